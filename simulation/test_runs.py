@@ -13,6 +13,8 @@ from pbem.match.changed import replace
 from simulation.runs import CHANCES, Outcome, read, said, shrunk
 from simulation.world import Figures, Week
 
+ROOT = Path(__file__).parents[1]
+
 NONE = dict.fromkeys(CHANCES, 0.0)
 
 
@@ -50,6 +52,6 @@ def test_a_week_as_usual_says_nothing() -> None:
 def test_others_go_on_where_a_process_has_made_its_calls() -> None:
     """Python's own way to replace a process left all waiting for ever, after some hundreds of weeks."""
     asked = "from simulation.runs import on_cores; print(*on_cores(abs, range(-9, 1), jobs=2, a_child=2))"
-    here = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests")))}
     told = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, timeout=60, env=here)
     assert told.stdout.split() == [b"%d" % number for number in range(9, -1, -1)]

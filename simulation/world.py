@@ -602,8 +602,9 @@ class World:
         length, boots = draw.uniform(1800, 12 * 3600), 0
 
         def begin() -> None:
-            if any(machine.set_by for machine in self.machines):
-                return  # it was wrong from the beginning
+            clocks: list[Machine | Elsewhere] = [*self.machines, *([self.base] if self.base else [])]
+            if any(one.set_by for one in clocks) or not all(machine.synchronised for machine in self.machines):
+                return  # one was wrong from the beginning, or is to be accepted by hand, as none is that is wrong
             self.figures.steps += 1
             self.note("the clock is set", kind, "by", span(step.total_seconds()))
             for one in wrong:

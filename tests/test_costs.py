@@ -22,7 +22,8 @@ from in_a_box.referee import Referee, body, known
 from in_a_box.stores import connection
 
 from pbem.config.mail import Delivery
-from pbem.desk import match_archive
+from pbem.desk import match_archive, strangers
+from pbem.desk.daily_limits import DailyLimit
 from pbem.games.spaceships import boards as spaceships
 from pbem.games.spaceships import words
 from pbem.match.state import Match
@@ -44,7 +45,7 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
-STATEMENTS = 37
+STATEMENTS = 40
 """Of a letter with orders, from the lease to the answer in the outbox and the look that finds no other."""
 
 TOGETHER = 22
@@ -375,6 +376,7 @@ def test_a_hundred_and_twenty_eight_hold_the_store_for_moments(
             yield
         held.append(time.process_time() - began)
 
+    monkeypatch.setattr(strangers, "NEW_MAILBOX", DailyLimit("{} at {}", 200))  # all are of one domain, on one day
     referee = Referee(tmp_path)
     club = Club(referee, *(f"p{number:03}" for number in range(128)))
     club.announce("p000", f"format: {format_}\nentrants: 128\n{'at-once: 2' if 'robin' in format_ else ''}")

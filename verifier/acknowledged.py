@@ -52,7 +52,8 @@ def precedes(entries: Sequence[Entry], said: Paper, miss: Entry) -> bool:
 
 
 def later(one: Paper, said: Paper) -> bool:
-    return int(one["rev"]) > int(said["rev"]) and moment(said["received"]) - moment(one["received"]) <= timedelta(1)
+    higher = int(one["rev"]) > int(said["rev"]) and one["mail"] != said["mail"]
+    return higher and moment(said["received"]) - moment(one["received"]) <= timedelta(1)
 
 
 @dataclass
@@ -160,7 +161,7 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
     for miss in misses if known and said["*"] != "withdrawal" and "orders" not in said and not case.named else ():
         waited = any(moment(one["received"]) <= moment(miss.time) for one in case.aside)
         if not waited and not (case.gone and case.gone < miss.seq):
-            return "open" if case.gone and entries[case.gone - 1].type == "substituted" else "dropped"
+            return "dropped"
     if case.gone or closing or over:
         unproved = "dropped" if known else "open"
         return next((name for name, proved in ENDS.items() if proved(case)), unproved)
@@ -169,7 +170,7 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
 
 def same(one: Paper, said: Paper) -> bool:
     """True if this was set aside later, and for the same."""
-    place = all(one.get(key) == said.get(key, "0") for key in ("game", "seat", "turn"))
+    place = all(one.get(key) == said.get(key, "0") for key in ("game", "seat", "turn", "player"))
     return place and ("orders" in one) == ("orders" in said) and later(one, said)
 
 

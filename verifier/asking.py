@@ -27,6 +27,7 @@ def ask_setups(match: Match, entry: Entry, last: Result) -> None:
     match.said.clear()
     match.missed.clear()
     match.offers.clear()
+    match.former.clear()
     start_clocks(match, entry, match.seats)
 
 
@@ -34,6 +35,7 @@ def ask_orders(match: Match, entry: Entry) -> None:
     match.opened = entry.time
     match.missed.clear()
     match.offers.clear()
+    match.former.clear()
     start_clocks(match, entry, match.asked)
     if not match.asked:
         match.due.append(("turn", None))

@@ -218,16 +218,25 @@ def sentence(
     letter = letter_named(match, entry, path, body["mail"], body["received"])
     want = Want(match, player.name, [match.prev], "level" in body)
     name = "substitute" if what == "substituted" else what
-    match.once(body["mail"], what, body.get("word"), seat, match.game, match.turn_due, body["rev"])
     for read, _ in proven(letter, player, body.get("evidence"), waited=""):
         commands = in_one_letter(letter, body, read, seat, player.name)
+        found = []
         for command in commands:
             fits = command.name == name and want.fits(command, body["rev"]) and here(match, command, body)
             fits = fits and game in {"", command.said.get("*game", command.said.get("game"))}
             if fits and all(command.said.get(key) == value for key, value in said.items()):
-                check_revision(match, what, seat, body)
-                return command
+                found.append(command)
+        if found:
+            rev = given_revision(found)
+            match.once(body["mail"], what, body.get("word"), seat, match.game, match.turn_due, rev)
+            check_revision(match, what, seat, body)
+            return found[0]
     raise No(f"{path} holds no such sentence")
+
+
+def given_revision(commands: Sequence[Command]) -> str | None:
+    """The revision that one of these gives; otherwise it is the server's word, and no reason to count them twice."""
+    return next((command.said["rev"] for command in commands if "rev" in command.said), None)
 
 
 def here(match: Match, command: Command, body: Body) -> bool:

@@ -234,20 +234,25 @@ def pasted(text: str) -> Iterator[Signed]:
     must(len(clear) <= len(signed), "a clear-signed text without its signature")
 
 
+OPENING = re.compile(rf"(?im)^[^\S\n]*({'|'.join(sorted({name.split()[0] for name in COMMANDS}))})\b")
+"""A line that begins with the first word of a command."""
+
+
 def dense(text: str) -> str:
     return "\n".join(line.strip() for line in text.split("\n") if line.strip())
 
 
 def ways(text: str) -> Iterator[bytes]:
-    """The octets of a text that may have been signed (without what flowed and typographic text would need)."""
-    lines = text.split("\n")
-    starts = [at for at, line in enumerate(lines) if first_words(line)][:6]
-    for start in dict.fromkeys([0, *starts]):
-        rest = "\n".join(lines[start:])
+    """The octets of a text that may have been signed."""
+    for start in dict.fromkeys([0, *(found.start(1) for found in itertools.islice(OPENING.finditer(text), 6))]):
+        rest = text[start:]
         yield rest.encode()
         seen = visible(rest)
         files = [form for one in (trimmed(seen), trimmed(unlinked(seen))) for form in (one, dense(one))]
-        for way in (rest.replace("\r\n", "\n"), *files, *(way for one in files[1::2] for way in broken(one))):
+        untyped = files[2].translate(TYPOGRAPHIC)
+        laid_out = [*files, untyped, dense(untyped), *unflowed(rest.replace("\r\n", "\n"))]
+        taken_apart = (way for one in (files[1], files[3], dense(untyped)) for way in broken(one))
+        for way in (rest.replace("\r\n", "\n"), *laid_out, *taken_apart):
             for end in ("", "\n"):
                 made = way.rstrip("\n") + end
                 yield from (made.encode(), made.replace("\n", "\r\n").encode())
@@ -256,6 +261,18 @@ def ways(text: str) -> Iterator[bytes]:
             made = file.replace("\n", line_end)
             for end in ("", line_end, "\r\n", line_end + "\r\n", " \r\n"):
                 yield from (f"{made}{end}".encode(), f"\ufeff{made}{end}".encode())
+
+
+TYPOGRAPHIC = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "--", "\u2026": "..."}
+)
+
+
+def unflowed(text: str) -> Iterator[str]:
+    """RFC 3676, 4: without the blank that stuffs a line, and then with its soft line ends joined."""
+    stuffed = [line.removeprefix(" ") for line in text.strip("\n").split("\n")]
+    yield "\n".join(stuffed)
+    yield "".join(line if line.endswith(" ") and line != "-- " else f"{line}\n" for line in stuffed)
 
 
 def broken(text: str) -> Iterator[str]:
@@ -290,11 +307,6 @@ def unwrapped(text: str) -> str:
         else:
             made.append(line)
     return "\n".join(made)
-
-
-def first_words(line: str) -> bool:
-    words = line.lower().split()
-    return bool(words) and (words[0] in COMMANDS or " ".join(words[:2]) in COMMANDS)
 
 
 def signed_text(message: Message, key: Key, match: Match) -> str | None:

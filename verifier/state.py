@@ -53,6 +53,8 @@ class Match:
     """The time of the entry that asked for orders."""
     said: dict[tuple[str, int], int] = field(default_factory=dict)
     missed: dict[int, datetime] = field(default_factory=dict)
+    former: dict[tuple[int, str], Player] = field(default_factory=dict)
+    """Those who left a seat since the setups or orders were asked for."""
     silent: Counter[int] = field(default_factory=Counter)
     unreachable: dict[int, datetime] = field(default_factory=dict)
     offers: dict[str, set[int]] = field(default_factory=dict)

@@ -49,6 +49,7 @@ def substituted(match: Match, entry: Entry) -> None:
     said = {"*name": name, "*leaver": leaver.name, "*hash": match.rules_hash}
     sentence(match, entry, "substituted", player, **said)
     match.players[seat] = player
+    match.former[seat, leaver.name] = leaver
     for kept in (match.missed, match.unreachable, match.nominated, match.silent):
         kept.pop(seat, None)
     match.offers = {kind: offers - {seat} for kind, offers in match.offers.items()}

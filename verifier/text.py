@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from email import message_from_bytes
 from email.message import Message
 from email.utils import collapse_rfc2231_value
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verifier.conventions import No, must
 
@@ -74,6 +74,10 @@ class Entity(Message):
         kind = super().get_content_type()
         return "text/plain" if kind.startswith("message/") else kind
 
+    def get_boundary(self, failobj: Any = None) -> Any:
+        """An empty one is none."""
+        return super().get_boundary() or failobj
+
 
 def entity(raw: bytes) -> Message:
     """A letter with its parts; a part whose first line is no header, as it begins with a blank, has none."""
@@ -83,13 +87,13 @@ def entity(raw: bytes) -> Message:
 
 
 def leaves(message: Message) -> Iterator[Message]:
-    """Those of a forwarded letter are not the letter's."""
-    if message.get_content_maintype() != "multipart":
+    """Those of a forwarded letter are not the letter's. A multipart without a boundary is a leaf."""
+    if message.get_content_maintype() != "multipart" or not message.is_multipart():
         yield message
-    elif message.is_multipart():
-        for part in message.get_payload():
-            assert isinstance(part, Message)
-            yield from leaves(part)
+        return
+    for part in message.get_payload():
+        assert isinstance(part, Message)
+        yield from leaves(part)
 
 
 def word(part: Message, name: str) -> str:

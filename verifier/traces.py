@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verifier.conventions import No, moment, must
-from verifier.letters import Letter, Player, Want, clears, in_one_letter, letter_named, proven
+from verifier.letters import Letter, Player, Want, clears, given_revision, in_one_letter, letter_named, proven
 from verifier.papers import read_receipt, read_trace
 from verifier.rules import Refused
 
@@ -40,6 +40,8 @@ def set_aside(match: Match, entry: Entry, of: tuple[str, int], path: str, digest
     must("branch" not in paper, "a branch of what was not played")
     seat = int(paper["seat"])
     player = match.player(seat)
+    if paper["player"] != player.name:
+        player = match.former.get((seat, paper["player"]), player)
     must(paper["player"] == player.name, "somebody else")
     for game, other, rev, over in match.defaults:
         late = (game, other) != (match.game, seat) or rev >= int(paper["rev"]) or moment(paper["received"]) >= over
@@ -53,8 +55,6 @@ def set_aside(match: Match, entry: Entry, of: tuple[str, int], path: str, digest
     stem = f"game-{match.game}-{said}-{kind}-seat-{seat}-rev-{paper['rev']}"
     must(path.rpartition("/")[2] == f"{stem}.txt", "another name")
     letter = letter_named(match, entry, f"letters/{stem}.eml", paper["mail"], paper["received"])
-    if withdrawal:
-        match.once(paper["mail"], "withdrawal", seat, match.game, paper["turn"], paper["rev"], default)
     prove_set_aside(match, letter, player, paper, what)
     return paper
 
@@ -73,11 +73,13 @@ def prove_set_aside(match: Match, letter: Letter, player: Player, paper: dict[st
         want = Want(match, player.name, prevs, "evidence" in paper)
         if not withdrawal:
             must(not any(clears(match, want, one, what, turn) for one in commands), "orders and their withdrawal")
-        for command in commands:
-            if not want.fits(command, int(paper["rev"])):
-                continue
-            if withdrawal and clears(match, want, command, what, turn):
-                return
+        fitting = [command for command in commands if want.fits(command, int(paper["rev"]))]
+        cleared = [command for command in fitting if withdrawal and clears(match, want, command, what, turn)]
+        if cleared:
+            rev = given_revision(cleared)
+            match.once(paper["mail"], "withdrawal", seat, match.game, turn, rev, what == "default")
+            return
+        for command in fitting:
             cited = command.said.get("prev")
             early = not here and (cited in match.printed[: turn - 1] or (cited is None and want.mailbox))
             orders = not withdrawal and command.orders("default" if what == "default" else paper["turn"])

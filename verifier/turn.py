@@ -66,7 +66,7 @@ def receipt(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str
     must(default or all(int(one["rev"]) < int(paper["rev"]) for one in aside), "set aside later")
     if seat in match.missed and not default:
         over = match.missed[seat]
-        late = all(moment(one["received"]) > over for one in aside)
+        late = all(moment(one["received"]) > over for one in aside if one["player"] == paper["player"])
         must(not late or moment(paper["received"]) >= over, "these orders came in time")
     if default and seat in match.missed:
         match.defaults.append((match.game, seat, int(paper["rev"]), match.missed[seat]))

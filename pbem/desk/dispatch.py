@@ -34,10 +34,11 @@ from pbem.mail.commands import (
     asked_by_subject,
     masked,
 )
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT, Choose, SubmitOrders
 from pbem.store.database import from_db, to_db
+from pbem.store.retention import note_marks
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -129,6 +130,10 @@ class _Effect(msgspec.Struct, frozen=True):
 
 def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     """Obey the commands of a letter, and write the answer; returns the outcome in a few words."""
+    # Answers, papers and entries name a player's letter by its octets and its time: these must tell copies apart.
+    arrival = f"{sha256_hex(caller.letter.raw)} {written(caller.received)}"
+    if caller.player is not None and not note_marks(desk.database, [arrival], to_db(caller.now)):
+        return outcomes.CAME_TWICE.outcome
     if caller.said is not Said.SILENT:
         return _carry_out(desk, caller, reading)
     try:
@@ -315,16 +320,23 @@ def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Faul
         reason = Phrase("this letter also submits what it withdraws: send one of the two")
     elif any(_withdraws(other, command) for other in others):
         reason = Phrase("this letter also withdraws what it submits: send one of the two")
-    elif command.form.rev is None and any(_replaces(command, other) for other in others):
-        reason = Phrase("this letter submits two of these: send one, or give each its `rev`")
+    elif any(_replaces(command, other) for other in others):
+        reason = Phrase("this letter submits two of these: send one")
     return Fault(command.name, command.match, reason) if reason else None
 
 
 def _replaces(command: AnyCommand, other: AnyCommand) -> bool:
-    """True if another command submits something else for the same place, so that only their order would decide."""
-    place = (command.name, command.match, command.form.game, command.form.turn)
-    if not COMMANDS[command.name].stands or place != (other.name, other.match, other.form.game, other.form.turn):
+    """True if another command submits something else for the same place.
+
+    Revisions do not tell which is meant: of one letter, only one is ever acknowledged (docs/bundle.md, section 10).
+    """
+    place = (command.name, command.match, command.form.turn)
+    if not COMMANDS[command.name].stands or place != (other.name, other.match, other.form.turn):
         return False
+    ours, theirs = command.form, other.form
+    for pair in ((ours.game, theirs.game), (ours.server, theirs.server), (ours.player, theirs.player)):
+        if len({*pair} - {None}) > 1:  # without a key, these may be left out
+            return False
     request = other.request
     untouched = isinstance(request, SubmitOrders) and request.untouched
     return not other.faults and not untouched and other.same != command.same

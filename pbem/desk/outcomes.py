@@ -98,6 +98,7 @@ TOO_MANY = Silence(
     "too many unsigned letters today", "the day's limit, which a letter named", "the address, once a day"
 )
 SAID_BEFORE = Silence("said before", "somebody repeats a player's words, and is over the day's limit", "nobody")
+CAME_TWICE = Silence("came twice", "the same octets came in the same second, and were answered", "nobody again")
 STOP = Silence("stop, unproved", "the address was asked this week, or wants no mail", "the address, once a week")
 CHANGES_NOTHING = Silence("changes nothing", "the day's limit, which the last answer names", "the sender, once a day")
 SAME_WORDS = Silence("the same words", "the day's limit, which the last answer names", "the sender, once a day")

@@ -51,6 +51,7 @@ def ask_for_setups(step: Step, options: Options) -> None:
         too_late={},
         stood_in={},
         offers={},
+        former={},
         said={},
     )
     if not match.rules.secret_setups:
@@ -64,7 +65,8 @@ def ask_for_orders(step: Step, position: State) -> None:
     """Start the clocks of those who are asked in this position."""
     match = step.match
     stood_in = {**match.stood_in, **match.too_late}
-    step.match = replace(match, banks=banks(step), missed=frozenset(), too_late={}, stood_in=stood_in, offers={})
+    asked_anew = replace(match, banks=banks(step), missed=frozenset(), too_late={}, offers={}, former={})
+    step.match = replace(asked_anew, stood_in=stood_in)
     asked = [seat for seat, forced in position.due.items() if forced is None]
     start_clocks(step, asked if position.result is None else ())
 

@@ -26,6 +26,7 @@ from pbem.match.documents import (
     read_set_aside,
     salt_in,
 )
+from pbem.match.state import seated
 from pbem.match.step import Environment, Signed, Step, here, misplaced
 from pbem.match.transcript import Entry, TranscriptError, sha256_hex, utc
 from pbem.requests import Clear, SignedForm
@@ -204,8 +205,7 @@ class Remaking(msgspec.Struct):
         submission = SetAside(paper.text(), b"")
         letter = f"letters/{submission.stem}.eml"
         signed = self.sent(letter, paper)
-        if paper.seat not in match.seats or paper.player != match.name(paper.seat):
-            raise self.untrue(where, "does not belong here")
+        match = self.held(match, where, paper)
         # It was withdrawn, or else could not be played.
         if isinstance(paper, Withdrawal):
             self.was_not_played(where, paper)
@@ -223,6 +223,14 @@ class Remaking(msgspec.Struct):
             raise self.untrue(where, "does not belong here")
         return paper.seat, submission
 
+    def held(self, match: Match, path: str, paper: Receipt | Withdrawal) -> Match:
+        """The match with the paper's player in its seat, as now or before the seat changed hands."""
+        if paper.seat in match.seats and paper.player == match.name(paper.seat):
+            return match
+        if (former := match.former.get((paper.seat, paper.player))) is None:
+            raise self.untrue(path, "does not belong here")
+        return seated(match, paper.seat, former)
+
     def was_waiting(self, match: Match, path: str, paper: Receipt) -> None:
         """Check that unused orders waited for this turn when it was asked for, or default orders for a miss of it."""
         if paper.by_default:
@@ -238,7 +246,8 @@ class Remaking(msgspec.Struct):
         """Check that the letter of a withdrawal withdraws just this place."""
         place = match.place_of(paper.turn)
         wanted = SignedForm(Clear(match=match.id), rev=paper.rev, **place)
-        form = self.form(wanted, paper.seat, path, signed, paper)
+        before = seated(self.match, paper.seat, match.players[paper.seat - 1])
+        form = self.form(wanted, paper.seat, path, signed, paper, before)
         if faults := misplaced(match, form, paper.seat, None, in_advance=match.phase == "playing", **place):
             raise self.untrue(path, f"not said here: {Refused(*faults)}")
 
@@ -306,11 +315,17 @@ class Remaking(msgspec.Struct):
         return content
 
     def form(
-        self, wanted: SignedForm[Requested], seat: int, path: str, signed: Signed, paper: Proving | None
+        self,
+        wanted: SignedForm[Requested],
+        seat: int,
+        path: str,
+        signed: Signed,
+        paper: Proving | None,
+        match: Match | None = None,
     ) -> SignedForm[Requested]:
-        """The form in the letter of this path, signed by this seat, that makes the wanted request."""
+        """The form in the letter of this path, by this seat, that makes the request; `match`: as it was then."""
         try:
-            return self.source.said(self.match, wanted, seat, signed, paper)
+            return self.source.said(match or self.match, wanted, seat, signed, paper)
         except ValueError as error:
             raise self.unproved(path, error) from error
 

@@ -199,6 +199,8 @@ class Match(msgspec.Struct, frozen=True):
     """The seats whose players no letter reaches, each with the time since when, by the transcript."""
     nominated: Mapping[int, Nomination] = msgspec.field(default_factory=dict)
     """The nominees, by seat."""
+    former: Mapping[tuple[int, str], Player] = msgspec.field(default_factory=dict)
+    """Those who left a seat since the present setups or orders were asked for, by seat and name."""
     paused: str = ""
     """The reason of a pause, if there is one: the operator's, or a restored backup."""
     generation: int = 1

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import BUILT_IN, part_of, rules
 from pbem.i18n import ENGLISH
+from pbem.letters.render import visible
 from pbem.match import record
 from pbem.pages import deflated, page, page_file, ruled, told
 from pbem.pages.feeds import feed_file
@@ -100,7 +101,7 @@ def replay(
         "logged": [{"seq": seq, "proof": proof} for seq, proof in witnessed.logged],
         "witnesses": list(witnessed.keys),
     }
-    title = Phrase("{match} at {server}", match=agreed["match"], server=agreed["server"])
+    title = Phrase("{match} at {server}", match=visible(agreed["match"]), server=visible(agreed["server"]))
     shown = {
         "game": game,
         "home": on_site.home,

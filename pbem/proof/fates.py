@@ -208,6 +208,7 @@ class Fates:
         last = closing or ended
         gone = self._gone(paper, last.seq if last else len(self.found.entries) + 1)
         aside = [one for one in self._aside.get(_place(paper), ()) if _is_later(one, paper)]
+        aside = [one for one in aside if one.player == paper.player]
         # What could not be played replaced what came before its turn was asked for. Of default orders, the end of the
         # game says nothing about earlier turns, but for what was withdrawn by then.
         opened = self._closing(game, turn - 1) if turn else None
@@ -235,9 +236,6 @@ class Fates:
         paper, is_known = case.paper, case.paper.game in self._revealed or case.ended is not None
         if is_known and (wrong := self._wrong_miss(case)):
             reason = f"entry {wrong.seq} counts the time of seat {paper.seat} as missed, although this was in by then"
-            if case.gone and case.gone.entry.type == "substituted":
-                reason += "; what was withdrawn and then given up leaves no trace"
-                return Fate("open", what, reason, wrong.seq)
             return Fate("dropped", what, reason, wrong.seq)
         proofs = (proof for end in ENDS if (proof := end(case)))
         if proof := next(proofs, None):
@@ -376,11 +374,12 @@ def _is_played_by_default(case: _Case) -> bool:
 
 
 def _is_later(one: Sent, other: Sent) -> bool:
-    """True if one has a higher revision, and came later, as far as the server's clock tells.
+    """True if one is of another letter with a higher revision, which came later, as far as the server's clock tells.
 
-    Revisions without a form are the server's: it could make that of an earlier letter the higher one.
+    Revisions that letters do not give are the server's: it could make that of an earlier letter, or of the same one,
+    the higher one.
     """
-    return one.rev > other.rev and utc(other.received) - utc(one.received) <= AGAIN
+    return one.rev > other.rev and one.mail != other.mail and utc(other.received) - utc(one.received) <= AGAIN
 
 
 def _is_by_default(one: Sent) -> bool:

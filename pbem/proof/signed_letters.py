@@ -98,7 +98,11 @@ class Letters:
         # Setups and orders wait for their turn; a sentence takes effect when it comes.
         waited = not isinstance(paper, Sentence | None)
         reading = self._read(match, seat, signed, paper, waited=waited)
-        self._judge_once(match, (wanted.request, wanted.turn), seat, signed, paper)
+        # A revision that the letter does not give is the server's word, and no reason to obey it twice.
+        own = [command for command in reading if not command.faults and command.form.rev is not None]
+        is_given = isinstance(paper, Withdrawal | Sentence) and _matching(own, match, wanted, seat, signed.evidence)
+        rev = wanted.rev if is_given else None
+        self._judge_once(match, (wanted.request, wanted.turn, rev), seat, signed)
         if len(reading) > 1 and commands.row_of(wanted.request).alone:
             raise ValueError(f"holds more than its `{commands.row_of(wanted.request).name}`")
         forms = _matching(reading, match, wanted, seat, signed.evidence)
@@ -108,16 +112,13 @@ class Letters:
             raise ValueError(f"holds `{_name_of(wanted)}` and its own `clear`")
         return next((form for form in forms if _was_accepted(form, match, seat, paper)), forms[-1])
 
-    def _judge_once(
-        self, match: Match, what: tuple[object, ...], seat: int, signed: Signed, paper: Proving | None
-    ) -> None:
+    def _judge_once(self, match: Match, what: tuple[object, ...], seat: int, signed: Signed) -> None:
         """Check that no letter has one effect twice, no reply address serves two letters, and dates are possible."""
         if fault := misdated(_opened(signed.raw), datetime.fromisoformat(signed.received)):
             raise ValueError(str(fault))
         # The same letter with the same effect at the same place is a replay.
         turn = match.turn if match.phase == "playing" else 0
-        rev = paper.rev if isinstance(paper, Withdrawal | Sentence) else 0
-        effect = (signed.raw, *what, seat, match.game, turn, rev)
+        effect = (signed.raw, *what, seat, match.game, turn)
         if effect in self._effects:
             raise ValueError("this letter had this effect before")
         self._effects.add(effect)
@@ -141,7 +142,7 @@ class Letters:
         reading = self._read(match, seat, signed, receipt, waited=True, former=True)
         if receipt.player != match.name(seat):
             raise ValueError(f"its receipt names {receipt.player}")
-        self._judge_once(match, ("unused", turn), seat, signed, receipt)
+        self._judge_once(match, ("unused", turn), seat, signed)
         if _withdraws(reading, match, wanted, seat):
             raise ValueError(f"holds `{_name_of(wanted)}` and its own `clear`")
         # Orders for the turn that is due are judged when they come: only earlier ones can be found illegal now.

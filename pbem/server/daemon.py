@@ -364,11 +364,13 @@ class Daemon:
 
     async def _watch(self) -> None:
         """Check, now and then, when asked and at the end, that the store is in place, and note its high water."""
+        asked = False
         while (in_place := self._post_base.engine.in_place()) and not self._stop.is_set():
             self._asked_to_look.clear()
             await self._note_high_water()
-            self._wake_others()  # the operator may have accepted the clock by which they go
-            await is_set_within(self._asked_to_look, self.longest_wait)
+            if asked:
+                self._wake_others()  # the operator may have accepted the clock by which they go
+            asked = await is_set_within(self._asked_to_look, self.longest_wait)
         if in_place:
             await self._note_high_water()
         else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attackers.forgers import against, checked
 from in_a_box.referee import Mailbox, Referee, form_in, new
 from in_a_box.sealed_seats import SealedSeat
-from vectors.make import MASTERS, SETUPS, SMALL, THREE, TURNS, asked, home, proof, reply
+from vectors.make import MASTERS, SETUPS, SMALL, THREE, TURNS, home, proof, reply
 
 from pbem.mail.commands import sections
 from pbem.match.changed import replace
@@ -23,7 +23,7 @@ from pbem.match.step import Signed, Step
 from pbem.match.transcript import Entry, sha256_hex, written
 from pbem.proof.fates import Fates
 from pbem.proof.kept_letters import kept
-from pbem.requests import DEFAULT
+from pbem.requests import DEFAULT, Section
 from verifier import Wrong, verified
 from verifier.acknowledged import end
 
@@ -55,7 +55,7 @@ class Game(NamedTuple):
     refused: str
     """Orders of his that can be stored, and are legal in neither."""
     conditional: str = ""
-    """Orders with conditions that are legal in either."""
+    """Orders with conditions that are legal in either, and there not the same as the other ones."""
     at: int = 2
     """The turn that is not the last."""
 
@@ -84,7 +84,7 @@ GAMES = {
             ),
             "Z2 G4-G5",
             "Z3 G5-G3",
-            "if can Z2 G4-G5 then Z2 G4-G5 else Z3 G6-G7",
+            "if can Z3 G6-G7 then Z3 G6-G7 else Z2 G4-G5",
             at=4,
         ),
         Game(
@@ -187,27 +187,29 @@ class Dropper:
             self.write(one.name, form_in(one.text, "accept", lines=1))
         self.seats = {name: SealedSeat(person, Random(name)) for name, person in people.items()}
 
-    def write(self, name: str, text: str, kind: str = "") -> None:
+    def write(self, name: str, text: str) -> None:
+        """Who has no key answers the latest letter: an address is good for one answer."""
         person = self.people[name]
         if name == "bob" and not self.by_key:
-            where = asked(person, kind) if kind and f"{kind} m1" not in person.text else None
-            reply(self.referee, self.domain, person, text, where)
+            reply(self.referee, self.domain, person, text)
         else:
             self.referee.send(person, text)
 
     def say(self, name: str, kind: str, text: str, rev: int = 1, place: str = "") -> None:
-        """A setup or orders of this revision; `place` names another turn."""
+        """A setup or orders of this revision, or without it if that is 0; `place` names another turn."""
         if self.is_sealed:
             seat = self.seats[name]
             seat.look()
             seat.setup = ""
-            self.write(name, f"{seat.head('seal', rev=rev)}\n{sections.written(seat.sections())}\nend\n")
+            made = [Section("commitment", (seat.commit_to_setup(),), "")]
+            self.write(name, f"{seat.head('seal', rev=rev)}\n{sections.written(made)}\nend\n")
             assert "Refused" not in self.people[name].text, self.people[name].text
             return
         form = self.people[name].filled(kind, text, rev=rev)
+        form = form if rev else form.replace("\nrev 0\n", "\n")
         if place:
             form = form.replace(form.partition("\n")[0], f"orders m1 {place}", 1)
-        self.write(name, form, kind)
+        self.write(name, form)
         assert "Refused" not in self.people[name].text, self.people[name].text
 
     def others_set_up(self) -> None:
@@ -243,42 +245,43 @@ class Dropper:
     def entries(self) -> list[Entry]:
         return [Entry.read(row.entry) for row in self.referee.desk.archive.matches.entries(1)]
 
-    def hand_over(self) -> None:
-        """All agree that Carl takes Bob's seat, and he does."""
+    def hand_over(self, *, gone: bool = False) -> None:
+        """All agree that Carl takes Bob's seat (but for Bob, if he is gone), and he does."""
         carl = self.referee.registered("carl")
-        for name in ("bob", *(name for name in self.names if name != "bob")):
+        for name in (*(() if gone else ("bob",)), *(name for name in self.names if name != "bob")):
             self.write(name, "substitute m1 carl for bob\n")
         self.referee.send(carl, carl.form("substitute"))
         self.people["bob"] = carl
 
-    def order(self, *texts: str, keep: int | None = None) -> list[Submission]:
+    def order(self, *texts: str, keep: int | None = None, revs: bool = True) -> list[Submission]:
         """Bob's orders for the turn, one revision after the other; the server keeps one, or none, if it lies.
 
-        Then the turn is due. `keep` is the number of the revision that it keeps.
+        Then the turn is due. `keep` is the number of the revision that it keeps; `revs` is False if no letter names
+        its own.
         """
         sent = []
         if self.way == "in advance":
             self.until_asked()
             for rev, text in enumerate(texts, 1):
-                self.say("bob", "orders", text, rev, f"turn {self.at}")
+                self.say("bob", "orders", text, rev if revs else 0, f"turn {self.at}")
                 sent.append(self.match.stored[SEAT, self.at])
             self.forget(self.at, by=sent[keep - 1] if keep else None)
             self.reach()
             return sent
         self.reach()
         for rev, text in enumerate(texts, 1):
-            self.say("bob", "orders", text, rev)
+            self.say("bob", "orders", text, rev if revs else 0)
             sent.append(self.match.orders[SEAT])
         assert [one.rev for one in sent] == list(range(1, len(texts) + 1)), self.bob.text
         self.forget(self.at, by=sent[keep - 1] if keep else None)
         return sent
 
-    def by_default(self, *texts: str, keep: int | None = None) -> list[Submission]:
+    def by_default(self, *texts: str, keep: int | None = None, revs: bool = True) -> list[Submission]:
         """Bob's default orders, of which the server keeps one, or none."""
         self.until_asked()
         sent = []
         for rev, text in enumerate(texts, 1):
-            self.say("bob", "orders", text, rev, "default")
+            self.say("bob", "orders", text, rev if revs else 0, "default")
             sent.append(self.match.stored[SEAT, DEFAULT])
         assert [one.rev for one in sent] == list(range(1, len(texts) + 1)), self.bob.text
         self.forget(DEFAULT, by=sent[keep - 1] if keep else None)

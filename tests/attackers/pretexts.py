@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from attackers.droppers import OVER, SEAT, Dropper
 
 from pbem.match.changed import replace
+from pbem.match.documents import Opening, Receipt
 from pbem.match.stored_orders import counting
 from pbem.requests import DEFAULT
 
@@ -32,6 +33,19 @@ def two_setups(lie: Dropper) -> Submission:
     lie.say("bob", "setup", lie.game.other_setup, 2)
     assert lie.match.setups[SEAT].rev == 2, lie.bob.text
     return first
+
+
+def setup_of_an_earlier_letter(lie: Dropper) -> bytes:
+    """The same, where no letter gives its revision: that of the first is now said to be the higher one."""
+    lie.agree()
+    sent = []
+    for text in (lie.game.setups["bob"], lie.game.other_setup):
+        lie.say("bob", "setup", text, rev=0)
+        sent.append(lie.match.setups[SEAT])
+    assert [one.rev for one in sent] == [1, 2], lie.bob.text
+    lie.forget_setup(by=replace(sent[0], rev=3, paper=replace(Opening.read(sent[0].paper), rev=3).text()))
+    lie.others_set_up()
+    return lie.over()
 
 
 def setup_never_came(lie: Dropper) -> bytes:
@@ -95,6 +109,14 @@ def orders_replaced(lie: Dropper) -> bytes:
     """The orders are played that Bob had replaced."""
     lie.begin()
     lie.order(lie.game.other, lie.text(), keep=1)
+    return lie.play_on()
+
+
+def orders_of_an_earlier_letter(lie: Dropper) -> bytes:
+    """The same, where no letter gives its revision: that of the first is now said to be the higher one."""
+    lie.begin()
+    first, _ = lie.order(lie.game.other, lie.text(), keep=1, revs=False)
+    lie.forget(lie.at, by=replace(first, rev=3, paper=replace(Receipt.read(first.paper), rev=3).text()))
     return lie.play_on()
 
 
@@ -252,6 +274,31 @@ def orders_handed_over_later(lie: Dropper) -> bytes:
     return lie.over()
 
 
+def orders_missed_and_handed_over(lie: Dropper) -> bytes:
+    """A miss is invented; as Bob is said to be gone, the others give his seat to Carl."""
+    lie.begin()
+    lie.order(lie.text())
+    lie.turn(lie.at, without="bob")
+    return handed_over(lie)
+
+
+def handed_over(lie: Dropper) -> bytes:
+    lie.referee.wait(OVER)
+    assert SEAT in lie.match.missed
+    bob = lie.bob
+    lie.hand_over(gone=True)
+    lie.people["bob"], lie.people["carl"] = bob, lie.people["bob"]
+    return lie.over()
+
+
+def setup_missed_and_handed_over(lie: Dropper) -> bytes:
+    lie.agree()
+    lie.say("bob", "setup", lie.game.setups["bob"])
+    lie.forget_setup()
+    lie.others_set_up()
+    return handed_over(lie)
+
+
 def withdrawn_orders_played(lie: Dropper) -> bytes:
     """The orders are played that Bob had withdrawn."""
     lie.begin()
@@ -285,6 +332,17 @@ def default_replaced(lie: Dropper) -> bytes:
     return lie.play_on()
 
 
+def default_of_an_earlier_letter(lie: Dropper) -> bytes:
+    """The same, where no letter gives its revision: that of the first is now said to be the higher one."""
+    lie.begin("default")
+    first, _ = lie.by_default(lie.game.other, lie.text(), keep=1, revs=False)
+    lie.forget(DEFAULT, by=replace(first, rev=3, paper=replace(Receipt.read(first.paper), rev=3).text()))
+    lie.reach()
+    lie.turn(lie.at, without="bob")
+    lie.referee.wait(OVER)
+    return lie.play_on()
+
+
 def default_refused(lie: Dropper) -> bytes:
     """The same; at the end of the game, the others are listed as unused."""
     lie.begin("default")
@@ -293,7 +351,7 @@ def default_refused(lie: Dropper) -> bytes:
     lie.reach()
     lie.turn(lie.at, without="bob")
     lie.referee.wait(OVER)
-    return lie.play_on()
+    return lie.over()
 
 
 def default_refused_at_the_end(lie: Dropper) -> bytes:

@@ -226,6 +226,7 @@ def test_case_23_replay(referee: Referee) -> None:
     referee.send(bob, bob.filled("orders", "final"))
     assert "turn 2" in status(referee, ann).lower()
     for sender in (ann.address, bob.address):
+        referee.wait(timedelta(seconds=1))  # the same octets in the same second are one letter
         before = status(referee, ann)
         referee.deliver(old.replace(b"Message-ID: <", b"Message-ID: <again."), sender)
         assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text

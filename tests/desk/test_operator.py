@@ -153,6 +153,7 @@ def test_after_a_restore_every_match_stands_still_before_any_letter_is_handled(r
     assert any("restored from a backup (generation 5)" in line for line in held(ann.last))
 
 
+@of_sqlite
 def test_a_match_that_fails_after_a_restore_lets_no_other_go_on(
     referee: Referee, monkeypatch: pytest.MonkeyPatch
 ) -> None:

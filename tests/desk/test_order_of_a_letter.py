@@ -243,7 +243,7 @@ class TestSettings:
 
 
 def test_of_two_setups_in_one_letter_none_counts(referee: Referee) -> None:
-    """Only their order would decide; with a `rev` each, it is said which is the later one."""
+    """Only their order would decide."""
     ann, _ = referee.agreed(SMALL)
     two = [ann.filled("setup", fleet).replace("rev 1\n", "") for fleet in FLEETS]
     assert two[0] != two[1]

@@ -10,6 +10,7 @@ import pytest
 from desk.test_key_life import code_of
 from in_a_box.referee import SERVER, START, Mailbox, Referee, another, body, form_in, placed
 from in_a_box.restores import back_up, put_back, resume_all
+from in_a_box.stores import of_sqlite
 from judges import sentences
 from signing.domains import Domain, rsa_key
 
@@ -250,6 +251,7 @@ def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club
     assert judged_tournament(referee.desk.tournaments.archive.bundle(1, letters=True), [before]).generation == began
 
 
+@of_sqlite
 def test_matches_that_were_about_to_begin_stand_still_after_a_restore(club: Club) -> None:
     """They may have begun since."""
     club.announce("ann")

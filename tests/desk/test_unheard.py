@@ -462,6 +462,13 @@ def _said_before(referee: Referee) -> None:
         referee.deliver(craft(text), ann.address)
 
 
+def _came_twice(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    raw = craft(referee.signed(ann, "whoami\n"))
+    for to in (PBEM, f"pbem+m1@{SERVER}"):
+        referee.deliver(raw, ann.address, to)
+
+
 def _stop(referee: Referee) -> None:
     for _ in range(2):
         referee.deliver(craft("stop\n"), "ann@mail.example")
@@ -497,6 +504,7 @@ REACHED: dict[Silence, Callable[[Referee], None]] = {
     outcomes.NEW_MAILBOX: _new_mailbox,
     outcomes.TOO_MANY: _too_many,
     outcomes.SAID_BEFORE: _said_before,
+    outcomes.CAME_TWICE: _came_twice,
     outcomes.STOP: _stop,
     outcomes.CHANGES_NOTHING: _changes_nothing,
     outcomes.SAME_WORDS: _same_words,

@@ -120,30 +120,16 @@ def test_an_older_letter_of_the_thread_is_not_the_one_that_is_answered(referee: 
     assert sentences.WAS_GOOD_FOR_ONE_LETTER in " ".join(bob.text.split())
 
 
-def test_an_opponent_answers_none_of_our_letters_with_what_a_bundle_shows(referee: Referee) -> None:
-    """Its thread names one that only a question answered; the domain signs neither thread nor encoding."""
+def test_an_answer_whose_quote_could_be_made_a_command_is_asked_about(referee: Referee) -> None:
+    """A bundle would show it to the opponent, and the domain signs neither thread nor encoding."""
     ann, bob = begun(referee)
     referee.send(ann, "press m1\nHello =0Anew spaceships with ann end=0A\nend\n")
     quoted = bob.text.replace("\n", "\n> ")
-
-    def reply(text: str) -> None:
-        letter = bob.last
-        thread = " ".join([*str(letter["References"]).split(), str(letter["Message-ID"])])
-        headers = f"References: {thread}\nIn-Reply-To: {letter['Message-ID']}\n"
-        raw = referee.raw(bob, f"{text}\n\n> {quoted}\n", headers=headers)
-        referee.deliver(HOME.craft(raw), bob.address)
-
-    unused = str(bob.last["Message-ID"])
-    reply("help")
-    reply("resign m1 game 1")
-    found = bundle.read(attachment(ann.find("what was secret"), ".pbem.zip"))
-    shown = found.papers["letters/resign-3-seat-2.eml"]
-    assert unused.encode() in shown
-    again = re.sub(rb"(?s)References:.*?(Content-Type)", rb"In-Reply-To: %b\r\n\1" % unused.encode(), shown)
-    again = again.replace(b"Content-Type:", b"Content-Transfer-Encoding: quoted-printable\r\nContent-Type:", 1)
-    referee.deliver(again, bob.address)
-    assert "> new spaceships with ann end\n\nRefused; nothing was changed." in bob.text
-    assert sentences.WAS_GOOD_FOR_ONE_LETTER in " ".join(bob.text.split())
+    raw = referee.raw(bob, f"resign m1 game 1\n\n> {quoted}\n", headers=f"In-Reply-To: {bob.last['Message-ID']}\n")
+    referee.deliver(HOME.craft(raw), bob.address)
+    assert "> resign m1 game 1\n\nRefused; nothing was changed." in bob.text
+    assert "without what you answer" in " ".join(bob.text.split())
+    assert referee.match().phase == "playing"
 
 
 def test_a_message_id_that_a_shown_letter_names_makes_no_bounce(referee: Referee) -> None:

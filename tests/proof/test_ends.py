@@ -51,6 +51,9 @@ ROWS = (
     *rows((*(f"setup_{end}" for end in SETUPS), *WITHDRAWALS), ways=ONCE, sealed=True),
     *rows(f"orders_{end}" for end in ORDERS),
     *rows(("orders_left_later", "withdrawn_orders_played", "withdrawn_orders_forgotten")),
+    *rows(["setup_of_an_earlier_letter"], by_key=(False,), ways=ONCE),
+    *rows(["orders_of_an_earlier_letter"], by_key=(False,)),
+    *rows(["default_of_an_earlier_letter"], by_key=(False,), ways=("in its turn", "conditional")),
     *rows(["orders_came_too_late"], ways=("in its turn", "conditional")),
     *rows(
         ("orders_refused", "orders_refused_at_the_end", "orders_missed_at_the_end"),
@@ -58,6 +61,8 @@ ROWS = (
     ),
     *rows(["orders_replaced_by_refused_ones"], by_key=(True,)),
     *rows(["orders_of_a_refused_letter"], by_key=(True,), ways=("in its turn", "conditional")),
+    *rows(["setup_missed_and_handed_over"], ways=ONCE),
+    *rows(["orders_missed_and_handed_over"]),
     *rows(("orders_of_a_newcomer", "orders_handed_over_later"), by_key=(True,), ways=ONCE),
     *rows((f"default_{end}" for end in DEFAULTS), ways=("in its turn", "conditional")),
     *rows(["default_left_later", "withdrawn_default_played"], ways=("in its turn", "conditional")),

@@ -223,9 +223,9 @@ class TestOnce:
     @staticmethod
     def judge(letters: Letters, letter: bytes = written(), kind: str = "orders", **more: Any) -> None:
         by = more.pop("by", None)
-        paper, received = more.pop("paper", None), more.pop("received", RECEIVED)
+        rev, received = more.pop("rev", None), more.pop("received", RECEIVED)
         content = by.text().encode() if by else b""
-        letters._judge_once(match(**more), (kind,), 2, Signed(letter, "", "", received, content), paper)
+        letters._judge_once(match(**more), (kind, rev), 2, Signed(letter, "", "", received, content))
 
     @staticmethod
     def said(event: Callable[[], None]) -> str:
@@ -241,9 +241,8 @@ class TestOnce:
             {"game": 3},
             {"turn": 6},
             {"letter": self.OTHER},
-            {"paper": Sentence(1)},
-            {"paper": Sentence(2)},
-            {"paper": Withdrawal(SERVER, "m1", 2, 5, 2, "bob", 3, "key", "k", "0" * 64, received="", salt="")},
+            {"rev": 1},
+            {"rev": 2},
         ]
         for effect in effects:
             self.judge(letters, **effect)

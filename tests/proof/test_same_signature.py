@@ -26,6 +26,8 @@ SSH = ann_key().public_key().public_bytes(serialization.Encoding.OpenSSH, serial
 KEY = replace(parse_key(SSH.decode()), state="pinned")
 PLACE = f"server play.example\nplayer ann\nprev {'ab' * 32}\nrev 1\n"
 ORDERS = f"orders m1 turn 1\n{PLACE}Gx3 Gy3\nend\n".encode()
+REMARK = ORDERS.replace(b"Gy3", b"Gy3 # it's -- well ...\n Gz3")
+REMARKED = b"status: well\n" + ORDERS
 RESIGN = f"resign m1 match\n{PLACE}game 1\n".encode()
 ACCEPT = f"accept m1 {'cd' * 32}\n".encode()
 WHOLE = ORDERS + by_ssh(ORDERS)
@@ -41,6 +43,14 @@ def pasted(text: bytes, shown: Callable[[bytes], bytes]) -> bytes:
 
 def wrapped(text: bytes) -> bytes:
     return text.replace(b" cd", b"\ncd")
+
+
+def typeset(text: bytes) -> bytes:
+    return text.decode().replace("...", "\u2026").replace("--", "\u2014").replace("'", "\u2019").encode()
+
+
+def softened(text: bytes) -> bytes:
+    return text.replace(b"it's ", b"it's \n").replace(b"\n Gz3", b"\n  Gz3")
 
 
 def in_one_line(text: bytes) -> bytes:
@@ -70,6 +80,15 @@ CASES = {
     ),
     "an agreement that was wrapped": (pasted(ACCEPT, wrapped), ACCEPT),
     "orders in one line": (pasted(ORDERS, in_one_line), ORDERS),
+    "typographic marks": (pasted(REMARK, typeset), REMARK),
+    "soft line ends": (pasted(REMARK, softened), REMARK),
+    "stuffed lines": (pasted(REMARK, lambda text: b"\n".join(b" " + line for line in text.split(b"\n"))), REMARK),
+    "below a greeting, from a line that begins like a command": (
+        part(b"Hello\n\n" + REMARKED + by_ssh(REMARKED)),
+        REMARKED,
+    ),
+    "a file that says it has parts, and has none": (part(WHOLE, "o.txt", "multipart/mixed"), ORDERS),
+    "parts without a boundary": (part(WHOLE + b"-- \n", "o.txt", "multipart/mixed; boundary="), ORDERS),
     "a sentence in one line": (pasted(RESIGN, in_one_line), RESIGN),
     "an empty block between empty lines": (
         pasted(ORDERS.replace(b"Gx3 Gy3", b""), lambda text: text.replace(b"\n\n", b"\n\n\n")),

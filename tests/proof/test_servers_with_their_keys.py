@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers.forgers import Store, against, fails, holds, index, proof, renamed, saying, with_entry, with_papers
 from in_a_box.inquiries import sentence_of
-from in_a_box.referee import Mailbox, Referee, body, whole_sentence
+from in_a_box.referee import Mailbox, Referee, body, placed, whole_sentence
 from judges import sentences
-from world.mutations import signed_again, with_body
+from vectors.make import asked, home, keyless, reply
+from world.mutations import rewritten, signed_again, with_body
 
 from pbem.match.changed import replace
-from pbem.match.documents import Trace
+from pbem.match.documents import Trace, Withdrawal
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
+from pbem.proof import bundle
 from pbem.proof.kept_letters import kept
 from pbem.store.inbox import Envelope
+from verifier import Wrong, verified
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -34,6 +37,11 @@ def standings(found: Bundle, *letters: EmailMessage) -> dict[str, str]:
     bench = against(found)
     findings = [one for letter in letters for one in bench.judge(kept("", letter.as_bytes())).findings]
     return {one.found: one.standing for one in findings if one.standing not in {"agrees", "later"}}
+
+
+def beside(letter: str) -> str:
+    """The evidence for a letter."""
+    return letter.replace("letters/", "evidence/").replace(".eml", ".txt")
 
 
 class TestReplayedSentences:
@@ -54,6 +62,43 @@ class TestReplayedSentences:
         forged = with_entry(found, second.seq - 1, lambda body: body.update(mail=sha256_hex(old)))
         forged = signed_again(with_papers(forged, {path: old}), second.seq - 1)
         fails(forged, f"entry {second.seq}", path)
+
+    @pytest.mark.parametrize("text", ["extend m1 2d", "draw m1 offer", "clear m1 turn 1"])
+    def test_a_sentence_without_a_key_and_a_revision_is_obeyed_once(self, referee: Referee, text: str) -> None:
+        """The letter of the first sentence is said to have brought the second one, too."""
+        domain = home()
+        ann, bob = keyless(referee, SETUPS)
+        where = asked(bob, "orders")
+        for number in (1, 2):
+            if text.startswith("clear"):
+                reply(referee, domain, bob, bob.filled("orders", "", rev=2 * number - 1), where)
+                where = str(bob.last["Reply-To"])
+            reply(referee, domain, bob, f"{text}\n{placed(bob)}prev {referee.match().prev}\nend\n")
+            where = str(bob.last["Reply-To"])
+            assert "Refused" not in bob.text, bob.text
+            if text.startswith("draw"):
+                referee.send(ann, "draw m1 decline\n")
+        referee.send(ann, "resign m1 match\n")
+        found = proof(referee, ann)
+        holds(found)
+        verified(bundle.write(found))
+        what = "-withdrawn-" if text.startswith("clear") else f"letters/{text.split(maxsplit=1)[0]}-"
+        letters = [path for path in found.papers if what in path and path.endswith("eml") and "seat-2" in path]
+        first, second = sorted(letters)
+        forged = rewritten(found, beside(second), found.papers[beside(first)])
+        forged = rewritten(forged, second, found.papers[first])
+        if text.startswith("clear"):  # a withdrawal names the time itself
+            withdrawals = [one.replace("letters/", "withdrawals/").replace("eml", "txt") for one in (first, second)]
+            path = withdrawals[1]
+            before, paper = (Withdrawal.read(forged.papers[one].decode()) for one in withdrawals)
+            forged = rewritten(forged, path, replace(paper, received=before.received).text().encode())
+        else:
+            received = forged.entries[int(first.split("-")[1]) - 1].body["received"]
+            forged = with_entry(forged, int(second.split("-")[1]) - 1, saying(received=received))
+            forged = signed_again(forged)
+        fails(forged, second, "had this effect before")
+        with pytest.raises(Wrong, match="used twice"):
+            verified(bundle.write(forged))
 
     @pytest.mark.parametrize(
         "text",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import holds
-from in_a_box.referee import SERVER, Mailbox, Referee, placed
+from in_a_box.referee import SERVER, Mailbox, Referee, form_in, placed
 from judges import sentences
 from judges.honest import bundles_now
 from playing.random_letters import Table
@@ -59,29 +59,32 @@ def test_the_form_as_it_came_stands_above_the_one_filled_in(referee: Referee) ->
     proved(referee, ann)
 
 
-@pytest.mark.parametrize(
-    ("revs", "counts"),
-    [
-        (("", ""), {}),
-        (("", "rev 7\n"), {2: (7, "Rv3")}),
-        (("rev 7\n", ""), {2: (7, "Rv1")}),
-        (("rev 1\n", "rev 2\n"), {2: (2, "Rv3")}),
-    ],
-)
-def test_two_sets_of_orders_by_a_player_without_a_key(
-    referee: Referee, revs: tuple[str, str], counts: dict[int, tuple[int, str]]
-) -> None:
-    """Which of them the letter means, it must say: the order in which they are obeyed is not in it."""
+@pytest.mark.parametrize("revs", [("", ""), ("", "rev 7\n"), ("rev 7\n", ""), ("rev 1\n", "rev 2\n")])
+def test_two_sets_of_orders_by_a_player_without_a_key(referee: Referee, revs: tuple[str, str]) -> None:
+    """One letter submits one: else the receipts of two would have one letter."""
     ann, bob = keyless(referee, ARMED)
     where = asked(bob, "orders")
     texts = [f"orders m1 turn 1\n{rev}{cell}\nend\n" for rev, cell in zip(revs, ("Rv1", "Rv3"), strict=True)]
     reply(referee, home(), bob, "".join(texts), where)
-    assert ordered(referee) == counts
-    assert (sentences.THIS_LETTER_SUBMITS_TWO_OF_THESE in " ".join(bob.text.split())) == ("" in revs)
-    if not counts:
-        reply(referee, home(), bob, bob.filled("orders", "final\nRv1"), where)
+    assert not ordered(referee)
+    assert sentences.THIS_LETTER_SUBMITS_TWO_OF_THESE in " ".join(bob.text.split())
+    reply(referee, home(), bob, bob.filled("orders", "final\nRv1"), where)
     referee.turn((ann, ""))
     proved(referee, ann)
+
+
+def test_two_setups_of_which_one_leaves_out_its_game(referee: Referee) -> None:
+    domain = home()
+    referee.records[domain.where] = domain.record
+    ann, bob = referee.registered("ann"), referee.person("bob")
+    referee.send(bob, "register bob\n", sign=False)
+    reply(referee, domain, bob, "register bob\n")
+    referee.send(ann, f"new spaceships with bob\n{placed(ann)}{SMALL}\nend\n")
+    reply(referee, domain, bob, form_in(bob.text, "accept", lines=1))
+    two = f"setup m1\n{SETUPS[0]}\nend\nsetup m1 game 1\n{SETUPS[1]}\nend\n"
+    reply(referee, domain, bob, two, asked(bob, "setup"))
+    assert sentences.THIS_LETTER_SUBMITS_TWO_OF_THESE in " ".join(bob.text.split())
+    assert not referee.match().setups
 
 
 def test_the_form_as_it_came_is_no_second_set_of_orders(referee: Referee) -> None:

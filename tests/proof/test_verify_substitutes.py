@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers.forgers import against, fails, holds, proved, with_papers
-from in_a_box.referee import Referee, attachment, body, form_in
-from world.mutations import signed_again
+from in_a_box.referee import Referee, attachment, body, form_in, placed
+from vectors.make import asked, home, reply
+from vectors.make import proof as bundle_of
+from world.mutations import rewritten, signed_again
 
 from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace
 from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.kept_letters import kept
+from verifier import Wrong, verified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from in_a_box.referee import Mailbox
 
@@ -203,4 +207,72 @@ def test_a_running_match_can_be_checked_too(tmp_path_factory: pytest.TempPathFac
         papers = {path: paper + b"!" if "substitut" in path else paper for path, paper in found.papers.items()}
         assert papers != found.papers
         fails(replace(found, papers=papers), "is not what the transcript names")
+    referee.close()
+
+
+def forged(found: Bundle, withdrawn: Sequence[str]) -> None:
+    """Bob's withdrawal, said to be of somebody who never sat there, fails."""
+    (path,) = (one for one in withdrawn if found.papers[one].decode().count("player bob"))
+    other = rewritten(found, path, found.papers[path].replace(b"player bob", b"player dora"))
+    fails(other, "does not belong here")
+    with pytest.raises(Wrong, match="somebody else"):
+        verified(bundle.write(other))
+
+
+@pytest.mark.parametrize("by_key", [True, False])
+@pytest.mark.parametrize("setup", [False, True])
+@pytest.mark.parametrize("ends", [False, True])
+def test_what_was_withdrawn_before_the_seat_changed_hands(
+    tmp_path: Path, *, by_key: bool, setup: bool, ends: bool
+) -> None:
+    """It stays in the trace, so that nobody can call the miss an invented one; the newcomer may withdraw, too."""
+    referee, domain = Referee(tmp_path), home()
+    referee.records[domain.where] = domain.record
+    ann, bob = referee.registered("ann"), referee.registered("bob") if by_key else referee.person("bob")
+
+    def write(text: str, kind: str = "") -> None:
+        if by_key:
+            referee.send(bob, text)
+        else:
+            reply(referee, domain, bob, text, asked(bob, kind) if kind else None)
+
+    if not by_key:
+        referee.send(bob, "register bob\n", sign=False)
+        reply(referee, domain, bob, "register bob\n")
+    referee.send(ann, f"new spaceships with bob\n{placed(ann)}fleet: cost:3\nmiss: wait\nsettle: 0\nend\n")
+    write(form_in(bob.text, "accept", lines=1))
+    kind, text = ("setup", SETUPS[1]) if setup else ("orders", "Gx3")
+    if not setup:
+        referee.send(ann, ann.filled("setup", SETUPS[0]))
+        write(bob.filled("setup", SETUPS[1]), "setup")
+    write(bob.filled(kind, text), kind)
+    write("clear m1\n")
+    assert "Withdrawn" in bob.text, bob.text
+    referee.send(ann, ann.filled(kind, SETUPS[0] if setup else "final"))
+    referee.wait(11 * DAY)
+    carl = referee.registered("carl")
+    referee.send(ann, "substitute m1 carl for bob\n")
+    referee.send(carl, form_in(carl.text, "substitute"))
+    assert referee.read_cold().name(2) == "carl"
+    if not ends:
+        referee.send(ann, "clear m1\n")
+        referee.send(carl, carl.filled(kind, SETUPS[0] if setup else "Gx3"))
+        assert "Refused" not in carl.text, carl.text
+        referee.send(carl, "clear m1\n")
+        assert "Withdrawn" in carl.text, carl.text
+        referee.send(carl, carl.filled(kind, SETUPS[1] if setup else "final", rev=5))
+        referee.send(ann, ann.filled(kind, SETUPS[0] if setup else "final", rev=3))
+        assert referee.read_cold().turn == (1 if setup else 2), carl.text
+    referee.send(ann, "resign m1 match\n")
+    content = bundle_of(referee, ann)
+    found = bundle.read(content)
+    withdrawn = [path for path in found.papers if path.startswith("withdrawals/")]
+    assert len(withdrawn) == (1 if ends else 3)
+    holds(content)
+    verified(content)
+    bench = against(content)
+    letters = [kept("", raw) for one in (ann, bob, carl) for raw in one.letters.came]
+    findings = [finding for letter in letters for finding in bench.judge(letter).findings]
+    assert {finding.standing for finding in findings} <= {"agrees", "later"}, findings
+    forged(found, withdrawn)
     referee.close()

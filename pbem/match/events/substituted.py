@@ -152,7 +152,9 @@ NOMINATED = EntryType(
 def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute], signed: Signed) -> None:
     """The newcomer takes the seat, with all its knowledge and a clock that starts again. Raises `Refused`.
 
-    What the former player had sent and was not used yet is given up: its keys count no longer.
+    What the former player had sent and was not used yet is given up: its keys count no longer. Only what was set
+    aside of it keeps its trace, so that a miss after a withdrawal is no invented one; the newcomer's revisions go on
+    from there.
     """
     match = step.match
     nomination = match.nominated.get(seat)
@@ -164,8 +166,12 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
     sentence = step.sentence("substituted", seat, form, signed, player.name)
     step.file_mailbox(seat, player)
     step.append_entry("substituted", {"seat": seat, "player": player.document(), **sentence})
-    left = match.name(seat)
+    left = match.players[seat - 1]
     given_up = "setups" if match.phase == "setup" else "orders"
+    waiting = without(getattr(match, given_up), seat)
+    if (sent := getattr(match, given_up).get(seat)) and sent.aside:
+        waiting = {**waiting, seat: replace(sent, standing=False)}
+        step.submitted.append((match.game, match.turn, seat, waiting[seat]))
     step.match = replace(
         drop(seated(step.match, seat, player), seat),
         resolve_at=None,
@@ -176,11 +182,12 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
         offers={what: willing - {seat} for what, willing in match.offers.items()},
         nominated=without(match.nominated, seat),
         said={place: rev for place, rev in match.said.items() if place[0] != seat},
-        **{given_up: without(getattr(match, given_up), seat)},
+        former={**match.former, (seat, left.name): left},
+        **{given_up: waiting},
     )
     if seat in match.clocks:
         start_clocks(step, [seat], without(match.clocks, seat))
-    facts = {"seat": seat, "left": left}
+    facts = {"seat": seat, "left": left.name}
     step.notices.append(Notice("welcome", seat, step.match, facts))
     step.notify("substituted", seat, **facts)
     if match.phase == "setup":

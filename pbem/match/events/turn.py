@@ -243,7 +243,8 @@ def _came_after_a_miss(
     if seat not in match.missed:
         return
     over = match.too_late[seat]
-    gone = [read_set_aside(one.paper).received for other, one in aside if other == seat]
+    papers = [read_set_aside(one.paper) for other, one in aside if other == seat]
+    gone = [paper.received for paper in papers if paper.player == receipt.player]
     if all(utc(when) > over for when in gone) and utc(receipt.received) < over:
         raise remaking.untrue(path, f"came in time: it was received before the time of seat {seat} was over")
 

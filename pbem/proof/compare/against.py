@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pbem.proof.compare import addresses, answers, bundles, generations, letter_text, reports
+from pbem.proof.compare import addresses, answered, bundles, generations, letter_text, reports
 from pbem.proof.compare.acknowledged import Acknowledged
 from pbem.proof.compare.finding import Finding, NamedLetter
 from pbem.proof.compare.heads import Heads
@@ -72,7 +72,7 @@ class Against:
             *letter_text.compare(letter),
             *addresses.compare(letter),
             *generations.compare(letter),
-            *answers.compare(letter),
+            *answered.compare(letter),
             *compare_files(letter, self._kinds),
         ]
         named = any(self.match.id == word for word in re.findall(r"m[0-9]+", kept.subject))

@@ -23,7 +23,8 @@ OBEYED = {"done", "again"}
 def compare(letter: Shown) -> Iterator[Finding]:
     """The finding about each command that the letter calls refused or asked about, although the bundle has it obeyed.
 
-    The same octets may come again later, and then be obeyed; what was obeyed is never refused afterwards.
+    The same octets may come again, and then have another outcome: what was refused may be obeyed, and what was obeyed
+    is refused once its turn is over. But at one time they come only once.
     """
     index, answered = letter.index, letter.kept.answered
     obeyed = {(one.mail, one.command) for one in answered if one.outcome in OBEYED}
@@ -31,7 +32,7 @@ def compare(letter: Shown) -> Iterator[Finding]:
         used = index.used.get((told.mail, told.command))
         if used is None or (told.mail, told.command) in obeyed or told.server != index.server:
             continue
-        if utc(used.received) > utc(told.received):
+        if utc(used.received) != utc(told.received):
             continue
         if is_signature(index.key, told.signature, announcement(told.server, told.bulletin)):
             reason = f"it says that `{told.command}` was {told.outcome}, and {used.where} that it was obeyed"
