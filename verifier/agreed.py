@@ -6,18 +6,18 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from verifier.asking import ask_setups
-from verifier.conventions import No, must, sha256
+from verifier.conventions import No, must
 from verifier.letters import Player, in_one_letter, letter_named, proven
 from verifier.papers import read_mailbox, read_replies
 from verifier.rules import Result
 from verifier.signature import Key, fingerprint
-from verifier.terms import agrees, check_terms
-from verifier.transcript import Entry, canonical
+from verifier.terms import agrees, check_terms, terms_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verifier.state import Match
+    from verifier.transcript import Entry
 
 
 def read_player(match: Match, seat: int, said: Mapping[str, Any], seq: int) -> Player:
@@ -43,8 +43,7 @@ def agreed(match: Match, entry: Entry) -> None:
     match.server, match.id, match.terms = body["server"], body["match"], body["terms"]
     must(re.fullmatch("m[1-9][0-9]{0,8}", match.id), "no match")
     check_terms(match.terms)
-    document = canonical({"match": match.id, "server": match.server, "terms": match.terms})
-    match.rules_hash = sha256(f"pbem terms 1\n{document}".encode())
+    match.rules_hash = terms_hash(match.server, match.id, match.terms)
     must(body["rules"] == match.rules_hash, "another hash of the terms")
     seats = [str(seat) for seat in range(1, len(match.terms["players"]) + 1)]
     must(list(body["players"]) == seats, "other seats")

@@ -16,7 +16,7 @@ from verifier.events import claimed, extended, forfeited, missed, offered, opera
 from verifier.file import LISTS, read_file
 from verifier.forms import check_form
 from verifier.keys import keys
-from verifier.rules import GAMES, Refused
+from verifier.rules import Refused
 from verifier.running import running_step, runs_from
 from verifier.sealed import (
     ask_reveals,
@@ -31,6 +31,7 @@ from verifier.sealed import (
 )
 from verifier.state import Match
 from verifier.substitutes import substitute, substituted
+from verifier.terms import is_judged, terms_hash
 from verifier.transcript import Entry, check_commitments, check_heads, read_transcript
 from verifier.turn import turn
 
@@ -143,8 +144,10 @@ def verified(content: bytes) -> Match:
         check_form(match, entries[0])
         path = "heads.txt"
         check_heads(entries, members[path])
-        if (game := entries[0].body["terms"].get("game")) not in GAMES:
-            raise Unknown(1, None, f"the rules of {game} are not here (13)")
+        first = entries[0].body
+        if not is_judged(first["terms"]):
+            must(first["rules"] == terms_hash(first["server"], first["match"], first["terms"]), "another hash")
+            raise Unknown(1, None, f"the rules of {first['terms']['game']} are not here (13)")
         check_entries(match, entries)
         path = "commitments.sha256"
         check_commitments(entries, members)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from verifier.conventions import must, sha256
 from verifier.forms import is_hash, is_number, is_object, is_text, list_of, one_of
-from verifier.rules import Refused, rules
+from verifier.rules import GAMES, Refused, rules
 from verifier.transcript import canonical
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ def object_of(**kinds: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: (
         isinstance(value, dict) and set(value) == set(kinds) and all(kinds[key](one) for key, one in value.items())
     )
+
+
+def is_like(pattern: str) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
 TERMS = {
@@ -50,8 +54,22 @@ TERMS = {
 MAY = {"tournament", "pairing"}
 OWN = ("players", "tournament", "pairing")
 """The terms of a tournament's match that the tournament does not hold."""
+PACKAGE = object_of(
+    name=is_like("[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"),
+    version=is_like("[A-Za-z0-9][A-Za-z0-9.+]{0,62}"),
+    code=lambda value: value is None or is_hash(value),
+)
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 RANGES = {"settle": (0, 604800), "grace": (0, 7776000), "bank": (0, 31622400)}
+
+
+def is_judged(terms: Mapping[str, Any]) -> bool:
+    """True if the rules are here; of another game (13), only the keys are looked at."""
+    if terms["game"] in GAMES:
+        return True
+    must(is_text(terms["game"]) and {*terms, *MAY, "rules_package"} == {*TERMS, "rules_package"}, "terms: keys")
+    must("rules_package" not in terms or PACKAGE(terms["rules_package"]), "terms: rules_package")
+    return False
 
 
 def check_terms(terms: Mapping[str, Any]) -> None:
@@ -81,6 +99,10 @@ def check_terms(terms: Mapping[str, Any]) -> None:
     must(len(set(terms["players"])) == len(terms["players"]), "a player twice")
     made = rules(terms["game"]).options(terms["options"], len(terms["players"]))
     must(made == terms["options"], "options that are the default")
+
+
+def terms_hash(server: str, match: str, terms: Mapping[str, Any]) -> str:
+    return sha256(f"pbem terms 1\n{canonical({'match': match, 'server': server, 'terms': terms})}".encode())
 
 
 def agrees(match: Match, seat: int, command: Command, *, by_key: bool) -> bool:

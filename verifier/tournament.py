@@ -14,7 +14,7 @@ from verifier.forms import check_tournament_form, is_name
 from verifier.letters import letter_named, proven_texts
 from verifier.pairing import berger, groups, swiss
 from verifier.table import table
-from verifier.terms import tournament_hash
+from verifier.terms import is_judged, tournament_hash
 from verifier.text import clean
 from verifier.tournament_state import Line, Pairing, Tournament
 from verifier.tournament_terms import ROUND_ROBINS, announces, check_tournament_terms
@@ -69,6 +69,8 @@ def announced(state: Tournament, entry: Entry) -> None:
     must(body["rules"] == tournament_hash(state.server, state.id, state.document), "another hash of the terms")
     must((body["secret"] is None) == (state.form == "ladder"), "a secret of a lot")
     state.rules_hash, state.secret, state.server_key = body["rules"], body["secret"], body["server_key"]
+    if not is_judged({**state.terms, "players": []}):
+        state.open.append(f"the terms of {state.terms['game']}, whose rules are not here")
     closes = state.document["closes"]
     if closes is not None:
         late = moment(closes) - moment(entry.time)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from verifier.conventions import must
 from verifier.forms import is_number
-from verifier.terms import can_be_written, check_terms, terms_of, time_of
+from verifier.terms import can_be_written, check_terms, is_judged, terms_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +52,8 @@ def check_tournament_terms(terms: Mapping[str, Any]) -> None:
         must(isinstance(closes, str) and closes.endswith("T00:00:00Z"), "terms: closes")
     match = terms["match"]
     must(isinstance(match, dict) and not {"players", "tournament", "pairing"} & set(match), "terms: match")
+    if not is_judged({**match, "players": []}):
+        return
     check_terms({**match, "players": ["a", "b"]})
     must(match["privacy"] == "public" and match["pace"], "matches that are private, or without deadlines")
     must(match["games"] or match["target"], "matches without an end")
@@ -65,11 +67,13 @@ def announces(command: Command, terms: Mapping[str, Any]) -> bool:
     own = {name: " ".join(value.lower().split()) for name, value in lines.items() if name in LINES}
     rest = {name: value for name, value in lines.items() if name not in LINES}
     match = {**terms["match"], "players": ["a", "b"]}
-    if "seats" in rest or command.said["*name"] != match["game"]:
+    if command.said["*name"] != match["game"]:
         return False
+    if not is_judged(match):
+        return True
     made = terms_of({"keys": "demanded", "miss": "forfeit", **rest}, match)
     right = {key: value for key, value in match.items() if key not in {"game", "players"}}
-    return made == right and own_terms(own) == {key: terms[key] for key in OWN}
+    return "seats" not in rest and made == right and own_terms(own) == {key: terms[key] for key in OWN}
 
 
 def own_terms(lines: Mapping[str, str]) -> dict[str, Any]:

@@ -91,6 +91,14 @@ def not_enabled(game: str, agreed: Package | None = None) -> str:
     return f'the rules of "{game}" are not installed{how}'
 
 
+def is_agreed(game: str, agreed: Package | None) -> bool:
+    """True if the rules that are here are pbem's own, or the very code that was agreed on: what they say convicts."""
+    if game in BUILT_IN:
+        return True
+    here = PACKAGES.get(game)
+    return here is not None and agreed is not None and here.code == agreed.code is not None
+
+
 def template_folders() -> tuple[Path, ...]:
     """The folders of templates, ours first: no other package can change the wording of a letter."""
     return template_folder(), *(_folder(GAMES[name]) / "templates" for name in PACKAGES)

@@ -181,7 +181,9 @@ class Terms:
         """Check that option lines could give these terms; raises `Refused`, or ValueError and TypeError."""
         proposed = Terms.propose(self.game, self.general_lines(), self.players, self.settling)
         options = {key: _plain(value) for key, value in self.first_options().changed.items()}
-        unsaid = {"tournament": self.tournament, "pairing": self.pairing, "rules_package": self.rules_package}
+        unsaid: dict[str, object] = {"tournament": self.tournament, "pairing": self.pairing}
+        if self.game in PACKAGES:
+            unsaid["rules_package"] = self.rules_package
         if canonical(replace(proposed, options=options, **unsaid).document()) != canonical(self.document()):
             raise ValueError("these are not the terms that their lines give")
 
@@ -205,6 +207,8 @@ class Terms:
     @classmethod
     def read(cls, document: JsonObject) -> Terms:
         """The terms of a JSON object that `document` made; raises KeyError, TypeError or ValueError."""
+        if {*document} | _SOME != {*cls.__slots__} or not isinstance(document["game"], str):
+            raise ValueError("not the keys of terms")
         package = Package.read(document["rules_package"]) if "rules_package" in document else None
         return cls(**{**document, "players": tuple(document["players"]), "rules_package": package})
 

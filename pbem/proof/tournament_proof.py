@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import GAMES, Refused
-from pbem.games.outside import Package, not_enabled
+from pbem.games import Refused
+from pbem.games.outside import PACKAGES, coded, is_agreed, not_enabled
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
 from pbem.match.changed import replace
@@ -101,19 +101,24 @@ def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | N
 
 
 def _game(tournament: Tournament) -> Iterator[TournamentCheck]:
-    """Say how the rules of a game are had that is not here: the lines of its announcement cannot be judged."""
-    template = tournament.terms.match
-    if (game := str(template.get("game"))) not in GAMES:
-        package = Package.read(template["rules_package"]) if "rules_package" in template else None
-        yield TournamentCheck("OPEN", "rules", not_enabled(game, package))
+    """Say how the rules are had that were agreed on: without them, the lines of the announcement are not judged."""
+    match = _template(tournament.terms)
+    if not is_agreed(match.game, match.rules_package):
+        here = PACKAGES.get(match.game)
+        other = f"agreed on was {coded(match.rules_package)}; here is {coded(here)}"
+        yield TournamentCheck("OPEN", "rules", other if here else not_enabled(match.game, match.rules_package))
+
+
+def _template(terms: TournamentTerms) -> Terms:
+    """The terms of the matches; their players are not known yet."""
+    return Terms.read({**terms.match, "players": ("1", "2")})
 
 
 def _begun(entry: Entry) -> Tournament:
     try:
         tournament = begun(entry)
-        terms = tournament.terms
-        if Terms.read({**terms.match, "players": ("1", "2")}).game in GAMES:
-            terms.demand_possible()
+        match = _template(tournament.terms)
+        tournament.terms.demand_possible(by_rules=is_agreed(match.game, match.rules_package))
         return tournament
     except (Refused, AttributeError, LookupError, TypeError, ValueError) as error:
         raise TranscriptError(entry.seq, None, f"not the beginning of a tournament: {error}") from error
@@ -244,7 +249,7 @@ def _says(request: AnyRequest, tournament: Tournament, entry: Entry) -> bool:
 def _announces(request: AnnounceTournament, terms: TournamentTerms) -> bool:
     """True if an announcement has exactly these terms; what it leaves to the server, the terms say."""
     template = terms.match
-    if template["game"] not in GAMES:  # of which a line says that it is open
+    if not is_agreed(str(template["game"]), _template(terms).rules_package):  # a line says that it is open
         return request.rules == template["game"]
     try:
         settle = timedelta(seconds=int(str(template["settle"])))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.games import BUILT_IN, GAMES, rules
-from pbem.games.outside import PACKAGES, coded, not_enabled
+from pbem.games.outside import PACKAGES, coded, is_agreed, not_enabled
 from pbem.identity import ed25519_points
 from pbem.match import events
 from pbem.match.changed import replace
@@ -158,8 +158,8 @@ def _by_the_rules(found: Bundle, match: Match, reader: type[Letters], proved: Pr
     if here is None:
         yield from _walk(found, reader, proved)
         return
-    if agreed is not None and agreed.code is not None and agreed.code == here.code:
-        yield Check(True, "rules", f"of {agreed}, by the very code that was agreed on: {agreed.code}")
+    if is_agreed(game, agreed):
+        yield Check(True, "rules", f"of {agreed}, by the very code that was agreed on: {here.code}")
         yield from _walk(found, reader, proved)
         return
     both = f"agreed on was {coded(agreed)}; replayed by {coded(here)}"

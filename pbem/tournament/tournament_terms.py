@@ -32,6 +32,8 @@ _ROBINS = (ROUND_ROBIN, DOUBLE)
 _STARTED = (*_ROBINS, SWISS)
 _TIMES = frozenset({"round", "rematch", "idle", "longest"})
 """The options that are times."""
+_OF_ONE_MATCH = {"players", "tournament", "pairing"}
+"""The terms of a match that its tournament does not hold."""
 _LEFT_OUT = {("closes", ""), ("at-once", 0), ("rounds", 0), ("round", "0")}
 """The values of options that no line can give: without the line, they are these."""
 
@@ -114,18 +116,23 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The terms of such a document; raises ValueError."""
         return msgspec.convert(document, cls)
 
-    def demand_possible(self) -> None:
-        """Check that an announcement's lines could give these terms; raises as `Terms.demand_possible` does."""
+    def demand_possible(self, *, by_rules: bool) -> None:
+        """Check that an announcement's lines could give these terms; raises as `Terms.demand_possible` does.
+
+        Of matches by rules that are not those that were agreed on, only the keys are checked.
+        """
         match = Terms.read({**self.match, "players": ("1", "2")})
-        match.demand_possible()
         own = {name: getattr(self, name.replace("-", "_")) for name in OPTIONS if self.format in OPTIONS[name][1]}
         own["closes"] = (self.closes or "")[: len("2026-12-20")]
         own |= {name: written_duration(own[name]) for name in _TIMES & own.keys()}
         lines = {name: str(value) for name, value in own.items() if (name, value) not in _LEFT_OUT}
-        lines = {**match.general_lines(), "keys": match.keys, "miss": match.miss, **lines}
-        proposed = TournamentTerms.propose(match.game, lines, match.settling)
-        template = {name: value for name, value in match.document().items() if name != "players"}
-        if replace(proposed, match=template) != self:
+        template = {name: value for name, value in match.document().items() if name not in _OF_ONE_MATCH}
+        proposed = _Announcement(lines).own(self.format, template)
+        if by_rules:
+            match.demand_possible()
+            lines |= {**match.general_lines(), "keys": match.keys, "miss": match.miss}
+            proposed = replace(TournamentTerms.propose(match.game, lines, match.settling), match=template)
+        if proposed != self or self.format not in FORMATS:
             raise ValueError("these are not the terms that their lines give")
 
     def hash(self, server: str, tournament: str) -> str:
@@ -146,8 +153,12 @@ class _Announcement(OptionLines):
         for key in self.lines.keys() & OPTIONS.keys():
             if format_ in FORMATS and format_ not in OPTIONS[key][1]:
                 self.refuse(key, self.lines[key], Phrase("of a {format}, there is no {key}", format=format_, key=key))
+        return self.own(format_, self.template(game, settle, format_))
+
+    def own(self, format_: str, match: JsonObject) -> TournamentTerms:
+        """The terms, with those of the matches."""
         terms = TournamentTerms(
-            match=self.template(game, settle, format_),
+            match=match,
             format=format_,
             closes=self.closes(format_),
             entrants=self.number("entrants", FEWEST.get(format_, 0) or 2, 128) or (12 if format_ in _ROBINS else 128),

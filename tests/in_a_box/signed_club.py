@@ -64,7 +64,7 @@ class PlayedMatch:
 class SignedClub:
     """A tournament of a club, and the matches of it that have begun."""
 
-    def __init__(self, lines: str = "", *names: str) -> None:
+    def __init__(self, lines: str = "", *names: str, game: str = "spaceships") -> None:
         self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
         self.die = Die("club")
         self.entries: list[TournamentEntry] = []
@@ -76,10 +76,11 @@ class SignedClub:
         self._signed: dict[str, Signed] = {}
         self._named: dict[str, NamedMailbox] = {}
         self.keys: dict[str, Ed25519PrivateKey] = {}
-        options = f"closes: 2026-03-10\nfleet: cost:3\n{lines}".strip()
+        fleet = "fleet: cost:3\n" * (game == "spaceships")
+        options = f"closes: 2026-03-10\n{fleet}{lines}".strip()
         if "format: ladder" in options:
             options = options.replace("closes: 2026-03-10\n", "")
-        form, letter = self.said("org", "tournament new spaceships", options)
+        form, letter = self.said("org", f"tournament new {game}", options)
         asked = cast("AnnounceTournament", form.request)
         terms = TournamentTerms.propose(asked.rules, asked.options, timedelta())
         self._done(
