@@ -21,7 +21,7 @@ from pbem.match.terms import Terms
 from pbem.match.transcript import canonical
 from pbem.proof import bundle
 from pbem.store.players import KeyRow
-from verifier import Wrong, verified
+from verifier import OtherVersion, Unknown, Wrong, verified
 from verifier.commands import read_commands
 from verifier.state import Match
 from verifier.terms import proposes
@@ -44,6 +44,8 @@ def content(kind: str, name: str) -> bytes:
 def second(found: bytes) -> Wrong | None:
     try:
         verified(found)
+    except (OtherVersion, Unknown):  # open: it neither holds nor fails
+        return None
     except Wrong as wrong:
         return wrong
     return None
@@ -56,7 +58,7 @@ def differ(name: str, seed: int) -> str | None:
     except (ValueError, KeyError, TypeError, AttributeError):  # what no bundle can be made of
         return None
     first, other = checked(forged)[-1], second(forged)
-    if first.holds == (other is None) or (name in OPEN and not first.holds):
+    if (first.holds is not False) == (other is None) or (name in OPEN and not first.holds):
         return None
     return f"{name} {seed}: {first.found} | {other or 'holds'}"
 
