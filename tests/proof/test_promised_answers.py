@@ -10,6 +10,7 @@ from attackers.forgers import Store, against, holds, proof
 from desk.test_tournaments import Club
 from in_a_box.inquiries import sentence_of
 from in_a_box.referee import form_in, new
+from in_a_box.sealed_seats import agreed
 
 from pbem.proof.kept_letters import kept
 from pbem.proof.tournament_letters import compared
@@ -64,6 +65,29 @@ class TestMatches:
         liar.now += DAY
         liar.send(ann, "resign m1 match\n")
         assert answers(proof(liar, ann), [told])
+
+
+    @pytest.mark.parametrize("what", ["step", "reveal"])
+    def test_a_step_of_a_sealed_match_that_was_done_has_its_entry(self, referee: Referee, what: str) -> None:
+        """Or its player loses by the clock, or because nothing was revealed."""
+        seats = agreed(referee, "ann", "bob", options="fleet: cost:3\npace: 2d\n")
+        ann, bob = seats
+        while referee.match().phase == "setup" or what not in {one.split()[0] for one in self.owed(referee, 2)}:
+            assert ann.write(referee) or bob.write(referee)
+        store = Store(referee)
+        assert bob.write(referee)
+        told = bob.box.last
+        assert not answers(proof(referee, bob.box), [told])
+        liar = store.again()
+        liar.wait(9 * DAY)
+        for _ in range(4):
+            ann.write(liar)
+            liar.wait(9 * DAY)
+        assert answers(proof(liar, ann.box), [told])
+
+    def owed(self, referee: Referee, seat: int) -> tuple[str, ...]:
+        owed = referee.match().owes(seat)
+        return tuple("reveal" if one == "reveal" else "step" for one in owed)
 
 
 def lies(club: Club, letters: Sequence[EmailMessage]) -> list[str]:

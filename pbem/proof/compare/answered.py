@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OBEYED = {"done", "again"}
 
-AT_ONCE = {"draw", "annul", "extend", "claim", "resign", "enter", "leave", "challenge", "rule"}
+AT_ONCE = {"draw", "annul", "extend", "claim", "resign", "step", "reveal", "enter", "leave", "challenge", "rule"}
 """The commands that have an entry of their own as soon as they are done."""
 
 OVER = {"decline", "withdraw"}
