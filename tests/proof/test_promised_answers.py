@@ -66,7 +66,6 @@ class TestMatches:
         liar.send(ann, "resign m1 match\n")
         assert answers(proof(liar, ann), [told])
 
-
     @pytest.mark.parametrize("what", ["step", "reveal"])
     def test_a_step_of_a_sealed_match_that_was_done_has_its_entry(self, referee: Referee, what: str) -> None:
         """Or its player loses by the clock, or because nothing was revealed."""
@@ -84,6 +83,21 @@ class TestMatches:
             ann.write(liar)
             liar.wait(9 * DAY)
         assert answers(proof(liar, ann.box), [told])
+
+    def test_orders_that_were_done_have_a_receipt(self, referee: Referee) -> None:
+        """A server that sent none could drop them, and nothing would be left of them but its word."""
+        ann, bob = referee.begun(SMALL, SETUPS)
+        referee.send(bob, bob.filled("orders", "final"))
+        told = bob.last
+        referee.send(ann, "resign m1 match\n")
+        bench = against(proof(referee, ann))
+
+        def standings() -> set[str]:
+            return {one.standing for one in bench.judge(kept("", told.as_bytes())).findings}
+
+        assert standings() == {"agrees"}
+        told.set_payload([part for part in told.iter_parts() if not part.is_attachment()])
+        assert standings() == {"open"}
 
     def owed(self, referee: Referee, seat: int) -> tuple[str, ...]:
         owed = referee.match().owes(seat)

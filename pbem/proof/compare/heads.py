@@ -57,7 +57,7 @@ class Heads:
                 "two stories",
                 what,
                 f"{index.server} signed an entry {head.seq} of {index.place[1]}; in the bundle, signed as well, it"
-                f" was over with entry {index.last.seq}, after which nothing follows",
+                f" was closed with entry {index.last.seq}, after which nothing follows",
                 head.seq,
             )
         return Finding("later", what, f"the bundle ends with entry {index.last.seq}; ask for a newer one", head.seq)
