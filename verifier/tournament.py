@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verifier.agreed import read_player
 from verifier.commands import Command, read_commands
-from verifier.conventions import No, OtherVersion, Wrong, moment, must, seconds, sha256
+from verifier.conventions import No, Wrong, moment, must, seconds, sha256
 from verifier.entries import UNREADABLE
 from verifier.file import TOURNAMENT_LISTS, TOURNAMENT_PAPER, read_file
 from verifier.forms import check_tournament_form, is_name
@@ -370,9 +370,6 @@ def verified_tournament(content: bytes) -> Tournament:
         path = "tournament.jsonl"
         entries = read_transcript(members[path], path, "pbem tournament entry 1")
         must(entries[0].type == "announced", "not announced first")
-        version = entries[0].body.get("register")
-        if type(version) is int and version != 1:
-            raise OtherVersion(1, path, f"version {version} is not read here")
         check_tournament_form(entries[0])
         path = "heads.txt"
         check_heads(entries, members[path], "pbem tournament head 1", "tournament")

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from verifier.conventions import HASH, Body, No, Wrong, moment, must, sha256
+from verifier.conventions import HASH, Body, No, OtherVersion, Wrong, moment, must, sha256
 from verifier.ed25519 import ed25519
 
 if TYPE_CHECKING:
@@ -75,6 +75,9 @@ def read_transcript(content: bytes, path: str = "transcript.jsonl", title: str =
         except No as error:
             raise Wrong(number, path, str(error)) from error
         entries.append(entry)
+        version = entries[0].body.get("register" if "tournament" in title else "bundle")
+        if type(version) is int and version != 1:  # nothing is said of what follows
+            raise OtherVersion(1, path, f"version {version} is not read here")
     return entries
 
 

@@ -13,7 +13,7 @@ import re
 import struct
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -170,6 +170,15 @@ def read(content: bytes) -> Bundle:
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise NotABundle(f"the commitments cannot be listed: {error}") from error
     return bundle
+
+
+def first_body(content: bytes) -> Any:
+    """What the first entry says in a file that is packed as a bundle, damaged or not; raises `NotABundle`."""
+    members = dict(_Members(content, _LISTS))
+    try:
+        return msgspec.json.decode(members["transcript.jsonl"].partition(b"\n")[0])["body"]
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise NotABundle(f"transcript.jsonl: entry 1: {error}") from error
 
 
 def is_tournament(content: bytes) -> bool:

@@ -353,7 +353,7 @@ def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterato
     checks: dict[str, TournamentCheck] = {}
     for content in bundles:
         try:
-            body = bundle.read(content).entries[0].body
+            body = bundle.first_body(content)
             match, held = str(body["match"]), body["terms"].get("tournament")
             ours = match in known or (held is not None and held["id"] == tournament.id)
             if body["server"] != tournament.server or not ours:

@@ -418,6 +418,21 @@ class TestMatches:
         broken = bundle.write(replace(first, papers=papers))
         fails(club.tournament(), "m1: its bundle does not hold", bundles=[broken, *club.bundles()[1:]])
 
+    def test_a_damaged_bundle(self, club: SignedClub) -> None:
+        first = bundle.read(club.bundles()[0])
+        broken = bundle.write(replace(first, signatures=(b"", *first.signatures[1:])))
+        bundles = [broken, *club.bundles()[1:]]
+        fails(club.tournament(), "m1: its bundle does not hold", bundles=bundles)
+        assert second_verdict(club.tournament(), bundles) == "convicted"
+
+    def test_a_bundle_of_another_version_is_open(self, club: SignedClub) -> None:
+        """Whatever follows its first entry."""
+        first = bundle.read(club.bundles()[0])
+        entry = replace(first.entries[0], body={**first.entries[0].body, "bundle": 2})
+        bundles = [bundle.write(replace(first, entries=(entry, *first.entries[1:]))), *club.bundles()[1:]]
+        assert {check.standing for check in checks(club.tournament(), bundles)} == {"ok", "OPEN"}
+        assert second_verdict(club.tournament(), bundles) == "open"
+
     def test_players_who_agreed_by_other_letters(self) -> None:
         """The same words, in a letter that the tournament has not."""
         club = SignedClub("", "ann", "bob", "carl")
