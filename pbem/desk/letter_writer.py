@@ -20,8 +20,8 @@ from pbem.games import part_of
 from pbem.identity import Key, encryption
 from pbem.letters import draft
 from pbem.letters.digest import MOST, can_wait, framed_html, framed_text, joined, next_digest
-from pbem.letters.draft import Composing, Facts, OutgoingLetter, Posted, Section, TemplateText, WrittenLetter
-from pbem.letters.render import Words, visible
+from pbem.letters.draft import Composing, Facts, LetterSection, OutgoingLetter, Posted, TemplateText, WrittenLetter
+from pbem.letters.render import InWords, visible
 from pbem.mail.commands import SETTINGS
 from pbem.mail.compose import LETTER, Composer, Encrypting
 from pbem.mail.headers import asked_for
@@ -78,12 +78,12 @@ class LetterWriter:
         """A template with its facts, to be rendered later."""
         return TemplateText(template, {"server": self._composer.server, "operator": self._config.operator, **facts})
 
-    def words(self, draft: TemplateText | str, language: str) -> Words:
+    def words(self, draft: TemplateText | str, language: str) -> InWords:
         """A draft or a phrase in a language, for a letter."""
         templates = self._composer.templates.of(language)
         if isinstance(draft, TemplateText):
             return templates.words(draft.template, **draft.facts)
-        return Words(templates.say(draft))
+        return InWords(templates.say(draft))
 
     def write(self, draft: TemplateText | str, language: str) -> str:
         """The text of a draft or a phrase in a language."""
@@ -187,7 +187,7 @@ class LetterWriter:
         if not (can := encryption.usable(keys, now)):
             # It goes in place of one that cannot be encrypted, and holds nothing of it.
             faults = [(key, encryption.fault(key, now)) for key in keys]
-            told = [Section(self.words(self.draft("letters/held_back.txt", faults=faults), language))]
+            told = [LetterSection(self.words(self.draft("letters/held_back.txt", faults=faults), language))]
             subject = Phrase("{about} A letter that cannot be encrypted", about=about)
             return replace(letter, subject=subject, sections=told, pictures=[], attachments=[], bulletin=[]), None
         cover = self.write(self.draft("letters/encrypted.txt", file=LETTER), language)
@@ -227,7 +227,7 @@ class LetterWriter:
         return WrittenLetter(
             # An answer has the subject of what it answers, or mail programs see no thread.
             say(out.subject) if out.in_reply_to else draft.subject_fitting(out.subject, say),
-            [Section(replace(words, text=text), self.words(html, language) if html else None)],
+            [LetterSection(replace(words, text=text), self.words(html, language) if html else None)],
             enclosed,
             **posted,
         )
@@ -320,7 +320,7 @@ class LetterWriter:
                 one.mailing = draft.DIGESTS
                 if len(some) > 1:
                     preface = self.draft("letters/digest.txt", subjects=[letter.subject for letter in some])
-                    one.sections.insert(0, Section(self.words(preface, self.language_of(player))))
+                    one.sections.insert(0, LetterSection(self.words(preface, self.language_of(player))))
             for letter in some:
                 if letter is not one and letter.detail and letter.detail != one.detail:
                     self._mailboxes.give(letter.detail, player, letter.place, now)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from pbem.letters.draft import Section, WrittenLetter, joined_subjects
+from pbem.letters.draft import LetterSection, WrittenLetter, joined_subjects
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import on_the_wall
 from pbem.phrase import Phrase
@@ -82,7 +82,7 @@ def joined(letters: Sequence[WrittenLetter]) -> WrittenLetter:
     return one
 
 
-def framed_text(sections: Sequence[Section]) -> str:
+def framed_text(sections: Sequence[LetterSection]) -> str:
     """The text part of a letter: its sections, then each proof once."""
     texts = [section.text.text for section in sections]
     text = texts[0] if len(texts) == 1 else f"\n\n{_BETWEEN}\n\n".join(each.strip("\n") for each in texts) + "\n"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from pbem.json_object import JsonObject  # noqa: TC001 - the same
-from pbem.letters.render import Words  # noqa: TC001 - the same
+from pbem.letters.render import InWords  # noqa: TC001 - the same
 from pbem.mail.commands import AnyCommand, masked, parse
 from pbem.mail.compose import Attachment, MailingList, Picture
 from pbem.phrase import Phrase
@@ -139,18 +139,18 @@ class OutgoingLetter(Posted):
         self.references = [*self.references, *letter.references[-10:], *filter(None, [letter.message_id])]
 
 
-class Section(msgspec.Struct, frozen=True):
+class LetterSection(msgspec.Struct, frozen=True):
     """What a letter says, in words but without a frame."""
 
-    text: Words
-    html: Words | None = None
+    text: InWords
+    html: InWords | None = None
 
 
 class WrittenLetter(Posted):
     """A letter in words: it can wait, and be joined with others, until it is framed and sent."""
 
     subject: str
-    sections: list[Section]
+    sections: list[LetterSection]
     attachments: list[Attachment] = []
 
 

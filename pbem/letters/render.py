@@ -38,7 +38,7 @@ _FACT = re.compile(r"%\((\w+)\)s")
 _PRINTED = bytes(range(0x20, 0x7F)) + b"\n"
 
 
-class Words(msgspec.Struct, frozen=True):
+class InWords(msgspec.Struct, frozen=True):
     """A template in words; what it sets besides its text belongs into the frame of the letter."""
 
     text: str
@@ -72,12 +72,12 @@ class Templates:
         """The text of a template; raises jinja2's errors for a missing template or a missing value."""
         return self.environment.get_template(name).render(values)
 
-    def words(self, name: str, /, **values: object) -> Words:
+    def words(self, name: str, /, **values: object) -> InWords:
         """A template of a letter in words; raises as `render` does."""
         # For jinja2, a template is a module: its text, and the names that it sets.
         made = self.environment.get_template(name).make_module(values)
         proofs = [str(proof).strip("\n") for proof in getattr(made, "proofs", ())]
-        return Words(str(made), [proof for proof in proofs if proof], str(getattr(made, "title", "")))
+        return InWords(str(made), [proof for proof in proofs if proof], str(getattr(made, "title", "")))
 
 
 @cache  # to read a tag takes longer than to name what is listed

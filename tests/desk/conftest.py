@@ -16,7 +16,7 @@ from pbem.games import GAMES
 from pbem.games.outside import template_folders
 from pbem.i18n import template_folder
 from pbem.letters.draft import TemplateText
-from pbem.letters.render import Templates, Words
+from pbem.letters.render import InWords, Templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,10 +100,10 @@ def in_other_languages_too(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
     twins: dict[str, dict[str, str | None]] = {}
     faults: list[tuple[str, list[str]]] = []
 
-    def said(words: Words) -> str:
+    def said(words: InWords) -> str:
         return "\n\n".join([words.text.rstrip("\n"), *words.proofs]) + "\n" if words.proofs else words.text
 
-    def written(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> Words:
+    def written(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> InWords:
         made = words(letter_writer, draft, language)
         if isinstance(draft, TemplateText) and len(of_template := twins.setdefault(draft.template, {})) < MOST:
             english = said(made if language == "en" else words(letter_writer, draft, "en"))

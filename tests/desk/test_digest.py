@@ -10,8 +10,8 @@ from in_a_box.referee import Mailbox, Referee, attachment, body
 from judges.golden import reads_like
 
 from pbem.letters.digest import framed_html, framed_text, next_digest
-from pbem.letters.draft import Section, WrittenLetter
-from pbem.letters.render import Words
+from pbem.letters.draft import LetterSection, WrittenLetter
+from pbem.letters.render import InWords
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
@@ -163,8 +163,8 @@ def test_a_joined_letter_has_each_proof_whole_and_once() -> None:
     """Two games that begin: each list of commitments keeps its heading, though the headings are alike."""
     first, second = ("All setups are in. The commitments to them:\n\n  " + hashed for hashed in ("ab", "cd"))
     sections = [
-        Section(Words("One begins.\n\n", [first, "head 4"]), Words("<p>One</p>\n", ["<p>ab</p>"], "One")),
-        Section(Words("Two begins.\n", [second, "head 4"])),
+        LetterSection(InWords("One begins.\n\n", [first, "head 4"]), InWords("<p>One</p>\n", ["<p>ab</p>"], "One")),
+        LetterSection(InWords("Two begins.\n", [second, "head 4"])),
     ]
     rule = "-" * 72
     text = f"One begins.\n\n{'=' * 72}\n\nTwo begins.\n\n{rule}\n{first}\n\n{second}\n\nhead 4\n"

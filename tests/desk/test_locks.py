@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pbem.letters.render import Words
+    from pbem.letters.render import InWords
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_put_into_words_harms_its_letter_alone(
     people = [referee.registered(name) for name in ("ann", "bob", "carl")]
     words = LetterWriter.words
 
-    def fails(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> Words:
+    def fails(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> InWords:
         if isinstance(draft, TemplateText) and draft.template == "answers/games.txt":
             raise ZeroDivisionError
         return words(letter_writer, draft, language)
