@@ -10,18 +10,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
 from pbem.desk import bulletin
 from pbem.desk.daily_limits import NOTIFICATION, DailyCounts, DailyLimit
-from pbem.games import GAMES, part_of
+from pbem.games import part_of
 from pbem.identity import Key, encryption
 from pbem.letters import draft
-from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
-from pbem.letters.draft import Composing, Facts, OutgoingLetter, TemplateText
-from pbem.letters.render import visible
+from pbem.letters.digest import MOST, can_wait, framed_html, framed_text, joined, next_digest
+from pbem.letters.draft import Composing, Facts, LetterSection, OutgoingLetter, Posted, TemplateText, WrittenLetter
+from pbem.letters.render import InWords, visible
 from pbem.mail.commands import SETTINGS
-from pbem.mail.compose import LETTER, Attachment, Composer, Encrypting
+from pbem.mail.compose import LETTER, Composer, Encrypting
 from pbem.mail.headers import asked_for
 from pbem.match.changed import replace
 from pbem.match.seat_clock import zone_named
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.games.squares import Board
     from pbem.letters.draft import Enclosed
+    from pbem.mail.compose import Attachment
     from pbem.mail.message import Letter
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
@@ -47,6 +50,8 @@ if TYPE_CHECKING:
 
 _CUT = Phrase("This answer became too long, and the rest is left out: ask for it in separate letters.")
 _LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")
+
+_WAITING = msgspec.json.Decoder(WrittenLetter)
 
 
 @dataclass(eq=False, repr=False)
@@ -68,22 +73,21 @@ class LetterWriter:
     _notifications: Notifications
     _counts: DailyCounts
     _blank: dict[tuple[str, str], bytes] = field(default_factory=dict)
-    _pages_written: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def draft(self, template: str, /, **facts: Any) -> TemplateText:
         """A template with its facts, to be rendered later."""
         return TemplateText(template, {"server": self._composer.server, "operator": self._config.operator, **facts})
 
+    def words(self, draft: TemplateText | str, language: str) -> InWords:
+        """A draft or a phrase in a language, for a letter."""
+        templates = self._composer.templates.of(language)
+        if isinstance(draft, TemplateText):
+            return templates.words(draft.template, **draft.facts)
+        return InWords(templates.say(draft))
+
     def write(self, draft: TemplateText | str, language: str) -> str:
         """The text of a draft or a phrase in a language."""
-        templates = self._composer.templates.of(language)
-        if not isinstance(draft, TemplateText):
-            return templates.say(draft)
-        if draft.template.removesuffix("/rules.txt") not in GAMES:  # those say the same to everybody
-            return templates.render(draft.template, **draft.facts)
-        if (page := self._pages_written.get((draft.template, language))) is None:
-            page = self._pages_written[draft.template, language] = templates.render(draft.template, **draft.facts)
-        return page
+        return self.words(draft, language).text
 
     def setting(self, player: str, name: str) -> str:
         """The choice of the player of this name, or the default."""
@@ -104,7 +108,7 @@ class LetterWriter:
         chosen = self._players.setting(player.name, "language", "") if player else ""
         return chosen or (letter and asked_for(letter)) or self._config.language
 
-    def send(self, address: str, out: OutgoingLetter, now: datetime) -> str:
+    def send(self, address: str, out: OutgoingLetter | WrittenLetter, now: datetime) -> str:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its Message-ID.
 
         For a player without a key, it has a Reply-To that is good for one letter. For one who wants encrypted
@@ -112,41 +116,48 @@ class LetterWriter:
         """
         player = self._players.by_address(address)
         language = out.language or self.language_of(player)
-        if player is not None and player.level == "mailbox" and not out.asks:
-            out.detail = out.detail or self._mailboxes.draw()
-            out.reply_to = self._composer.reply_address(out.detail)
-            self._mailboxes.give(out.detail, player, out.place, now)
-        message_id, reply_to = self._composer.answerable(out.reply_to, self._random(16).hex(), self._mark)
-        leave_to = None
-        if player and out.mailing and self._composer.delimiter:  # without sub-addresses, one click can carry no token
-            leave_to = self._mailboxes.ask("write", address, player.name, now)
-        if out.bulletin and out.reply_to and not out.asks and (player is None or player.level == "mailbox"):
-            where = reply_to or self._composer.address
-            out = replace(out, bulletin=[*out.bulletin, bulletin.of_reply(where, message_id, out.place)])
-        made = self._rendered(out, language)
+        letter = self.written(out, language) if isinstance(out, OutgoingLetter) else replace(out)
+        message_id, reply_to = self._addressed(letter, player, now)
+        mailing = None
+        # Without sub-addresses, one click can carry no token.
+        if player and letter.mailing and self._composer.delimiter:
+            mailing = (letter.mailing, self._mailboxes.ask("write", address, player.name, now))
         encrypting = None
-        if player is not None and not out.open and self.setting(player.name, "encrypted") == "yes":
-            made, encrypting = self._encrypted(made, keys_of(player), language, now)
-        attachments = [(name, kind, _content(content)) for name, kind, content in made.attachments]
+        if player is not None and not letter.open and self.setting(player.name, "encrypted") == "yes":
+            letter, encrypting = self._encrypted(letter, keys_of(player), language, now)
+        page = framed_html(letter)
         raw = self._composer.compose(
             address,
-            self.write(made.subject, language),
-            visible(str(made.text)),
+            self.write(letter.subject, language),
+            visible(framed_text(letter.sections)),
             message_id=message_id,
             date=now,
             reply_to=reply_to,
-            in_reply_to=out.in_reply_to,
-            references=out.references,
-            attachments=attachments,
-            html=visible(str(made.html)) if made.html else None,
-            pictures=made.pictures,
-            mailing=(out.mailing, leave_to) if out.mailing and leave_to else None,
-            bulletin=self._bulletin(address, made, attachments, now),
+            in_reply_to=letter.in_reply_to,
+            references=letter.references,
+            attachments=letter.attachments,
+            html=visible(self.write(self.draft("letters/together.html", **page), language)) if page else None,
+            pictures=letter.pictures,
+            mailing=mailing,
+            bulletin=self._bulletin(address, letter, now),
             returns="" if self._config.return_paths else self._outbox.return_token(address, message_id),
             encrypting=encrypting,
         )
         self._outbox.put(address, message_id, raw, now)
         return message_id
+
+    def _addressed(self, letter: WrittenLetter, player: PlayerRow | None, now: datetime) -> tuple[str, str | None]:
+        """A letter's Message-ID and Reply-To; tells programs without a key where they can answer it once."""
+        keyless = player is None or player.level == "mailbox"
+        if player is not None and keyless and not letter.asks:
+            letter.detail = letter.detail or self._mailboxes.draw()
+            letter.reply_to = self._composer.reply_address(letter.detail)
+            self._mailboxes.give(letter.detail, player, letter.place, now)
+        message_id, reply_to = self._composer.answerable(letter.reply_to, self._random(16).hex(), self._mark)
+        if letter.bulletin and letter.reply_to and keyless and not letter.asks:
+            item = bulletin.of_reply(reply_to or self._composer.address, message_id, letter.place)
+            letter.bulletin = [*letter.bulletin, item]
+        return message_id, reply_to
 
     def tell_operator(
         self,
@@ -169,66 +180,56 @@ class LetterWriter:
         return left >= 0
 
     def _encrypted(
-        self, made: OutgoingLetter, keys: Sequence[Key], language: str, now: datetime
-    ) -> tuple[OutgoingLetter, Encrypting | None]:
+        self, letter: WrittenLetter, keys: Sequence[Key], language: str, now: datetime
+    ) -> tuple[WrittenLetter, Encrypting | None]:
         """A letter and how it is encrypted; if no key can decrypt it, the letter without contents in its place."""
-        about = draft.subject_outside(made.subject)
+        about = draft.subject_outside(letter.subject)
         if not (can := encryption.usable(keys, now)):
             # It goes in place of one that cannot be encrypted, and holds nothing of it.
             faults = [(key, encryption.fault(key, now)) for key in keys]
-            text = self.write(self.draft("letters/held_back.txt", faults=faults), language)
-            subject = self.write(Phrase("{about} A letter that cannot be encrypted", about=about), language)
-            held = replace(made, subject=subject, text=text, html=None, pictures=[], attachments=[], bulletin=[])
-            return held, None
+            told = [LetterSection(self.words(self.draft("letters/held_back.txt", faults=faults), language))]
+            subject = Phrase("{about} A letter that cannot be encrypted", about=about)
+            return replace(letter, subject=subject, sections=told, pictures=[], attachments=[], bulletin=[]), None
         cover = self.write(self.draft("letters/encrypted.txt", file=LETTER), language)
-        return made, Encrypting(about, cover, partial(encryption.encrypt, can))
+        return letter, Encrypting(about, cover, partial(encryption.encrypt, can))
 
-    def _bulletin(self, address: str, made: OutgoingLetter, files: Sequence[Attachment], now: datetime) -> bytes:
+    def _bulletin(self, address: str, letter: WrittenLetter, now: datetime) -> bytes:
         """A letter's signed bulletin; nothing if there is nothing to say."""
-        if not made.bulletin:
+        if not letter.bulletin:
             return b""
         server, key = (self._composer.server, self._composer.generation), self._archive.key
-        document = bulletin.unsigned(*server, address, now, made.bulletin, files, key)
+        document = bulletin.unsigned(*server, address, now, letter.bulletin, letter.attachments, key)
         return canonical(document | {"signature": self._archive.announce(sha256_hex(canonical(document)))})
 
-    def _rendered(self, out: OutgoingLetter, language: str) -> OutgoingLetter:
+    def written(self, out: OutgoingLetter, language: str) -> WrittenLetter:
         """A letter with its words, its picture and its files, in a language."""
-        if out.parts:
-            parts = [self._rendered(part, language) for part in out.parts]
-
-            def render(template: str, **facts: Any) -> str:
-                return self.write(self.draft(template, **facts), language)
-
-            named = [part.subject for part in parts]
-            preface = render("letters/digest.txt", subjects=named) if out.digest else ""
-            return together(parts, render, preface)
-        html, pictures = out.html, out.pictures
         if out.composing is not None:
             out = self._with_composing(out, out.composing, language)
-            html = out.html
-        if out.drawing is not None and isinstance(html, TemplateText):
+        html, pictures = out.html, out.pictures
+        if out.drawing is not None and html is not None:
             content = draw(out.drawing.boards, out.drawing.names)
             content_id = f"{sha256_hex(content)[:32]}@{self._composer.server}"
             pictures = [*pictures, (content_id, out.drawing.file_name, content)]
             html = replace(html, facts={**html.facts, "picture": content_id})
-        # An answer has the subject of what it answers, or mail programs see no thread.
         say = partial(self.write, language=language)
-        said = say(out.subject) if out.in_reply_to else draft.subject_fitting(out.subject, say)
-        text = self.write(out.text, language)
+        words = self.words(out.text, language)
+        text = words.text
         enclosed, left_out = _fitting(out.room, text, out.attachments)
         if out.room is not None and len(text) > out.room:
-            text = text[: out.room].rpartition("\n")[0] + "\n...\n\n" + self.write(_CUT, language) + "\n"
+            text = text[: out.room].rpartition("\n")[0] + "\n...\n\n" + say(_CUT) + "\n"
         if left_out:
-            text += "\n" + self.write(_LEFT_OUT.given(names=", ".join(left_out)), language) + "\n"
-        return replace(
-            out,
-            subject=said,
-            text=text,
-            html=self.write(html, language) if html else None,
-            due=say(out.due) if out.due is not None else None,
-            drawing=None,
-            pictures=pictures,
-            attachments=enclosed,
+            text += "\n" + say(_LEFT_OUT.given(names=", ".join(left_out))) + "\n"
+        posted = {name: getattr(out, name) for name in Posted.__struct_fields__} | {
+            "language": language,
+            "pictures": pictures,
+            "due": say(out.due) if out.due is not None else None,
+        }
+        return WrittenLetter(
+            # An answer has the subject of what it answers, or mail programs see no thread.
+            say(out.subject) if out.in_reply_to else draft.subject_fitting(out.subject, say),
+            [LetterSection(replace(words, text=text), self.words(html, language) if html else None)],
+            enclosed,
+            **posted,
         )
 
     def _with_composing(self, out: OutgoingLetter, told: Composing, language: str) -> OutgoingLetter:
@@ -274,8 +275,9 @@ class LetterWriter:
                 self.hold(player, row.number, [out for _, out in outs], now)
                 return
         # Waiting news about the same match comes along: no player must read of the end before the turn.
-        waiting = [unpack(held.content) for held in self._held.take(player.name, row.number)]
-        self._send_together(player, [*waiting, *(out for _, out in outs)], now)
+        waiting = [_WAITING.decode(held.content) for held in self._held.take(player.name, row.number)]
+        language = self.language_of(player)
+        self._send_together(player, [*waiting, *(self.written(out, language) for _, out in outs)], now)
 
     def _digest_of(self, player: PlayerRow, now: datetime) -> datetime:
         """The time at which the player's next digest goes."""
@@ -285,7 +287,7 @@ class LetterWriter:
         """Put letters about a match (0: about none) into the player's next digest."""
         language, due = self.language_of(player), self._digest_of(player, now)
         for out in outs:
-            self._held.hold(player.name, match, pack(self._rendered(out, language)), due)
+            self._held.hold(player.name, match, msgspec.json.encode(self.written(out, language)), due)
 
     def thread(self, about: str) -> str:
         """The Message-ID to which all letters about a match or a tournament refer."""
@@ -301,28 +303,34 @@ class LetterWriter:
         """Send the first digest that is due; to a player without a key, one for each match, for its reply address."""
         player = self._players.by_name(self._held.due(now)[0])
         assert player is not None
-        matches: dict[int, list[OutgoingLetter]] = {}
+        matches: dict[int, list[WrittenLetter]] = {}
         for row in self._held.take(player.name):
-            matches.setdefault(row.match if player.level == "mailbox" else 0, []).append(unpack(row.content))
+            about = row.match if player.level == "mailbox" else 0
+            matches.setdefault(about, []).append(_WAITING.decode(row.content))
         for outs in matches.values():
             self._send_together(player, outs, now, digest=True)
 
     def _send_together(
-        self, player: PlayerRow, outs: list[OutgoingLetter], now: datetime, *, digest: bool = False
+        self, player: PlayerRow, letters: Sequence[WrittenLetter], now: datetime, *, digest: bool = False
     ) -> None:
-        for first in range(0, len(outs), MOST):
-            some = outs[first : first + MOST]
-            one = joined(some, digest=digest)
+        for first in range(0, len(letters), MOST):
+            some = letters[first : first + MOST]
+            one = joined(some)
             if digest:
                 one.mailing = draft.DIGESTS
-            for out in some:
-                if out is not one and out.detail and out.detail != one.detail:
-                    self._mailboxes.give(out.detail, player, out.place, now)
+                if len(some) > 1:
+                    preface = self.draft("letters/digest.txt", subjects=[letter.subject for letter in some])
+                    one.sections.insert(0, LetterSection(self.words(preface, self.language_of(player))))
+            for letter in some:
+                if letter is not one and letter.detail and letter.detail != one.detail:
+                    self._mailboxes.give(letter.detail, player, letter.place, now)
             message_id = self.send(player.address, one, now)
             # If a letter has several turns of a match, watch it for the last one.
-            for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in some if out.watch}.items():
+            for (match, seat), asked in {
+                letter.watch[:2]: letter.watch[2] for letter in some if letter.watch
+            }.items():
                 self._outbox.watch(message_id, match, seat, asked)
-            if dues := {out.place: out.due for out in some if out.due is not None}:
+            if dues := {letter.place: letter.due for letter in some if letter.due is not None}:
                 self._notify(player, list(dues.values()), now)
 
     def _notify(self, player: PlayerRow, deadlines: Sequence[str], now: datetime) -> None:
@@ -339,25 +347,21 @@ def keys_of(player: PlayerRow) -> list[Key]:
     return [Key(row.format, row.fingerprint, row.public) for row in player.keys]
 
 
-def _fitting(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Enclosed], list[str]]:
+def _fitting(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Attachment], list[str]]:
     """The files for which there is room beside a text, and the names of the others, which are not even made.
 
     Files for programs need no room: a program stands still without one, and opponents can make them long.
     """
-    kept: list[Enclosed] = []
+    kept: list[Attachment] = []
     left_out: list[str] = []
     left = (room or 0) - len(text)
     for name, kind, content in enclosed:
         free = room is None or bulletin.is_for_programs(name, kind)
         if free or not left_out:
-            made = _content(content)
+            made = content if isinstance(content, bytes) else content()
             left -= 0 if free else len(made)
             if free or left >= 0:
                 kept.append((name, kind, made))
                 continue
         left_out.append(name)
     return kept, left_out
-
-
-def _content(content: bytes | Callable[[], bytes]) -> bytes:
-    return content if isinstance(content, bytes) else content()

@@ -33,7 +33,7 @@ from pbem.desk.match_facts import (
 from pbem.games import part_of
 from pbem.identity.security_keys import way
 from pbem.letters import draft
-from pbem.letters.draft import Drawing, Facts, OutgoingLetter, TemplateText
+from pbem.letters.draft import Drawing, Facts, OutgoingLetter, TemplateText, WrittenLetter
 from pbem.letters.render import escaped
 from pbem.mail.calendar import Appointment, attached
 from pbem.match import stored_orders
@@ -156,23 +156,24 @@ class MatchLetters:
         self, match: Match, row: MatchRow, subject: Phrase, now: datetime, write: Callable[[], TemplateText]
     ) -> None:
         observers = self._people.observers(row.number)
-        text = write() if observers else None
-        # Hundreds may observe, and the store is locked meanwhile: render each version of the text only once.
-        in_words = cache(partial(self._for_observers, text)) if text else None
-        subject = draft.subject_about(match.id, match.rules.title, subject)
+        if not observers:
+            return
+        out = OutgoingLetter(draft.subject_about(match.id, match.rules.title, subject), write())
+        out.references = [self._writer.thread(match.id)]
+        out.mailing = draft.list_of_observers(match.id)
+        # Hundreds may observe, and the store is locked meanwhile: write each version of the letter only once.
+        written = cache(partial(self._for_observers, out))
         for name in observers:
             player = self._players.by_name(name)
-            if in_words and player is not None and not self._people.opted_out(player.address):
+            if player is not None and not self._people.opted_out(player.address):
                 wanted, language = self._writer.setting(name, "format"), self._writer.language_of(player)
-                out = OutgoingLetter(subject, in_words(wanted, language))
-                out.references = [self._writer.thread(match.id)]
-                out.mailing = draft.list_of_observers(match.id)
-                self._writer.send(player.address, out, now)
+                self._writer.send(player.address, written(wanted, language), now)
 
-    def _for_observers(self, text: TemplateText, wanted: str, language: str) -> str:
-        m: Any = text.facts["m"]
-        own = {"m": m | {"in_words": wanted == "words"}}
-        return self._writer.write(replace(text, facts={**text.facts, **own}), language)
+    def _for_observers(self, out: OutgoingLetter, wanted: str, language: str) -> WrittenLetter:
+        assert isinstance(out.text, TemplateText)
+        m: Any = out.text.facts["m"]
+        facts = {**out.text.facts, "m": m | {"in_words": wanted == "words"}}
+        return self._writer.written(replace(out, text=replace(out.text, facts=facts)), language)
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> Facts:
         """The public facts of a match: the `m` of the templates, for readers without a seat."""

@@ -1,27 +1,26 @@
 """Several letters in one: everything that happened at one moment of a match, and what waits for a player's digest.
 
-Pure: finished letters go in, and one letter comes out that says what each of them says. This module also computes
-when a digest is sent, and which letters cannot wait for it. Implements protocol.md, "Commands" (`set mail`).
+Pure: letters in words go in, and one letter comes out that says what each of them says. It is framed once, when it is
+sent. This module also computes when a digest is sent, and which letters cannot wait for it. Implements protocol.md,
+"Commands" (`set mail`).
 """
 
 from __future__ import annotations
 
 import html
-import re
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-import msgspec
-
-from pbem.letters.draft import OutgoingLetter, TemplateText, joined_subjects
+from pbem.letters.draft import LetterSection, WrittenLetter, joined_subjects
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import on_the_wall
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from pbem.letters.draft import Facts
     from pbem.match.state import Match
 
 MORNING: Final = time(7)
@@ -37,10 +36,9 @@ _MATCHES = 4
 """The most matches that the subject of a digest names."""
 
 _RULE = "-" * 72
-"""Above the proofs of a letter, as `proofs` of letters/parts.txt prints it."""
+"""Above the proofs of a letter."""
 _BETWEEN = "=" * 72
-_PROOF = re.compile("(?:<hr>)?<!-- proof -->\n")
-"""The mark before each proof in the HTML part."""
+"""Between its sections."""
 
 
 def next_digest(now: datetime, zone: str) -> datetime:
@@ -60,107 +58,61 @@ def can_wait(kind: str, match: Match | None, seat: int, digest: datetime) -> boo
     return deadline is None or deadline >= digest + MARGIN
 
 
-def joined(outs: Sequence[OutgoingLetter], *, digest: bool) -> OutgoingLetter:
-    """One letter that will say what each of these says, in their order, in the place of the last."""
-    last = outs[-1]
-    if len(outs) == 1:
+def joined(letters: Sequence[WrittenLetter]) -> WrittenLetter:
+    """One letter that says what each of these says, in their order, in the place of the last."""
+    last = letters[-1]
+    if len(letters) == 1:
         return last
-    one = OutgoingLetter("", "", parts=outs, digest=digest)
-    if _one_thread(outs):
+    # Where a game ended after very many turns, a letter may hold turns alone, and the next one the end.
+    subjects = [letter.subject for letter in letters if letter.named] or [letter.subject for letter in letters]
+    one = WrittenLetter("", [section for letter in letters for section in letter.sections])
+    if len({tuple(letter.references[:1]) for letter in letters}) == 1:
+        one.subject = joined_subjects(subjects)
         one.reply_to, one.detail, one.place = last.reply_to, last.detail, last.place
         one.references = last.references
-    return one
-
-
-def _one_thread(outs: Sequence[OutgoingLetter]) -> bool:
-    return len({tuple(out.references[:1]) for out in outs}) == 1
-
-
-def together(outs: Sequence[OutgoingLetter], render: Callable[..., str], preface: str = "") -> OutgoingLetter:
-    """The words, pictures and files of letters that are joined.
-
-    Proofs come last, each once, in one block.
-    """
-    told = [_words(out.text).strip("\n").partition(f"{_RULE}\n") for out in outs]
-    texts = [text.rstrip("\n") for text, _, _ in told]
-    parts = [preface.strip("\n"), *texts] if preface else texts
-    proofs = _each_once(proof for _, _, found in told for proof in found.split("\n\n"))
-    text = f"\n\n{_BETWEEN}\n\n".join(parts) + "\n"
-    if proofs:
-        text += f"\n{_RULE}\n" + "\n\n".join(proofs) + "\n"
-    one = OutgoingLetter(_subject(outs, same=_one_thread(outs)), text)
-    if any(out.html for out in outs):
-        inner, shown = [], list[str]()
-        for out, (_, _, found), text in zip(outs, told, texts, strict=True):
-            page, *sections = _PROOF.split(_inner(_words(out.html))) if out.html else [_preformatted(text)]
-            inner.append(page)
-            shown += sections or [_preformatted(proof) for proof in found.split("\n\n")]
-        if preface:
-            inner.insert(0, _preformatted(preface.strip("\n")))
-        one.html = render("letters/together.html", title=one.subject, parts=inner, proofs=_each_once(shown))
-    one.pictures = list({picture[0]: picture for out in outs for picture in out.pictures}.values())
-    for item in (item for out in outs for item in out.bulletin):
+    else:
+        matches = list(dict.fromkeys(subject.partition("]")[0].removeprefix("[pbem ") for subject in subjects))
+        shown = matches if len(matches) <= _MATCHES else [*matches[:_MATCHES], "..."]
+        one.subject = Phrase("[pbem] Your digest: {matches}", matches=", ".join(shown))
+    one.pictures = list({picture[0]: picture for letter in letters for picture in letter.pictures}.values())
+    for item in (item for letter in letters for item in letter.bulletin):
         if item not in one.bulletin:
             one.bulletin.append(item)
-    one.attachments = list({attached[0]: attached for out in outs for attached in out.attachments}.values())
+    one.attachments = list({file[0]: file for letter in letters for file in letter.attachments}.values())
     return one
+
+
+def framed_text(sections: Sequence[LetterSection]) -> str:
+    """The text part of a letter: its sections, then each proof once."""
+    texts = [section.text.text for section in sections]
+    text = texts[0] if len(texts) == 1 else f"\n\n{_BETWEEN}\n\n".join(each.strip("\n") for each in texts) + "\n"
+    proofs = _each_once(proof for section in sections for proof in section.text.proofs)
+    return "\n".join([text.rstrip("\n"), "", _RULE, "\n\n".join(proofs), ""]) if proofs else text
+
+
+def framed_html(letter: WrittenLetter) -> Facts | None:
+    """The facts of the frame of a letter's HTML part, letters/together.html; None if all of it is text."""
+    pages = [section.html for section in letter.sections if section.html]
+    if not pages:
+        return None
+    proofs: list[str] = []
+    for section in letter.sections:
+        proofs += section.html.proofs if section.html else map(_preformatted, section.text.proofs)
+    return {
+        "title": pages[0].title if len(letter.sections) == 1 else letter.subject,
+        "sections": [
+            (section.html.text if section.html else _preformatted(section.text.text)).strip("\n")
+            for section in letter.sections
+        ],
+        "proofs": _each_once(proofs),
+    }
 
 
 def _each_once(proofs: Iterable[str]) -> list[str]:
-    """Proofs in their order; one that several letters bring is where the last of them has it."""
-    found = [proof.strip("\n") for proof in proofs if proof.strip()]
-    return list(dict.fromkeys(reversed(found)))[::-1]
-
-
-def _subject(outs: Sequence[OutgoingLetter], *, same: bool) -> str:
-    """The subject of joined letters."""
-    # Where a game ended after very many turns, a letter may hold turns alone, and the next one the end.
-    subjects = [out.subject for out in outs if out.named] or [out.subject for out in outs]
-    if same:
-        return joined_subjects(subjects)
-    matches = list(dict.fromkeys(subject.partition("]")[0].removeprefix("[pbem ") for subject in subjects))
-    named = matches if len(matches) <= _MATCHES else [*matches[:_MATCHES], "..."]
-    return Phrase("[pbem] Your digest: {matches}", matches=", ".join(named))
-
-
-def _inner(text: str) -> str:
-    """The content of the one <div> in the one <body>, with which letters/letter.html frames every HTML part."""
-    body = text.partition("<body>")[2].rpartition("</body>")[0].strip()
-    assert body.startswith("<div")
-    return body.partition(">")[2].removeprefix("\n").removesuffix("</div>").removesuffix("\n")
-
-
-def _words(text: TemplateText | str | None) -> str:
-    assert isinstance(text, str), "what is put together was put into words before"
-    return text
+    """Proofs in their order; one that several sections bring is where the last of them has it."""
+    return list(dict.fromkeys(reversed(list(proofs))))[::-1]
 
 
 def _preformatted(text: str) -> str:
-    return f'<pre style="white-space:pre-wrap;word-wrap:break-word;overflow-wrap:anywhere">{html.escape(text)}</pre>'
-
-
-class _Kept(msgspec.Struct):
-    """The stored form of a letter that waits for its digest."""
-
-    subject: str
-    text: str
-    html: str | None
-    pictures: list[tuple[str, str, bytes]]
-    attachments: list[tuple[str, str, bytes]]
-    reply_to: str | None
-    detail: str | None
-    place: tuple[int, int, int] | None
-    references: list[str]
-    watch: tuple[int, int, datetime] | None
-    bulletin: list[dict[str, Any]]
-    due: str | None
-
-
-def pack(out: OutgoingLetter) -> bytes:
-    """A letter as it is kept until its digest goes: what is in it was made before."""
-    return msgspec.json.encode({name: getattr(out, name) for name in _Kept.__struct_fields__})
-
-
-def unpack(content: bytes) -> OutgoingLetter:
-    """The letter again."""
-    return OutgoingLetter(**msgspec.structs.asdict(msgspec.json.decode(content, type=_Kept)))
+    said = html.escape(text.strip("\n"))
+    return f'<pre style="white-space:pre-wrap;word-wrap:break-word;overflow-wrap:anywhere">{said}</pre>'

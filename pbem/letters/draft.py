@@ -1,4 +1,4 @@
-"""A letter before it is composed: its words, pictures and files, its subject, and the list to which it belongs.
+"""A letter before it is composed, as facts and then in words: subject, sections, files, and the list it belongs to.
 
 A subject names the match, and is short enough to be read whole. Letters that come without each being asked for are
 lists (RFC 2919); a mail program leaves one with one click (RFC 2369), by a letter with our subject to an address that
@@ -8,23 +8,24 @@ was mailed only to that mailbox. Such a letter may leave a list and do nothing e
 from __future__ import annotations
 
 import re
+from datetime import datetime  # noqa: TC003 - msgspec decodes letters that waited
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from pbem.json_object import JsonObject  # noqa: TC001 - the same
+from pbem.letters.render import InWords  # noqa: TC001 - the same
 from pbem.mail.commands import AnyCommand, masked, parse
-from pbem.mail.compose import MailingList, Picture
+from pbem.mail.compose import Attachment, MailingList, Picture
 from pbem.phrase import Phrase
 from pbem.requests import Choose, Unobserve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from pbem.games.squares import Board
-    from pbem.json_object import JsonObject
     from pbem.mail.message import Letter
-    from pbem.store.tokens import Place, Token
+    from pbem.store.tokens import Token
 
     Enclosed = tuple[str, str, bytes | Callable[[], bytes]]
     """A file to be attached: its name, its media type, and its content, or what makes that."""
@@ -85,31 +86,18 @@ class Composing(msgspec.Struct, frozen=True):
     """Its place among the attached files."""
 
 
-class OutgoingLetter(msgspec.Struct):
-    """A letter being written: subject and text, what is attached, and its place in a thread."""
+class Posted(msgspec.Struct, kw_only=True):
+    """How a letter goes: where it answers and is answered, to which list it belongs, and what it starts."""
 
-    subject: str
-    """A phrase, where the words are ours."""
-    text: TemplateText | str
-    html: TemplateText | str | None = None
-    drawing: Drawing | None = None
-    """The picture in `html`."""
-    composing: Composing | None = None
-    """The answer that it asks for; `composer` in `text` and `html` becomes the link to the page."""
-    pictures: list[Picture] = msgspec.field(default_factory=list)
-    attachments: list[Enclosed] = msgspec.field(default_factory=list)
-    parts: Sequence[OutgoingLetter] = ()
-    """The letters that this one puts together; then their words are its own."""
-    room: int | None = None
-    """The most octets of its text and attachments together; it names those that are left out."""
-    digest: bool = False
-    """True if these waited for a digest."""
+    pictures: list[Picture] = []
+    bulletin: list[JsonObject] = []
+    """Its items for programs, beside its files: docs/attachments.md."""
     reply_to: str | None = None
     detail: str | None = None
     """The detail of `reply_to` where that is good for one letter."""
-    place: Place | None = None
+    place: tuple[int, int, int] | None = None
     """The position of its match: an answer to the letter is good only for that."""
-    references: Sequence[str] = ()
+    references: list[str] = []
     in_reply_to: str | None = None
     language: str | None = None
     """The language of the letter that is answered; None for the reader's own choice."""
@@ -121,13 +109,27 @@ class OutgoingLetter(msgspec.Struct):
     """True if the subject of a letter that puts this one together with others names it."""
     mailing: MailingList | None = None
     """The list that it belongs to, where it comes without being asked for."""
-    bulletin: list[JsonObject] = msgspec.field(default_factory=list)
-    """Its items for programs, beside its files: docs/attachments.md."""
     open: bool = False
     """True if it is never encrypted: it holds nothing that only its reader may know, and is needed by somebody who
     cannot decrypt any more."""
     asks: bool = False
     """True if `reply_to` is good for the answer to a question of ours, and for nothing else."""
+
+
+class OutgoingLetter(Posted):
+    """A letter that is yet to be put into its reader's words: subject and text, and what is attached."""
+
+    subject: str
+    """A phrase, where the words are ours."""
+    text: TemplateText | str
+    html: TemplateText | None = None
+    drawing: Drawing | None = None
+    """The picture in `html`."""
+    composing: Composing | None = None
+    """The answer that it asks for; `composer` in `text` and `html` becomes the link to the page."""
+    attachments: list[Enclosed] = []
+    room: int | None = None
+    """The most octets of its text and attachments together; it names those that are left out."""
 
     def answer(self, letter: Letter) -> None:
         """Let this be the answer to a letter, in its thread and under its subject."""
@@ -135,6 +137,21 @@ class OutgoingLetter(msgspec.Struct):
         self.subject = Phrase("Re: {subject}", subject=subject)
         self.in_reply_to = letter.message_id
         self.references = [*self.references, *letter.references[-10:], *filter(None, [letter.message_id])]
+
+
+class LetterSection(msgspec.Struct, frozen=True):
+    """What a letter says, in words but without a frame."""
+
+    text: InWords
+    html: InWords | None = None
+
+
+class WrittenLetter(Posted):
+    """A letter in words: it can wait, and be joined with others, until it is framed and sent."""
+
+    subject: str
+    sections: list[LetterSection]
+    attachments: list[Attachment] = []
 
 
 def subject_about(match: str, title: str, subject: str) -> Phrase:

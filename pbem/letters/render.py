@@ -11,6 +11,7 @@ import re
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes, pass_eval_context
 from jinja2.ext import InternationalizationExtension
 from markupsafe import Markup, escape
@@ -37,6 +38,16 @@ _FACT = re.compile(r"%\((\w+)\)s")
 _PRINTED = bytes(range(0x20, 0x7F)) + b"\n"
 
 
+class InWords(msgspec.Struct, frozen=True):
+    """A template in words; what it sets besides its text belongs into the frame of the letter."""
+
+    text: str
+    proofs: list[str] = []
+    """What proves something: papers, then the head. A letter has each once, beneath everything else."""
+    title: str = ""
+    """Of an HTML part."""
+
+
 class Templates:
     """The letters' wording: folders of jinja2 templates; the first that has one counts.
 
@@ -60,6 +71,13 @@ class Templates:
     def render(self, name: str, /, **values: object) -> str:
         """The text of a template; raises jinja2's errors for a missing template or a missing value."""
         return self.environment.get_template(name).render(values)
+
+    def words(self, name: str, /, **values: object) -> InWords:
+        """A template of a letter in words; raises as `render` does."""
+        # For jinja2, a template is a module: its text, and the names that it sets.
+        made = self.environment.get_template(name).make_module(values)
+        proofs = [str(proof).strip("\n") for proof in getattr(made, "proofs", ())]
+        return InWords(str(made), [proof for proof in proofs if proof], str(getattr(made, "title", "")))
 
 
 @cache  # to read a tag takes longer than to name what is listed

@@ -297,9 +297,8 @@ class Outbox(SealedRows):
 
 
 class WaitingLetter(msgspec.Struct, frozen=True):
-    """A waiting letter: its number, the match that it is about, and its content as it was given."""
+    """A waiting letter: the match that it is about, and its content as it was given."""
 
-    id: int
     match: int
     content: bytes
 
@@ -317,7 +316,7 @@ class DigestQueue(SealedRows):
         rows = self._opened_rows("held", query, (player, match))
         for row in rows:
             self._database.write("DELETE FROM held WHERE id = ?", (row["id"],))
-        return [WaitingLetter(row["id"], row["match"], row["sealed"]) for row in rows]
+        return [WaitingLetter(row["match"], row["sealed"]) for row in rows]
 
     def due(self, now: datetime) -> list[str]:
         """The players whose digests are due."""

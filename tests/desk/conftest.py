@@ -16,7 +16,7 @@ from pbem.games import GAMES
 from pbem.games.outside import template_folders
 from pbem.i18n import template_folder
 from pbem.letters.draft import TemplateText
-from pbem.letters.render import Templates
+from pbem.letters.render import InWords, Templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,32 +93,38 @@ def in_other_languages_too(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
     With `--no-english`, it is also said in a language that nobody speaks, and no word of ours is left in English; its
     words are a third longer than the English ones, and no line is too wide, nor runs a column into the next.
     """
-    write = LetterWriter.write
+    words = LetterWriter.words
     strange: Templates | None = None
     if request.config.getoption("no_english"):
         strange = request.getfixturevalue("strange")
     twins: dict[str, dict[str, str | None]] = {}
     faults: list[tuple[str, list[str]]] = []
 
-    def written(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> str:
-        text = write(letter_writer, draft, language)
+    def said(words: InWords) -> str:
+        return "\n\n".join([words.text.rstrip("\n"), *words.proofs]) + "\n" if words.proofs else words.text
+
+    def written(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> InWords:
+        made = words(letter_writer, draft, language)
         if isinstance(draft, TemplateText) and len(of_template := twins.setdefault(draft.template, {})) < MOST:
-            english = text if language == "en" else write(letter_writer, draft, "en")
+            english = said(made if language == "en" else words(letter_writer, draft, "en"))
             if english not in of_template:
                 known = (draft.template, english) in _FOUND_ALIKE
-                of_template[english] = None if known else write(letter_writer, draft, "de")
+                of_template[english] = None if known else said(words(letter_writer, draft, "de"))
                 if (
                     strange
                     and not known
                     and draft.template not in _WRITTEN
                     and template_folders() == (template_folder(),)
                 ):
-                    said = strange.environment.get_template(draft.template).render(draft.facts)
-                    left = [*left_in_english(said), *(too_wide(english, said) if is_plain(draft.template) else ())]
+                    other = said(strange.words(draft.template, **draft.facts))
+                    left = [
+                        *left_in_english(other),
+                        *(too_wide(english, other) if is_plain(draft.template) else ()),
+                    ]
                     faults.append((draft.template, left))
-        return text
+        return made
 
-    monkeypatch.setattr(LetterWriter, "write", written)
+    monkeypatch.setattr(LetterWriter, "words", written)
     yield
     assert [found for found in faults if found[1]] == []
     for template, texts in twins.items():

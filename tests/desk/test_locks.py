@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from pbem.letters.render import InWords
+
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 
 
@@ -111,14 +113,14 @@ def test_what_cannot_be_put_into_words_harms_its_letter_alone(
 ) -> None:
     """Letters are decided together, and the others have their effect."""
     people = [referee.registered(name) for name in ("ann", "bob", "carl")]
-    write = LetterWriter.write
+    words = LetterWriter.words
 
-    def fails(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> str:
+    def fails(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> InWords:
         if isinstance(draft, TemplateText) and draft.template == "answers/games.txt":
             raise ZeroDivisionError
-        return write(letter_writer, draft, language)
+        return words(letter_writer, draft, language)
 
-    monkeypatch.setattr(LetterWriter, "write", fails)
+    monkeypatch.setattr(LetterWriter, "words", fails)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     numbers = [
         referee.inbox.put(

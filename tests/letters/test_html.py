@@ -15,7 +15,9 @@ from playing.random_players import PLAYERS, play, sensible_orders
 from pbem.boards import TINTS
 from pbem.boards.text_boards import columns
 from pbem.games import GAMES, part_of, rules
-from pbem.letters.render import Templates
+from pbem.letters.digest import framed_html, framed_text
+from pbem.letters.draft import LetterSection, WrittenLetter
+from pbem.letters.render import InWords, Templates
 
 if TYPE_CHECKING:
     from pbem.testing import PlayedGame
@@ -248,7 +250,11 @@ def laid_open(game: PlayedGame, seat: int) -> dict[str, Any]:
 
 
 def render(kind: str, given: dict[str, Any], language: str = "en") -> str:
-    return TEMPLATES.of(language).render(f"letters/{kind}.html", **given)
+    words = TEMPLATES.of(language)
+    sections = [LetterSection(InWords(""), words.words(f"letters/{kind}.html", **given))]
+    page = framed_html(WrittenLetter("", sections))
+    assert page is not None
+    return words.render("letters/together.html", **page)
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -290,7 +296,7 @@ def test_the_letter_says_what_the_text_says(game: str, language: str) -> None:
     }
     for kind, given in letters(played(game)):
         text = Page(render(kind, given, language)).text
-        plain = TEMPLATES.of(language).render(f"letters/{kind}.txt", **given)
+        plain = framed_text([LetterSection(TEMPLATES.of(language).words(f"letters/{kind}.txt", **given))])
         if kind in {"begin", "turn"} and given["m"]["asked"]:
             assert f"orders m17 turn {given['m']['turn']} server play.example player " in text
             told = {"mailbox": answer[language], "key": "ssh-keygen -Y sign -n pbem@play.example"}

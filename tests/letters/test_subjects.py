@@ -9,7 +9,7 @@ import pytest
 from pbem.games import titles
 from pbem.i18n import LANGUAGES
 from pbem.letters import digest
-from pbem.letters.draft import LONGEST, OutgoingLetter, joined_subjects, subject_about, subject_fitting
+from pbem.letters.draft import LONGEST, WrittenLetter, joined_subjects, subject_about, subject_fitting
 from pbem.letters.render import Templates
 from pbem.match.notices import NOTICES
 from pbem.phrase import Phrase
@@ -78,6 +78,5 @@ def test_what_letters_have_in_common_is_said_once() -> None:
 def test_of_letters_that_are_not_named_the_first_and_the_last_are() -> None:
     """The turns of a game that ended, when they take a letter to themselves."""
     subjects = (subject_about("m17", "Spaceships", f"game 1, turn {turn}") for turn in range(5, 90))
-    outs = [OutgoingLetter(subject_fitting(subject, str), "nothing happened\n", named=False) for subject in subjects]
-    together = digest.together(outs, lambda *_: "")
-    assert together.subject == "[pbem m17] Spaceships, game 1, turn 5; ...; turn 89"
+    letters = [WrittenLetter(subject_fitting(subject, str), [], named=False) for subject in subjects]
+    assert digest.joined(letters).subject == "[pbem m17] Spaceships, game 1, turn 5; ...; turn 89"
