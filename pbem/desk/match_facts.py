@@ -23,6 +23,7 @@ from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, Span
 from pbem.tournament.crosstable import TableRow, scored, table, teams
+from pbem.tournament.tournament_view import TableCell, TableLine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -217,16 +218,6 @@ def outcome_of_match(match: Match) -> Facts:
     return {"winner": match.name(winner) if winner else None, "reason": outcome.get("reason")}
 
 
-class Cell(msgspec.Struct, frozen=True):
-    """A meeting of two lines, as the row of one of them shows it."""
-
-    match: str
-    """Empty where none begins or none has begun."""
-    points: int | None
-    """None if it does not count, or not yet."""
-    annulled: bool
-
-
 @dataclass(frozen=True)
 class _AtHead:
     """A tournament at a head, by which alone it is compared."""
@@ -273,7 +264,13 @@ def _public_facts(at: _AtHead) -> Facts:
             for group in groups
             for place, row in enumerate(group, start=1)
         },
-        "lines": [[_table_line(row) for row in group] for group in rows],
+        "lines": [
+            [
+                TableLine(row["name"], row["player"], row["played"], row["points"], bool(row["out"]), row["cells"])
+                for row in group
+            ]
+            for group in rows
+        ],
         "pairings": [
             {
                 "match": pairing.match,
@@ -300,18 +297,10 @@ def standing_of(t: Tournament, player: str) -> Facts | None:
     return {**place, "id": t.id, "running": running, "format": t.terms.format}
 
 
-def lines_of_table(t: Tournament) -> list[list[Facts]]:
+def lines_of_table(t: Tournament) -> list[list[TableLine]]:
     """The table, group by group, as bulletins have it."""
-    told: list[list[Facts]] = _public_facts(_AtHead(t.head, t))["lines"]
+    told: list[list[TableLine]] = _public_facts(_AtHead(t.head, t))["lines"]
     return told
-
-
-def _table_line(row: Facts) -> Facts:
-    told = ("name", "player", "played", "points")
-    return {name: row[name] for name in told} | {
-        "out": bool(row["out"]),
-        "cells": msgspec.to_builtins(row["cells"]),
-    }
 
 
 def _matches_of(terms: Terms) -> Facts:
@@ -351,15 +340,15 @@ def _group(t: Tournament, rows: Sequence[TableRow]) -> list[Facts]:
     ]
 
 
-def _cells(t: Tournament) -> dict[tuple[str, str], list[Cell]]:
+def _cells(t: Tournament) -> dict[tuple[str, str], list[TableCell]]:
     """The meetings of each line with each other one, in their order."""
     points = {(each.pairing.round, each.pairing.board): each.points for each in scored(t)}
-    found: dict[tuple[str, str], list[Cell]] = {}
+    found: dict[tuple[str, str], list[TableCell]] = {}
     for pairing in t.pairings:
         made = points.get((pairing.round, pairing.board))
         for seat, name in enumerate(pairing.names):
             other = pairing.names[1 - seat]
-            cell = Cell(pairing.match, made[seat] if made else None, pairing.annulled)
+            cell = TableCell(pairing.match, made[seat] if made else None, pairing.annulled)
             found.setdefault((name, other), []).append(cell)
     return found
 

@@ -41,6 +41,7 @@ from pbem.match.changed import replace
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import written
 from pbem.match.transcript import Entry, canonical, sha256_hex
+from pbem.match.view import view
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 
@@ -301,9 +302,17 @@ class MatchLetters:
     def _for_programs(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> list[JsonObject]:
         """The bulletin's items about a match for a seat: its state, and the proof that witnesses saw its head."""
         assert out.reply_to is not None
-        signature = self._signature(match, row)
-        generation = self._composer.generation.number
-        items = [bulletin.of_match(match, row, seat, signature, generation, out.reply_to, self.programs(match))]
+        # The generation is the store's now: this may wait for a daily letter.
+        stands = view(
+            match,
+            seat,
+            accepted=row.of(seat).accepted,
+            programs=self.programs(match),
+            signature=self._signature(match, row),
+            generation=self._composer.generation.number,
+            address=out.reply_to,
+        )
+        items = [bulletin.of_match(stands)]
         if (logged := self._archive.logged(row.number)) is not None:
             items.append(bulletin.of_log(*logged, {"match": match.id}))
         if (t := self.tournament(match)) is not None:

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.json_object import JsonObject
+    from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.sealed_agent import Agent
-    from pbem.player.standing import MatchStanding, TournamentStanding
+    from pbem.tournament.tournament_view import TournamentView
 
 
 def account_facts(letters: Correspondence, agent: Agent, now: datetime) -> JsonObject:
@@ -29,7 +30,7 @@ def account_facts(letters: Correspondence, agent: Agent, now: datetime) -> JsonO
     }
 
 
-def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding, now: datetime) -> JsonObject:
+def match_facts(letters: Correspondence, agent: Agent, standing: MatchView, now: datetime) -> JsonObject:
     """A match in a line: what it is, whose move, until when, and how it ended: its winner is "" for a draw."""
     match, outcome = standing.match, standing.outcome
     matches = letters.matches
@@ -63,7 +64,7 @@ def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding, 
     }
 
 
-def _plans(letters: Correspondence, standing: MatchStanding) -> JsonObject:
+def _plans(letters: Correspondence, standing: MatchView) -> JsonObject:
     """The orders in advance that are stored, and those for the turn that is due which do not count."""
     stored, unused = letters.matches.stored(standing.match), letters.matches.unused(standing.match)
     return {
@@ -87,14 +88,14 @@ def _sealed_plans(agent: Agent, match: str, now: datetime) -> JsonObject:
     }
 
 
-def tournament_facts(told: TournamentStanding) -> JsonObject:
+def tournament_facts(told: TournamentView) -> JsonObject:
     """A tournament in a line: what it is, and how the player stands in it."""
     title = str(rules(told.rules).title) if told.rules in GAMES else told.rules
     names = ("tournament", "seq", "format", "phase", "entrants", "entered", "place", "of", "points", "running")
     return {"title": title, **{name: getattr(told, name) for name in names}}
 
 
-def composed(letters: Correspondence, agent: Agent, standing: MatchStanding) -> JsonObject | None:
+def composed(letters: Correspondence, agent: Agent, standing: MatchView) -> JsonObject | None:
     """The composer's facts for a setup or orders that are due, or may be replaced; None if none are."""
     matches, match = letters.matches, standing.match
     try:
@@ -114,7 +115,7 @@ def composed(letters: Correspondence, agent: Agent, standing: MatchStanding) -> 
     return {key: value for key, value in asked.items() if key != "sealed"} or None
 
 
-def seen(letters: Correspondence, agent: Agent, standing: MatchStanding) -> JsonObject | None:
+def seen(letters: Correspondence, agent: Agent, standing: MatchView) -> JsonObject | None:
     """The latest position that the player knows, with the reports of the turn before; None if there is none."""
     match = standing.match
     if standing.phase not in {"playing", "closed"}:
