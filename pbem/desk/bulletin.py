@@ -34,7 +34,7 @@ SIGNED_TEXT = ".signed.txt"
 
 def of_match(stands: MatchView) -> JsonObject:
     """How a match stands for the letter's reader."""
-    return {"about": "match", **msgspec.to_builtins(stands)}
+    return {"about": "match", **msgspec.to_builtins(stands, str_keys=True)}
 
 
 def of_tournament(t: Tournament, reader: str) -> JsonObject:

@@ -21,6 +21,7 @@ from pbem.match.sealed_game import SETUP
 from pbem.match.seat_clock import VACATION, Clock, on_a_day, written
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
+from pbem.match.view import MatchView
 from pbem.phrase import Phrase, Span
 from pbem.tournament.crosstable import TableRow, scored, table, teams
 from pbem.tournament.tournament_view import TableCell, TableLine
@@ -35,6 +36,31 @@ if TYPE_CHECKING:
 
 _MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("annul the match?")}
 _MOMENT = timedelta(seconds=1)
+
+
+class LetterView(MatchView, frozen=True, kw_only=True):
+    """A view of a match for a letter or an answer: the `m` of the templates."""
+
+    server: str
+    key: str
+    """The server's key, which signs heads and papers."""
+    terms: Terms
+    terms_signature: str
+    """The server's signature of the proposed terms; empty once they are agreed."""
+    options: Mapping[str, object]
+    """The options of this game that are not the default."""
+    levels: Mapping[int, str | None]
+    level: str = ""
+    """The reader's own level."""
+    format: str = "ssh"
+    """The format of the reader's key."""
+    brief: bool = False
+    """True if the reader may leave out the place, as the reply address stands for it."""
+    in_words: bool = False
+    remains: bool = False
+    """True if pieces of the reader's are left in the game."""
+    time: Facts | None = None
+    """The reader's clock: see `time_of`."""
 
 
 def subject_of(notice: Notice, *, observed: bool = False) -> Phrase:
@@ -158,12 +184,6 @@ def levels_of(match: Match) -> dict[int, str]:
     return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 
-@lru_cache
-def duration(seconds: int) -> Phrase:
-    """A length of time in words."""
-    return Span(seconds) if seconds else Phrase("none")
-
-
 def time_of(match: Match, seat: int) -> Facts:
     """The facts about a seat's own clock, and about others' vacations."""
     clock = match.clocks.get(seat)
@@ -192,7 +212,7 @@ def _own_time(clock: Clock) -> Facts:
     return {
         "deadline": written(deadline, zone) if deadline else None,
         "grace_ends": written(clock.grace_ends, zone) if clock.grace_ends and clock.grace else None,
-        "bank": duration(clock.bank) if clock.bank else None,
+        "bank": Span(clock.bank) if clock.bank else None,
         "stops": [
             {
                 "reason": stop.reason,
@@ -283,7 +303,7 @@ def _public_facts(at: _AtHead) -> Facts:
             for pairing in t.pairings
             if pairing.match
         ],
-        "m": _matches_of(terms),
+        "m": {"match": None, "title": rules(terms.game).title, "terms": terms, "phase": "open"},
     }
 
 
@@ -301,21 +321,6 @@ def lines_of_table(t: Tournament) -> list[list[TableLine]]:
     """The table, group by group, as bulletins have it."""
     told: list[list[TableLine]] = _public_facts(_AtHead(t.head, t))["lines"]
     return told
-
-
-def _matches_of(terms: Terms) -> Facts:
-    """The facts that `letters/terms.txt` shows of the terms of each match."""
-    return {
-        "id": None,
-        "title": rules(terms.game).title,
-        "terms": terms,
-        "kind": terms.kind,
-        "phase": "open",
-        "pace": duration(terms.pace),
-        "grace": duration(terms.grace),
-        "bank": duration(terms.bank),
-        "settling": duration(terms.settle),
-    }
 
 
 def _entrant(t: Tournament, name: str) -> Facts:

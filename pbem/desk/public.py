@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.desk import match_facts
 from pbem.desk.match_archive import MatchRepository
-from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.desk.tournament_archive import TournamentRepository
 from pbem.games import BUILT_IN, rules
@@ -25,7 +24,7 @@ from pbem.match.terms import KEYS
 from pbem.match.transcript import Entry, written
 from pbem.pages.feeds import News
 from pbem.pages.site import Finished, PublicTournament
-from pbem.phrase import Phrase
+from pbem.phrase import Phrase, Span
 from pbem.proof.bundle import Bundle
 from pbem.proof.named_papers import keys_in
 from pbem.proof.signed_letters import VOCABULARY, said
@@ -83,7 +82,7 @@ class Public:
                     "by": by,
                     "free": len(free),
                     "rules": terms.game,
-                    "pace": duration(terms.pace),
+                    "pace": Span.of(terms.pace),
                     "lines": terms.lines(),
                     "keys": terms.keys == KEYS[1],
                     "news": [News(match.id, 0, proposed, title)],

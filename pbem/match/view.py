@@ -41,7 +41,7 @@ class TranscriptHead(msgspec.Struct, frozen=True):
 class SealedOwes(msgspec.Struct, frozen=True):
     """The steps that are due in a sealed match, by seat."""
 
-    owes: dict[Word, list[Word]]
+    owes: dict[Annotated[int, msgspec.Meta(ge=1, le=99)], list[Word]]
 
 
 class MatchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -97,7 +97,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def owes(self) -> list[str]:
         """The steps that are due from this player's seat now in a sealed match, in their order."""
-        return self.sealed.owes.get(str(self.seat), []) if self.sealed and not self.paused else []
+        return self.sealed.owes.get(self.seat, []) if self.sealed and not self.paused else []
 
     @property
     def revealing(self) -> bool:
@@ -116,8 +116,12 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def totals(self) -> list[int]:
-        """Each seat's scores of the finished games, added up; empty if none is."""
-        return [sum(column) for column in zip(*(ended.scores for ended in self.ended), strict=False)]
+        """Each seat's scores of the finished games, added up."""
+        return [sum(column) for column in zip([0] * len(self.players), *(e.scores for e in self.ended), strict=False)]
+
+    def next_rev(self, command: str) -> int:
+        """The next revision of a sentence."""
+        return self.said.get(command, 0) + 1
 
 
 def view(
@@ -126,20 +130,20 @@ def view(
     *,
     accepted: bool = True,
     programs: Sequence[int] = (),
-    signature: str = "",
+    head: TranscriptHead | None = None,
     generation: int = 1,
     address: str = "",
 ) -> MatchView:
     """How a match stands for its seat `reader`; 0: for the public.
 
-    The rest is known outside of the match: whether the reader has agreed to it, the seats of `programs`, the server's
-    `signature` of the head, the store's `generation`, and the `address` for letters.
+    The rest is known outside of the match: whether the reader has agreed to it, the seats of `programs`, the latest
+    head with the server's signature, the store's `generation`, and the `address` for letters.
     """
     submission = {"setup": match.setups, "playing": match.orders}.get(match.phase, {}).get(reader)
     asked = match.asked(reader) if reader else False
     clock = match.clocks.get(reader) if asked else None
     terms = match.terms
-    owes = SealedOwes({str(seat): list(match.owes(seat)) for seat in match.seats}) if terms.sealed else None
+    owes = SealedOwes({seat: list(match.owes(seat)) for seat in match.seats}) if terms.sealed else None
     return MatchView(
         match=match.id,
         rules=terms.game,
@@ -164,7 +168,7 @@ def view(
         offers=sorted(what for what, seats in match.offers.items() if seats - {reader}),
         ended=list(match.games),
         outcome=None if match.outcome is None else MatchOutcome(**match.outcome),
-        head=TranscriptHead(match.seq, match.head, signature) if signature else None,
+        head=head,
         generation=generation,
         restored=match.restored,
         address=address,

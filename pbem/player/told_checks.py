@@ -121,8 +121,8 @@ def check_unrevealed(memory: Memory, standing: MatchView, game: SealedSide) -> N
     again = all(sent.generation < standing.generation for sent in revealed)
     answers = _answers(memory, game)
     for seat, steps in standing.sealed.owes.items() if standing.sealed and revealed else ():
-        told = sum(str(step.seat) == seat for step in game.told.steps)
-        if set(steps) - {"reveal"} and not (again and told < len(answers.get(seat, ()))):
+        told = sum(step.seat == seat for step in game.told.steps)
+        if set(steps) - {"reveal"} and not (again and told < len(answers.get(str(seat), ()))):
             raise Contradiction("the server had you reveal your secrets, and now the game goes on")
 
 

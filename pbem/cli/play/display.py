@@ -167,7 +167,7 @@ def _ending(standing: MatchView) -> str:
         return standing.phase
     winner = standing.outcome.winner
     who = "a draw" if not winner else "you won" if winner == standing.seat else f"{standing.players[winner - 1]} won"
-    scores = " : ".join(map(str, standing.totals))
+    scores = " : ".join(map(str, standing.totals if standing.ended else ()))
     return f"closed: {who}" + (f", {scores}" if scores else "")
 
 
@@ -235,23 +235,14 @@ def _show_plans(table: PlayTable, match: str) -> None:
 def terms_of(letters: Correspondence, standing: MatchView) -> dict[str, object]:
     """The terms of a match, for the template of letters."""
     return {
-        **_in_words(letters.matches.terms(standing.match)),
-        "id": standing.match,
+        "match": standing.match,
+        "title": standing.title,
+        "terms": letters.matches.terms(standing.match),
         "names": standing.names,
         "levels": dict.fromkeys(standing.names, ""),
         "programs": [seat for seat, name in standing.names.items() if name in letters.matches.programs],
         "phase": standing.phase,
-        "rules_hash": standing.hash,
-    }
-
-
-def _in_words(terms: Terms) -> dict[str, object]:
-    return {
-        "title": rules(terms.game).title,
-        "terms": terms,
-        "kind": terms.kind,
-        **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},
-        "settling": _span(terms.settle),
+        "hash": standing.hash,
     }
 
 
@@ -261,17 +252,13 @@ def tournament_terms(letters: Correspondence, name: str, templates: Templates) -
     told = letters.memory.tournament(name)
     assert told is not None
     try:
-        matches = _in_words(Terms.read({**terms.match, "players": ("1", "2")}))
+        matches = Terms.read({**terms.match, "players": ("1", "2")})
         facts = {"id": name, "organiser": told.organiser, "format": terms.format, "terms": terms, "hash": told.hash}
         facts |= {
             "closes": terms.closes[:10] if terms.closes else None,
-            "m": {**matches, "id": None, "phase": "open"},
+            "m": {"match": None, "title": rules(matches.game).title, "terms": matches, "phase": "open"},
         }
         text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants)
     except Exception as error:  # the server may have sent anything
         raise Impossible("The terms of {tournament} cannot be shown: do not enter it.", tournament=name) from error
     return clean(text.rstrip("\n")) + "\n", told.hash
-
-
-def _span(seconds: int) -> str:
-    return Span(seconds) if seconds else "none"

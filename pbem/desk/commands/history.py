@@ -82,7 +82,7 @@ def _all_matches(seats: Seats, name: str) -> Reply:
     told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
     # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
     matches = [_line(seat_at(seats, number, name)) for number in told[:_READ]]
-    matches.sort(key=lambda match: not match["m"]["asked"])
+    matches.sort(key=lambda match: not match["m"].asked)
     counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
     return Reply("status_all", {"matches": matches, **counted})
 
@@ -237,7 +237,8 @@ def _open(
         offer = {"free": len(free), "terms": match.terms, "by": proposer, "page": served(pages, match.id)}
         found.append(_summary(people, match, 0) | offer)
         since = written(from_db(seats.archive.matches.created(number)))
-        items.append(bulletin.of_open(match, free, seats.match_letters.programs(match), since))
+        programs = [seat for seat, name in enumerate(match.names, start=1) if people.is_program(name)]
+        items.append(bulletin.of_open(match, free, programs, since))
     return found, items
 
 

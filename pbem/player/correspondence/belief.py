@@ -57,7 +57,7 @@ class Belief:
         for item in heard.items:
             if item.get("about") == "match":
                 try:
-                    standing = msgspec.convert(item, MatchView)
+                    standing = msgspec.convert(item, MatchView, str_keys=True)
                     if not ADDRESS.fullmatch(standing.address):
                         raise msgspec.ValidationError("its address is none")
                 except msgspec.ValidationError as wrong:
