@@ -100,11 +100,6 @@ def named(name: str) -> str:
     return Phrase("(free)") if name.startswith("?") else name
 
 
-def called(name: str, *, program: bool) -> str:
-    """A player's name for others to choose from; a program is marked as one."""
-    return Phrase("{name}, a program", name=name) if program else named(name)
-
-
 def is_for_observers(notice: Notice, notices: Sequence[Notice]) -> bool:
     """True if observers get a notice too: once for all seats, and of steps only the result."""
     if notice.kind == "step" and not notice.facts["told"].reports:

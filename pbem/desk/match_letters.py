@@ -219,7 +219,7 @@ class MatchLetters:
             match,
             seat,
             accepted=row.of(seat).accepted if seat else True,
-            programs=[number for number, name in enumerate(match.names, start=1) if self._people.is_program(name)],
+            programs=self._people.programs(match.names),
             head=TranscriptHead(last.seq, last.head, entry.signature.hex()) if entry else None,
             # The store's now: a letter may wait for a daily one.
             generation=self._composer.generation.number,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pbem.games import GAMES, rules
 from pbem.player.correspondence.standings import Impossible
 
@@ -38,28 +40,19 @@ def match_facts(letters: Correspondence, agent: Agent, standing: MatchView, now:
     others = [name for seat, name in enumerate(standing.players, start=1) if seat != standing.seat]
     unread = agent.held.unread(match) if standing.sealed else None
     return {
-        "match": match,
-        "title": str(rules(standing.rules).title) if standing.rules in GAMES else standing.rules,
+        **msgspec.to_builtins(standing, str_keys=True),
+        "title": standing.title,
         "others": [{"name": name or "", "program": name in programs} for name in others],
-        "phase": standing.phase,
-        "game": standing.game,
-        "turn": standing.turn,
-        "hash": standing.hash,
-        "accepted": standing.accepted,
         "asked": agent.asks(match) if standing.sealed else standing.asked and sent is None,
         "sealed": bool(standing.sealed),
         "sent": sent.state if sent else "",
         "yours": sent.form if sent else "",
         **(_sealed_plans(agent, match, now) if standing.sealed else _plans(letters, standing)),
-        "deadline": standing.deadline,
-        "offers": standing.offers,
-        "paused": standing.paused,
-        "claim": standing.claim,
         "reveal": "reveal" in standing.owes and agent.asks(match),
         "accused": (agent.held.accused(match) or "") if standing.sealed else "",
         "unread": list(unread or []),
         "winner": ((standing.players[outcome.winner - 1] or "") if outcome.winner else "") if outcome else None,
-        "scores": [sum(column) for column in zip(*(ended.scores for ended in standing.ended), strict=False)],
+        "scores": standing.totals if standing.ended else [],
         "bundle": letters.memory.bundle(match) is not None,
     }
 

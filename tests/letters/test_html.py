@@ -187,14 +187,17 @@ def facts(game: PlayedGame, seat: int, turn: int) -> dict[str, Any]:
     over = game.states[turn].result is not None
     m: dict[str, Any] = {
         "match": "m17", "title": judge.title, "rules": game.game, "game": 2, "turn": turn + 1,
-        "phase": "playing", "names": {number: NAMES[number] for number in range(1, SEATS[game.game] + 1)}, "seat": seat,
+        "phase": "playing", "seat": seat,
+        "names": {number: NAMES[number] for number in range(1, SEATS[game.game] + 1)},
         "in_words": False,
         "asked": not over and seat in game.states[turn].due, "rev": 1, "prev": "ab" * 32, "server": "play.example",
         "ended": [SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]])],
         "totals": [3, 0, 1, 2][: SEATS[game.game]], "address": "pbem+m17.k3y@play.example",
-        "seq": 9, "head": SimpleNamespace(head="cd" * 32, signature="ef" * 64), "key": "67" * 32, "format": "ssh", "level": "key", "brief": False,
+        "seq": 9, "head": SimpleNamespace(head="cd" * 32, signature="ef" * 64),
+        "key": "67" * 32, "format": "ssh", "level": "key", "brief": False,
         "terms": SimpleNamespace(
-            edition=1, options={}, kind="scored", games=2, settle=0, target=None, victory="sum of scores", privacy="public",
+            edition=1, options={}, kind="scored", games=2, settle=0,
+            target=None, victory="sum of scores", privacy="public",
             pace=259200, grace=86400, miss="pass", weekends="free", bank=1814400, sealed=False,
         ),
         "time": TIME, "remains": True, "revealing": False,

@@ -120,7 +120,6 @@ class PageViews:
         facts = match_facts(letters, table.agent, standing, table.now())
         return facts | {
             "refused": [self._templates.say(message) for message in facts["refused"]],
-            "seat": standing.seat,
             "conditions": self._conditions(standing),
             "composer": f"#{fragment(composing)}" if composing else "",
             "seen": standing.phase in {"playing", "closed"} and standing.rules in GAMES,
