@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from pbem.match.state import Count, Line
-from pbem.match.view import Hash, Number, Word
+from pbem.match.view import Hash, Number, TranscriptHead, Word
 
 
 class TableCell(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class TournamentView(msgspec.Struct, frozen=True):
     """The state of a tournament for this player, who may have no place in it, when the server wrote a letter."""
 
     tournament: Annotated[str, msgspec.Meta(pattern=r"\At[1-9][0-9]{0,8}\Z")]
-    seq: Count
+    head: TranscriptHead
     generation: Number
     """The number of times that the server was restored from a backup, plus one, as its transcript says."""
     restored: Count
@@ -55,3 +55,8 @@ class TournamentView(msgspec.Struct, frozen=True):
     points: Count | None
     running: Count
     table: list[list[TableLine]]
+
+    @property
+    def seq(self) -> int:
+        """The number of the last entry."""
+        return self.head.seq
