@@ -111,6 +111,12 @@ class Span(_Constant):
         phrase.seconds = seconds
         return phrase
 
+    @staticmethod
+    @lru_cache
+    def of(seconds: int) -> Phrase:
+        """A number of seconds, or that there are none."""
+        return Span(seconds) if seconds else Phrase("none")
+
     def __getnewargs__(self) -> tuple[int]:  # type: ignore[override]  # not those of a text
         return (self.seconds,)
 

@@ -18,10 +18,10 @@ from pbem.player.sealed_view import Contradiction
 if TYPE_CHECKING:
     from random import Random
 
+    from pbem.match.view import MatchView
     from pbem.player.memory import SentForm
     from pbem.player.sealed_view import NextLetter, SealedSide
     from pbem.player.secret_vault import SecretVault
-    from pbem.player.standing import MatchStanding
     from pbem.requests import Section
     from simulation.liars import Liar
 
@@ -51,7 +51,7 @@ class FalseAgent(Agent):
     def _dice(self, match: str) -> Random:
         return self._liar.world.random(f"false agent of {self._liar.name} in {match}")
 
-    def _is_silent(self, standing: MatchStanding) -> bool:
+    def _is_silent(self, standing: MatchView) -> bool:
         """True if it says nothing now, whatever is due."""
         match, world = standing.match, self._liar.world
         if standing.phase != "playing":
@@ -72,14 +72,14 @@ class FalseAgent(Agent):
             return super().act(now)
         return []
 
-    def _act(self, standing: MatchStanding, now: datetime) -> SentForm | None:
+    def _act(self, standing: MatchView, now: datetime) -> SentForm | None:
         return None if self._is_silent(standing) else super()._act(standing, now)
 
-    def _check(self, standing: MatchStanding) -> None:
+    def _check(self, standing: MatchView) -> None:
         with suppress(Contradiction):  # it told what it did not mean
             super()._check(standing)
 
-    def _step(self, standing: MatchStanding, game: SealedSide, letter: NextLetter, now: datetime) -> SentForm:
+    def _step(self, standing: MatchView, game: SealedSide, letter: NextLetter, now: datetime) -> SentForm:
         match, before = standing.match, len(self.memory.prepared("step", standing.match))
         other = self._falsified(game, letter.sections) if self.way(match) == "board" else None
         sent = super()._step(standing, game, letter if other is None else replace(letter, sections=other), now)
@@ -112,7 +112,7 @@ class FalseAgent(Agent):
         rows = "vwxyz" if cell[1] in "vwxyz" else "123456789"
         return cell[0] + self._liar.dice.choice([row for row in rows if row != cell[1]]) + cell[2:]
 
-    def _reveal(self, standing: MatchStanding, now: datetime) -> SentForm:
+    def _reveal(self, standing: MatchView, now: datetime) -> SentForm:
         match, place = standing.match, f"game {standing.game}"
         if self.way(match) != "reveal":
             return super()._reveal(standing, now)

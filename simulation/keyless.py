@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from world.correspondent import Correspondent
 
+    from pbem.match.view import MatchView
     from pbem.player.server_letter import Event
-    from pbem.player.standing import MatchStanding
     from simulation.players import Habits
     from simulation.world import World
 
@@ -125,7 +125,7 @@ class KeylessPlayer(Player):
                 self._asked = now
                 self.letters.ask(question, now)
 
-    def _answer(self, standing: MatchStanding, now: datetime) -> None:
+    def _answer(self, standing: MatchView, now: datetime) -> None:
         match, letters = standing.match, self.letters
         if standing.phase == "proposed" and not standing.accepted:
             letters.accept(match, now)
@@ -150,7 +150,7 @@ class KeylessPlayer(Player):
                     text = f"if {condition} then {one} else {other}"
                     letters.order(match, text, now, turn=standing.turn + 1)
 
-    def _order(self, standing: MatchStanding, text: str, now: datetime) -> None:
+    def _order(self, standing: MatchView, text: str, now: datetime) -> None:
         place = standing.match, f"{standing.game} {standing.turn}"
         if place in self._bare or not text.strip() or self.random.random() < 0.5:
             self.letters.order(standing.match, text, now, final=True)
@@ -165,7 +165,7 @@ class KeylessPlayer(Player):
         letter.set_content(text)
         self._hand_in(answered.address, letter.as_bytes())
 
-    def _resign(self, standing: MatchStanding) -> None:
+    def _resign(self, standing: MatchView) -> None:
         self._try(partial(super()._resign, standing), f"status {standing.match}")
 
     def _hand_in(self, to: str, raw: bytes, delay: float = 0.0, *, once: bool = False) -> None:

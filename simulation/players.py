@@ -30,8 +30,8 @@ from pbem.player.correspondence.standings import Impossible
 from pbem.player.memory import Memory
 
 if TYPE_CHECKING:
+    from pbem.match.view import MatchView
     from pbem.player.memory import SentForm
-    from pbem.player.standing import MatchStanding
     from simulation.world import World
 
 TOGETHER = 0.4  # share of the longest time until a player looks: many look at these hours at once
@@ -74,7 +74,7 @@ class Player(Correspondent):
         """From when until when no mail is read and no program runs, in seconds of the loop."""
 
     @property
-    def played(self) -> list[MatchStanding]:
+    def played(self) -> list[MatchView]:
         parts = self.world.parts
         return [one for one in super().played if not any(part.has_left(self.name, one.match) for part in parts)]
 
@@ -125,7 +125,7 @@ class Player(Correspondent):
             elif standing.phase == "playing" and self.world.hurried:
                 self._resign(standing)
 
-    def _resign(self, standing: MatchStanding) -> None:
+    def _resign(self, standing: MatchView) -> None:
         """End a game that is still running when the week ends."""
         match = standing.match
         words = f"resign {match} game {standing.game}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from pbem.player.standing import MatchStanding
+    from pbem.match.view import MatchView
     from simulation.world import World
 
 NAME = "fay"
@@ -44,7 +44,7 @@ class Newcomer(Player):
                 with suppress(Impossible):
                     self.letters.order(standing.match, self._orders(standing), now, final=True)
 
-    def _orders(self, standing: MatchStanding) -> str:
+    def _orders(self, standing: MatchView) -> str:
         """What her strategy says of the position in the last letter; the options she knows from the terms."""
         match, game = standing.match, standing.game
         position = self.memory.paper(match, game, standing.turn, "position")

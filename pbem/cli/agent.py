@@ -27,7 +27,7 @@ from pbem.player.correspondence.standings import Impossible
 from pbem.player.sealed_view import Contradiction
 
 if TYPE_CHECKING:
-    from pbem.player.standing import MatchStanding
+    from pbem.match.view import MatchView
 
 
 _SOON, _LOOK = 0.05, 1.0  # seconds between two looks into the mailbox: after letters came, and at most
@@ -99,7 +99,7 @@ def _run(table: PlayTable, stop: threading.Event, *, once: bool, yes: bool) -> N
             typing = bool(line)
 
 
-def _ask(table: PlayTable, standing: MatchStanding, asked: dict[str, object], *, once: bool) -> None:
+def _ask(table: PlayTable, standing: MatchView, asked: dict[str, object], *, once: bool) -> None:
     """Ask for what has to be decided in a sealed match, once."""
     match = standing.match
     unread = table.agent.held.unread(match)

@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pbem.desk.letter_writer import keys_of
-from pbem.desk.match_facts import duration
 from pbem.desk.seats import Seats, running
 from pbem.identity import Key, Verdict, encryption
 from pbem.identity.security_keys import passkey_host
@@ -23,7 +22,7 @@ from pbem.match.changed import replace
 from pbem.match.events import keys_changed
 from pbem.match.pinned_keys import HOW, KeyChange
 from pbem.match.transcript import sha256_hex
-from pbem.phrase import Phrase
+from pbem.phrase import Phrase, Span
 from pbem.requests import Recover
 from pbem.store.database import from_db, to_db
 
@@ -142,7 +141,7 @@ def account(keys: Keyring, player: PlayerRow) -> dict[str, object]:
 
 def delay(config: Config) -> Phrase:
     """The delay, in words, before a key counts that only the mailbox proves: everybody is warned meanwhile."""
-    return duration(int(config.recovery.delay.total_seconds()))
+    return Span.of(int(config.recovery.delay.total_seconds()))
 
 
 def stop(keys: Keyring, caller: Caller) -> bool:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pbem.desk import match_facts
-from pbem.match.events import silence
 from pbem.match.transcript import sha256_hex, written
+from pbem.match.view import TranscriptHead
 from pbem.requests import InTournament
+from pbem.tournament.tournament_view import TournamentView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from pbem.mail.compose import Attachment, Generation
     from pbem.mail.message import Letter
     from pbem.match.state import Match
-    from pbem.store.matches import MatchRow
+    from pbem.match.view import MatchView
     from pbem.tlog.checkpoint import InclusionProof
     from pbem.tournament.tournament_state import Tournament
 
@@ -31,71 +34,35 @@ SIGNED_TEXT = ".signed.txt"
 """The ending of a file's name, if it holds a text that another player signed, with the signature."""
 
 
-def of_match(
-    match: Match, row: MatchRow, seat: int, signature: str, generation: int, address: str, programs: Sequence[int]
-) -> JsonObject:
-    """The state of a match for one of its seats; `signature` signs its head, and its forms are sent to `address`.
-
-    `generation`: of the store now, as this may wait for a daily letter. `programs`: the seats of players who said
-    that they are programs.
-    """
-    asked_of = {"setup": match.setups, "playing": match.orders}.get(match.phase, {})
-    standing = asked_of.get(seat)
-    clock = match.clocks.get(seat) if match.asked(seat) else None
-    head = {"seq": match.seq, "head": match.head, "signature": signature} if signature else None
-    told: JsonObject = {
-        "about": "match",
-        "match": match.id,
-        "rules": match.terms.game,
-        "phase": match.phase,
-        "paused": bool(match.paused),
-        "game": match.game,
-        "turn": match.turn,
-        "seat": seat,
-        "player": match.name(seat),
-        "players": [None if name.startswith("?") else name for name in match.names],
-        "programs": list(programs),
-        "asked": match.asked(seat),
-        "claim": bool(silence.silent(match, seat)),
-        "miss": match.terms.miss,
-        "deadline": written(clock.deadline) if clock and clock.deadline else None,
-        "accepted": row.of(seat).accepted,
-        "agreement": match.terms.document() if match.phase in ("open", "proposed") else None,
-        "hash": match.rules_hash,
-        "prev": match.prev,
-        "rev": standing.rev + 1 if standing else 1,
-        "said": {what: rev for (by, what), rev in sorted(match.said.items()) if by == seat},
-        "offers": sorted(what for what, seats in match.offers.items() if seats - {seat}),
-        "ended": [
-            {"winner": ended.winner, "scores": list(ended.scores), "reason": ended.reason, "turns": ended.turns}
-            for ended in match.games
-        ],
-        "outcome": match.outcome,
-        "head": head,
-        "generation": generation,
-        "restored": match.restored,
-        "address": address,
-    }
-    if match.terms.tournament is not None:
-        told["tournament"] = match.terms.tournament["id"]
-    if match.terms.sealed:
-        told["sealed"] = {"owes": {str(one): list(match.owes(one)) for one in match.seats}}
-    return told
+def of_match(stands: MatchView) -> JsonObject:
+    """How a match stands for the letter's reader."""
+    return {"about": "match", **msgspec.to_builtins(stands, str_keys=True)}
 
 
 def of_tournament(t: Tournament, reader: str, signature: str) -> JsonObject:
     """The state of a tournament for its reader, who may have no place in it; `signature` signs its head."""
     own = match_facts.standing_of(t, reader) or {"place": None, "of": None, "points": None, "running": 0}
     line = t.line_of(reader)
-    told: JsonObject = {"about": "tournament", "tournament": t.id}
-    told |= {"head": {"seq": t.seq, "head": t.head, "signature": signature}}
-    told |= {"generation": t.generation, "restored": t.restored}
-    told |= {"format": t.terms.format, "phase": t.phase}
-    told |= {"rules": t.terms.match["game"], "organiser": t.organiser.name, "entrants": len(t.entrants)}
-    told |= {"agreement": t.terms.document(), "hash": t.rules}
-    told |= {"entered": line is not None and not line.out}
-    told |= {"table": match_facts.lines_of_table(t)}
-    return told | {name: own[name] for name in ("place", "of", "points", "running")}
+    stands = TournamentView(
+        tournament=t.id,
+        head=TranscriptHead(t.seq, t.head, signature),
+        generation=t.generation,
+        restored=t.restored,
+        format=t.terms.format,
+        phase=t.phase,
+        rules=str(t.terms.match["game"]),
+        organiser=t.organiser.name,
+        entrants=len(t.entrants),
+        agreement=t.terms.document(),
+        hash=t.rules,
+        entered=line is not None and not line.out,
+        place=own["place"],
+        of=own["of"],
+        points=own["points"],
+        running=own["running"],
+        table=match_facts.lines_of_table(t),
+    )
+    return {"about": "tournament", **msgspec.to_builtins(stands)}
 
 
 def of_log(seq: int, proof: InclusionProof, about: Mapping[str, str]) -> JsonObject:

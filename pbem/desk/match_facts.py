@@ -21,8 +21,10 @@ from pbem.match.sealed_game import SETUP
 from pbem.match.seat_clock import VACATION, Clock, on_a_day, written
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
+from pbem.match.view import MatchView
 from pbem.phrase import Phrase, Span
 from pbem.tournament.crosstable import TableRow, scored, table, teams
+from pbem.tournament.tournament_view import TableCell, TableLine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +36,31 @@ if TYPE_CHECKING:
 
 _MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("annul the match?")}
 _MOMENT = timedelta(seconds=1)
+
+
+class LetterView(MatchView, frozen=True, kw_only=True):
+    """A view of a match for a letter or an answer: the `m` of the templates."""
+
+    server: str
+    key: str
+    """The server's key, which signs heads and papers."""
+    terms: Terms
+    terms_signature: str
+    """The server's signature of the proposed terms; empty once they are agreed."""
+    options: Mapping[str, object]
+    """The options of this game that are not the default."""
+    levels: Mapping[int, str | None]
+    level: str = ""
+    """The reader's own level."""
+    format: str = "ssh"
+    """The format of the reader's key."""
+    brief: bool = False
+    """True if the reader may leave out the place, as the reply address stands for it."""
+    in_words: bool = False
+    remains: bool = False
+    """True if pieces of the reader's are left in the game."""
+    time: Facts | None = None
+    """The reader's clock: see `time_of`."""
 
 
 def subject_of(notice: Notice, *, observed: bool = False) -> Phrase:
@@ -71,11 +98,6 @@ def asked_for(match: Match) -> Phrase:
 def named(name: str) -> str:
     """A player's name, or that the seat is still free."""
     return Phrase("(free)") if name.startswith("?") else name
-
-
-def called(name: str, *, program: bool) -> str:
-    """A player's name for others to choose from; a program is marked as one."""
-    return Phrase("{name}, a program", name=name) if program else named(name)
 
 
 def is_for_observers(notice: Notice, notices: Sequence[Notice]) -> bool:
@@ -157,12 +179,6 @@ def levels_of(match: Match) -> dict[int, str]:
     return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 
-@lru_cache
-def duration(seconds: int) -> Phrase:
-    """A length of time in words."""
-    return Span(seconds) if seconds else Phrase("none")
-
-
 def time_of(match: Match, seat: int) -> Facts:
     """The facts about a seat's own clock, and about others' vacations."""
     clock = match.clocks.get(seat)
@@ -191,7 +207,7 @@ def _own_time(clock: Clock) -> Facts:
     return {
         "deadline": written(deadline, zone) if deadline else None,
         "grace_ends": written(clock.grace_ends, zone) if clock.grace_ends and clock.grace else None,
-        "bank": duration(clock.bank) if clock.bank else None,
+        "bank": Span(clock.bank) if clock.bank else None,
         "stops": [
             {
                 "reason": stop.reason,
@@ -215,16 +231,6 @@ def outcome_of_match(match: Match) -> Facts:
     outcome = match.outcome or {}
     winner = outcome.get("winner")
     return {"winner": match.name(winner) if winner else None, "reason": outcome.get("reason")}
-
-
-class Cell(msgspec.Struct, frozen=True):
-    """A meeting of two lines, as the row of one of them shows it."""
-
-    match: str
-    """Empty where none begins or none has begun."""
-    points: int | None
-    """None if it does not count, or not yet."""
-    annulled: bool
 
 
 @dataclass(frozen=True)
@@ -273,7 +279,13 @@ def _public_facts(at: _AtHead) -> Facts:
             for group in groups
             for place, row in enumerate(group, start=1)
         },
-        "lines": [[_table_line(row) for row in group] for group in rows],
+        "lines": [
+            [
+                TableLine(row["name"], row["player"], row["played"], row["points"], bool(row["out"]), row["cells"])
+                for row in group
+            ]
+            for group in rows
+        ],
         "pairings": [
             {
                 "match": pairing.match,
@@ -286,7 +298,7 @@ def _public_facts(at: _AtHead) -> Facts:
             for pairing in t.pairings
             if pairing.match
         ],
-        "m": _matches_of(terms),
+        "m": {"match": None, "title": rules(terms.game).title, "terms": terms, "phase": "open"},
     }
 
 
@@ -300,33 +312,10 @@ def standing_of(t: Tournament, player: str) -> Facts | None:
     return {**place, "id": t.id, "running": running, "format": t.terms.format}
 
 
-def lines_of_table(t: Tournament) -> list[list[Facts]]:
+def lines_of_table(t: Tournament) -> list[list[TableLine]]:
     """The table, group by group, as bulletins have it."""
-    told: list[list[Facts]] = _public_facts(_AtHead(t.head, t))["lines"]
+    told: list[list[TableLine]] = _public_facts(_AtHead(t.head, t))["lines"]
     return told
-
-
-def _table_line(row: Facts) -> Facts:
-    told = ("name", "player", "played", "points")
-    return {name: row[name] for name in told} | {
-        "out": bool(row["out"]),
-        "cells": msgspec.to_builtins(row["cells"]),
-    }
-
-
-def _matches_of(terms: Terms) -> Facts:
-    """The facts that `letters/terms.txt` shows of the terms of each match."""
-    return {
-        "id": None,
-        "title": rules(terms.game).title,
-        "terms": terms,
-        "kind": terms.kind,
-        "phase": "open",
-        "pace": duration(terms.pace),
-        "grace": duration(terms.grace),
-        "bank": duration(terms.bank),
-        "settling": duration(terms.settle),
-    }
 
 
 def _entrant(t: Tournament, name: str) -> Facts:
@@ -351,15 +340,15 @@ def _group(t: Tournament, rows: Sequence[TableRow]) -> list[Facts]:
     ]
 
 
-def _cells(t: Tournament) -> dict[tuple[str, str], list[Cell]]:
+def _cells(t: Tournament) -> dict[tuple[str, str], list[TableCell]]:
     """The meetings of each line with each other one, in their order."""
     points = {(each.pairing.round, each.pairing.board): each.points for each in scored(t)}
-    found: dict[tuple[str, str], list[Cell]] = {}
+    found: dict[tuple[str, str], list[TableCell]] = {}
     for pairing in t.pairings:
         made = points.get((pairing.round, pairing.board))
         for seat, name in enumerate(pairing.names):
             other = pairing.names[1 - seat]
-            cell = Cell(pairing.match, made[seat] if made else None, pairing.annulled)
+            cell = TableCell(pairing.match, made[seat] if made else None, pairing.annulled)
             found.setdefault((name, other), []).append(cell)
     return found
 

@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from pbem.desk import bulletin, match_facts
 from pbem.desk.match_facts import (
+    LetterView,
     asked_for,
     branch_facts,
     commitments_of,
-    duration,
     is_for_observers,
     is_over,
     levels_of,
-    named,
     outcome_of_game,
     outcome_of_match,
     setups_of,
@@ -41,7 +42,8 @@ from pbem.match.changed import replace
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import written
 from pbem.match.transcript import Entry, canonical, sha256_hex
-from pbem.phrase import Phrase
+from pbem.match.view import TranscriptHead, view
+from pbem.phrase import Phrase, Span
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from pbem.match.events.sealed_events import Entered
     from pbem.match.state import Match
     from pbem.match.step import Notice
+    from pbem.match.view import MatchView
     from pbem.store.matches import MatchRow
     from pbem.store.people import People
     from pbem.store.players import Players
@@ -143,12 +146,12 @@ class MatchLetters:
             facts = {"ended": ended, "outcome": outcome_of_game(match, ended), "setups": setups_of(match)}
         elif notice.kind == "closed":
             facts = {"outcome": outcome_of_match(match)}
-        facts |= {"kind": notice.kind, "view": match.view(None), "m": self.public_facts(match, row)}
+        facts |= {"kind": notice.kind, "view": match.view(None), "m": self.view(match, row)}
         return self._writer.draft("letters/observed.txt", **facts)
 
     def tell_observers_press(self, match: Match, row: MatchRow, by: str, text: str, now: datetime) -> None:
         """Send observers press that its writer made public."""
-        facts = {"kind": "press", "by": by, "text": text, "m": self.public_facts(match, row)}
+        facts = {"kind": "press", "by": by, "text": text, "m": self.view(match, row)}
         write = partial(self._writer.draft, "letters/observed.txt", **facts)
         self._to_observers(match, row, Phrase("{by} writes to all", by=by), now, write)
 
@@ -172,53 +175,64 @@ class MatchLetters:
     def _for_observers(self, out: OutgoingLetter, wanted: str, language: str) -> WrittenLetter:
         assert isinstance(out.text, TemplateText)
         m: Any = out.text.facts["m"]
-        facts = {**out.text.facts, "m": m | {"in_words": wanted == "words"}}
+        facts = {**out.text.facts, "m": replace(m, in_words=wanted == "words")}
         return self._writer.written(replace(out, text=replace(out.text, facts=facts)), language)
 
-    def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> Facts:
-        """The public facts of a match: the `m` of the templates, for readers without a seat."""
-        last = latest or match
+    def view(self, match: Match, row: MatchRow, seat: int = 0, latest: Match | None = None) -> LetterView:
+        """How a match stands for a seat, or for readers without one: the `m` of the templates.
+
+        Its head is that of `latest`, the match after all that the letter's batch brought.
+        """
+        stands = msgspec.structs.asdict(self._stands(match, row, seat, self._composer.address, latest))
+        own: Facts = {}
+        if seat:
+            stands["address"] = self._composer.sub_address(match.id)
+            own = self.own_key(match.name(seat))
+            own |= {
+                "brief": self._mailboxes.stand_for_place(match) and own["level"] == "mailbox",
+                "in_words": self._writer.setting(match.name(seat), "format") == "words",
+                "remains": bool(match.turn and match.position and seat in match.position.remaining),
+                "time": time_of(match, seat),
+            }
+        return LetterView(
+            **stands,
+            **own,
+            server=match.server,
+            key=self._archive.key,
+            terms=match.terms,
+            terms_signature=self._archive.vouch(match.id, match.rules_hash) if match.phase == "proposed" else "",
+            options=dict(match.options.changed) if match.options else {},
+            levels={number: self._players.level(name) for number, name in enumerate(match.names, start=1)},
+        )
+
+    def own_key(self, name: str) -> Facts:
+        """The level of a reader of a `LetterView`, and the format of the reader's key."""
+        keys = self._players.keys(name)
         return {
-            "id": match.id,
-            "title": match.rules.title,
-            "game_name": match.terms.game,
-            "game": match.game,
-            "turn": match.turn,
-            "kind": match.terms.kind,
-            "phase": match.phase,
-            "revealing": match.revealing,
-            "paused": match.paused,
-            "terms": match.terms,
-            "settling": duration(match.terms.settle),
-            "pace": duration(match.terms.pace),
-            "grace": duration(match.terms.grace),
-            "bank": duration(match.terms.bank),
-            "options": dict(match.options.changed) if match.options else {},
-            "names": {seat: named(name) for seat, name in enumerate(match.names, start=1)},
-            "levels": {seat: self._players.level(name) for seat, name in enumerate(match.names, start=1)},
-            "programs": self.programs(match),
-            "me": None,
-            "owes": {},
-            "in_words": False,
-            "next": {},
-            "finished": match.games,
-            "totals": match.totals,
-            "rules_hash": match.rules_hash,
-            "terms_signature": self._archive.vouch(match.id, match.rules_hash) if match.phase == "proposed" else "",
-            "server": match.server,
-            "head": last.head,
-            "seq": last.seq,
-            "signature": self._signature(last, row),
-            "key": self._archive.key,
-            "address": self._composer.address,
+            "level": self._players.level(name),
+            "format": way(keys[-1].format, keys[-1].public) if keys else "ssh",
         }
+
+    def _stands(self, match: Match, row: MatchRow, seat: int, address: str, latest: Match | None) -> MatchView:
+        last = latest or match
+        entry = self._archive.entry(row.number, last.seq) if last.seq else None
+        return view(
+            match,
+            seat,
+            accepted=row.of(seat).accepted if seat else True,
+            programs=self._people.programs(match.names),
+            head=TranscriptHead(last.seq, last.head, entry.signature.hex()) if entry else None,
+            # The store's now: a letter may wait for a daily one.
+            generation=self._composer.generation.number,
+            address=address,
+        )
 
     def notice(self, notice: Notice, latest: Match, row: MatchRow, wanted: str, now: datetime) -> OutgoingLetter:
         """The letter of a notice; `wanted` is the reader's setting `format`."""
         match, seat = notice.match, notice.seat
         out = self.thread(match, row, seat, subject_of(notice), latest)
         facts = {**notice.facts, **self._facts_of(notice, row, latest, out, now)}
-        facts["m"] = self.facts(match, row, seat, latest)
+        facts["m"] = self.view(match, row, seat, latest)
         if NOTICES[notice.kind].brings_deadline:
             out.attachments += self._appointment(match, seat, now)
         game = part_of(match.terms.game, "boards")
@@ -249,7 +263,7 @@ class MatchLetters:
             case "closed":
                 return self._close(notice, latest, row, out, now)
             case "extended":
-                return {"by": match.name(facts["by"]), "given": duration(facts["seconds"])}
+                return {"by": match.name(facts["by"]), "given": Span.of(facts["seconds"])}
             case "offer":
                 return {"by": match.name(facts["by"])}
             case "missed" | "vacation":
@@ -295,16 +309,14 @@ class MatchLetters:
     ) -> OutgoingLetter:
         """A letter in the thread of a match, from a template, which also gets the facts of the match."""
         out = self.thread(match, row, seat, subject)
-        m = self.facts(match, row, seat, match)
+        m = self.view(match, row, seat)
         out.text = self._writer.draft(f"letters/{template}.txt", m=m, **facts)
         return out
 
     def _for_programs(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> list[JsonObject]:
         """The bulletin's items about a match for a seat: its state, and the proof that witnesses saw its head."""
         assert out.reply_to is not None
-        signature = self._signature(match, row)
-        generation = self._composer.generation.number
-        items = [bulletin.of_match(match, row, seat, signature, generation, out.reply_to, self.programs(match))]
+        items = [bulletin.of_match(self._stands(match, row, seat, out.reply_to, match))]
         if (logged := self._archive.logged(row.number)) is not None:
             items.append(bulletin.of_log(*logged, {"match": match.id}))
         if (t := self.tournament(match)) is not None:
@@ -315,37 +327,6 @@ class MatchLetters:
         """The tournament of a match, if it has one."""
         held = match.terms.tournament
         return self._tournaments.load(int(held["id"][1:])) if held is not None else None
-
-    def programs(self, match: Match) -> list[int]:
-        """The seats of a match whose players are programs."""
-        return [seat for seat, name in enumerate(match.names, start=1) if self._people.is_program(name)]
-
-    def _signature(self, match: Match, row: MatchRow) -> str:
-        """The server's signature of the match's head, in hex; nothing before the first entry."""
-        if not match.seq:
-            return ""
-        entry = self._archive.entry(row.number, match.seq)
-        return entry.signature.hex() if entry else ""
-
-    def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> Facts:
-        """The facts of a match that this seat may know: the `m` of the templates."""
-        submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
-        keys = self._players.keys(match.name(seat))
-        return self.public_facts(match, row, latest) | {
-            "time": time_of(match, seat),
-            "me": seat,
-            "in_words": self._writer.setting(match.name(seat), "format") == "words",
-            "level": self._players.level(match.name(seat)),
-            "brief": self._mailboxes.stand_for_place(match) and self._players.level(match.name(seat)) == "mailbox",
-            "asked": match.asked(seat),
-            "owes": {other: match.owes(other) for other in match.seats} if match.terms.sealed else {},
-            "remains": match.phase == "playing" and match.position is not None and seat in match.position.remaining,
-            "rev": submission.rev + 1 if submission else 1,
-            "prev": match.prev,
-            "next": {what: rev + 1 for (said_by, what), rev in match.said.items() if said_by == seat},
-            "address": self._composer.sub_address(match.id),
-            "format": way(keys[-1].format, keys[-1].public) if keys else "ssh",
-        }
 
     def _appointment(self, match: Match, seat: int, now: datetime) -> list[Attachment]:
         """The seat's deadline as a calendar file, when it has one."""
@@ -522,7 +503,7 @@ class MatchLetters:
         fits = len(content) <= (ROOM * 3 // 4 if encrypted else ROOM)
         if fits:
             out.attachments.append((name, "application/zip", content))
-        m = self.facts(match, row, seat, latest)
+        m = self.view(match, row, seat, latest)
         out.text = self._writer.draft("letters/bundle.txt", m=m, bundle_name=name, fits=fits)
         return out
 
@@ -549,7 +530,7 @@ class MatchLetters:
             out.attachments.append((name, "application/json", file))
             reports = json.loads(file)["reports"]
             again.append({"turn": turn, "reports": reports, "file": name, "hash": sha256_hex(file)})
-        m = self.facts(match, row, seat, match)
+        m = self.view(match, row, seat)
         out.text = self._writer.draft("letters/again.txt", m=m, game=game, again=again)
         return out if again else None
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.desk import match_facts
 from pbem.desk.match_archive import MatchRepository
-from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.desk.tournament_archive import TournamentRepository
 from pbem.games import BUILT_IN, rules
@@ -21,8 +20,8 @@ from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
 from pbem.match.state import RUNNING, Match
-from pbem.match.terms import KEYS
 from pbem.match.transcript import Entry, written
+from pbem.match.view import view
 from pbem.pages.feeds import News
 from pbem.pages.site import Finished, PublicTournament
 from pbem.phrase import Phrase
@@ -74,7 +73,7 @@ class Public:
         for number in self._people.open_matches():
             if match := self._public(number, ("open",)):
                 free = [seat for seat, kept in self._people.free(number).items() if kept is None]
-                terms, by = match.terms, self._people.standing(match.terms.game, match.name(1))
+                by = self._people.standing(match.terms.game, match.name(1))
                 title = Phrase(
                     "{id}: {name} proposes {game}", id=match.id, name=match.name(1), game=match.rules.title
                 )
@@ -82,10 +81,7 @@ class Public:
                 yield self._summary(match) | {
                     "by": by,
                     "free": len(free),
-                    "rules": terms.game,
-                    "pace": duration(terms.pace),
-                    "lines": terms.lines(),
-                    "keys": terms.keys == KEYS[1],
+                    "lines": match.terms.lines(),
                     "news": [News(match.id, 0, proposed, title)],
                 }
 
@@ -155,18 +151,8 @@ class Public:
         return loaded[0]
 
     def _summary(self, match: Match) -> dict[str, object]:
-        """The facts of a match that everybody may know, in any phase."""
-        return {
-            "id": match.id,
-            "title": match.rules.title,
-            "kind": match.terms.kind,
-            "options": {name: str(value) for name, value in match.terms.options.items()},
-            "names": ["(free)" if name.startswith("?") else name for name in match.names],
-            "programs": [name for name in match.names if self._people.is_program(name)],
-            "game": match.game,
-            "turn": match.turn,
-            "totals": list(match.totals),
-        }
+        """How a match stands for everybody, and its terms."""
+        return {"m": view(match, 0, programs=self._people.programs(match.names)), "terms": match.terms}
 
 
 def key_formats(entries: Sequence[Entry]) -> Iterator[str]:

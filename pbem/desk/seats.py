@@ -140,7 +140,7 @@ class SeatContext(msgspec.Struct):
 
     def facts(self) -> Facts:
         """The facts about the match for an answer."""
-        return {"m": self._seats.match_letters.facts(self.match, self.row, self.seat, self.match)}
+        return {"m": self._seats.match_letters.view(self.match, self.row, self.seat)}
 
     def enclosed(self, paper: str, name: str, hashed: str) -> tuple[Facts, list[Attachment]]:
         """A paper as an attached file, and the answer's facts about it; that of its hash is called `hashed`."""

@@ -21,7 +21,7 @@ from pbem.boards.text_boards import TextSetter, columns, numbered, starting
 from pbem.games import Fault, part_of
 from pbem.games.outside import template_folders
 from pbem.i18n import ENGLISH, Catalogue, catalogue, say
-from pbem.phrase import Phrase
+from pbem.phrase import Phrase, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, MutableMapping
@@ -157,7 +157,7 @@ def _teach(environment: Environment, known: Catalogue, language: str) -> None:
     """Let an environment speak a language: its messages, dates and lists.
 
     Facts in a message may be phrases, and `language` is its tag. `date` writes a time by a pattern of Unicode's LDML,
-    `listed` names one thing after the other.
+    `listed` names one thing after the other, `span` says how long a number of seconds is.
     """
     environment.extend(known=known)
 
@@ -197,7 +197,7 @@ def _teach(environment: Environment, known: Catalogue, language: str) -> None:
     kept = {name: environment.globals[name] for name in ("dict", "namespace", "range")}
     own = {"_": _gettext, "ngettext": _ngettext, "pgettext": _pgettext, "language": language}
     environment.globals = {**kept, **own}
-    environment.filters |= {"date": date, "listed": listed}
+    environment.filters |= {"date": date, "listed": listed, "span": Span.of}
 
 
 def visible(text: str) -> str:

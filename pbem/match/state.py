@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, TypedDict, cast, overload
+from typing import TYPE_CHECKING, Annotated, Self, TypedDict, cast, overload
 
 import msgspec
 
@@ -137,13 +137,23 @@ class Submission:
         return [paper.partition("\nreceived ")[2].partition("\n")[0] for paper in papers]
 
 
-class Ended(msgspec.Struct, frozen=True):
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+Score = Annotated[int, msgspec.Meta(ge=-(10**9), le=10**9)]
+Line = Annotated[str, msgspec.Meta(max_length=400)]
+
+
+class MatchOutcome(msgspec.Struct, frozen=True):
+    """The result of a match that is over; seat 0 has won a draw. Its limits are for programs that are told of it."""
+
+    winner: Count
+    scores: tuple[Score, ...]
+    reason: Line
+
+
+class Ended(MatchOutcome, frozen=True):
     """The end of one game of the match."""
 
-    winner: int
-    scores: tuple[int, ...]
-    reason: str
-    turns: int
+    turns: Count
 
 
 class Nomination(msgspec.Struct, frozen=True):

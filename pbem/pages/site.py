@@ -50,7 +50,7 @@ class Published(msgspec.Struct):
 class Finished(msgspec.Struct, frozen=True):
     """A public match that is closed: its line on the server's page, and the data of its own page."""
 
-    summary: Mapping[str, object]
+    summary: Mapping[str, Any]
     bundle: Bundle | None
     """None where its transcript itself holds addresses, in certificates: then the match has no page."""
     forms: Mapping[str, str]
@@ -75,9 +75,9 @@ def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
 
     It shows `server`, `address`, the `house` if there is one, and what `desk.public` says, with all `finished`.
     """
-    invited = [{**match, "file": page_file(match["id"], language)} for match in site["invitations"]]
+    invited = [{**match, "file": page_file(match["m"].match, language)} for match in site["invitations"]]
     played = [{**t, "file": page_file(t["id"], language)} for t in site.get("tournaments", ())]
-    running = [{**match, "feed": feed_file(match["id"], language)} for match in site["running"]]
+    running = [{**match, "feed": feed_file(match["m"].match, language)} for match in site["running"]]
     lists = {"invitations": invited, "tournaments": played, "running": running}
     shown = {"house": "", **site, **_begun(), **lists, "feed": feed_file(FEED, language)}
     return page("index", str(site["server"]), (), shown=shown, language=language)
@@ -85,19 +85,20 @@ def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
 
 def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str = ENGLISH) -> str:
     """The page of an invitation, to be passed on by its address if pages are served: `site["pages"]`."""
-    place = served(site["pages"], match["id"]).get(language, "")
+    m = match["m"]
+    place = served(site["pages"], m.match).get(language, "")
     shown = {
         "server": site["server"],
         "address": site["address"],
         "index": page_file("index", language),
-        "board": page_file(match["rules"], language) if match["rules"] in BUILT_IN else "",
-        "game": match["rules"],
+        "board": page_file(m.rules, language) if m.rules in BUILT_IN else "",
+        "game": m.rules,
         "match": match,
-        "files": _files(match["id"]),
+        "files": _files(m.match),
         "place": place,
         "code": _code(place) if place else "",
     }
-    return page("invitation", f"{match['title']}, {match['id']}", (), shown=shown, language=language)
+    return page("invitation", f"{m.title}, {m.match}", (), shown=shown, language=language)
 
 
 def tournament(
@@ -149,20 +150,20 @@ def pages(
 
     `witnesses` are the keys of those whom the server names as its own.
     """
-    summaries: list[tuple[Mapping[str, object], dict[str, str]]] = []
+    summaries: list[tuple[Mapping[str, Any], dict[str, str]]] = []
     news = [one for match in (*site["invitations"], *site["running"]) for one in match["news"]]
     home = Home(str(site["server"]), str(site["address"]), str(site["delimiter"]))
     yield from composers(home)
     for invited in site["invitations"]:
         for tag in LANGUAGES:
-            yield page_file(invited["id"], tag), invitation(site, invited, tag)
+            yield page_file(invited["m"].match, tag), invitation(site, invited, tag)
     for match in finished:
         news += match.news
-        files = _files(str(match.summary["id"])) if match.bundle is not None else []
+        files = _files(match.summary["m"].match) if match.bundle is not None else []
         summaries.append((match.summary, {tag: file for tag, file, _ in files}))
         for tag, file, _ in files:
             assert match.bundle is not None
-            link, picture = None, picture_file(str(match.summary["id"]), tag)
+            link, picture = None, picture_file(match.summary["m"].match, tag)
             if about := link_preview(match.bundle, tag):
                 yield picture, about.picture
                 addresses = (site["pages"] + file, site["pages"] + picture) if site["pages"] else ("", "")
@@ -179,11 +180,11 @@ def pages(
     for found in tournaments:
         news += found.news
         yield from found.files.items()
-    with_page = [str(match["id"]) for match in site["invitations"]]
-    with_page += [str(summary["id"]) for summary, files in summaries if files]
+    with_page = [match["m"].match for match in site["invitations"]]
+    with_page += [summary["m"].match for summary, files in summaries if files]
     yield from feeds(site, news, {*with_page, *(found.facts["id"] for found in tournaments)})
     for tag in LANGUAGES:
-        own = {str(summary["id"]): files[tag] for summary, files in summaries if tag in files}
+        own = {summary["m"].match: files[tag] for summary, files in summaries if tag in files}
         for found in tournaments:
             yield page_file(found.facts["id"], tag), tournament(site, found, own, tag)
         finished_here = [{**summary, "file": files.get(tag, "")} for summary, files in summaries]

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from pbem.durable import make_folder
+from pbem.match.view import MatchView
 from pbem.player import PlayerTrouble
-from pbem.player.standing import MatchStanding, TournamentStanding
+from pbem.tournament.tournament_view import TournamentView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.json_object import JsonObject
-    from pbem.player.standing import TranscriptHead
+    from pbem.match.view import TranscriptHead
 
 
 _EDITION = 1
@@ -260,36 +261,36 @@ class Memory:
 
     # Matches.
 
-    def standing(self, match: str) -> MatchStanding | None:
+    def standing(self, match: str) -> MatchView | None:
         """The state of a match, by the newest bulletin."""
         standing = self._value("SELECT standing FROM matches WHERE id = ?", match)
-        return msgspec.json.decode(standing, type=MatchStanding) if standing else None
+        return msgspec.json.decode(standing, type=MatchView) if standing else None
 
     def standing_time(self, match: str) -> str:
         """The time of that bulletin; empty if there is none."""
         return self._value("SELECT time FROM matches WHERE id = ?", match) or ""
 
-    def standings(self) -> list[MatchStanding]:
+    def standings(self) -> list[MatchView]:
         """The states of all matches, by their numbers."""
         rows = self._database.execute("SELECT standing FROM matches ORDER BY length(id), id")
-        return [msgspec.json.decode(standing, type=MatchStanding) for (standing,) in rows]
+        return [msgspec.json.decode(standing, type=MatchView) for (standing,) in rows]
 
-    def stand(self, time: str, standing: MatchStanding) -> None:
+    def stand(self, time: str, standing: MatchView) -> None:
         """Record the state of a match, and the time of the bulletin."""
         row = (standing.match, time, msgspec.json.encode(standing).decode())
         self._database.execute("INSERT OR REPLACE INTO matches VALUES (?, ?, ?)", row)
 
-    def tournament(self, name: str) -> TournamentStanding | None:
+    def tournament(self, name: str) -> TournamentView | None:
         """The state of a tournament, by the newest bulletin."""
         standing = self._value("SELECT standing FROM tournaments WHERE id = ?", name)
-        return msgspec.json.decode(standing, type=TournamentStanding) if standing else None
+        return msgspec.json.decode(standing, type=TournamentView) if standing else None
 
-    def tournaments(self) -> list[TournamentStanding]:
+    def tournaments(self) -> list[TournamentView]:
         """The states of all tournaments, by their numbers."""
         rows = self._database.execute("SELECT standing FROM tournaments ORDER BY length(id), id")
-        return [msgspec.json.decode(standing, type=TournamentStanding) for (standing,) in rows]
+        return [msgspec.json.decode(standing, type=TournamentView) for (standing,) in rows]
 
-    def stand_in(self, standing: TournamentStanding) -> None:
+    def stand_in(self, standing: TournamentView) -> None:
         """Record the state of a tournament."""
         row = (standing.tournament, msgspec.json.encode(standing).decode())
         self._database.execute("INSERT OR REPLACE INTO tournaments VALUES (?, ?)", row)
@@ -333,7 +334,7 @@ class Memory:
         row = (match, generation, told.seq, told.head, told.signature, letter, forgotten)
         self._database.execute("INSERT OR IGNORE INTO heads VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
-    def forget_since(self, told: MatchStanding, seq: int) -> list[int]:
+    def forget_since(self, told: MatchView, seq: int) -> list[int]:
         """A generation began with this entry: what letters of earlier ones told since then counts no more.
 
         The letters stay, and so do the heads in them, as evidence. Returns the entries that the server has forgotten.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pbem.games import GAMES, rules
 from pbem.player.correspondence.standings import Impossible
 
@@ -11,9 +13,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.json_object import JsonObject
+    from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.sealed_agent import Agent
-    from pbem.player.standing import MatchStanding, TournamentStanding
+    from pbem.tournament.tournament_view import TournamentView
 
 
 def account_facts(letters: Correspondence, agent: Agent, now: datetime) -> JsonObject:
@@ -29,7 +32,7 @@ def account_facts(letters: Correspondence, agent: Agent, now: datetime) -> JsonO
     }
 
 
-def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding, now: datetime) -> JsonObject:
+def match_facts(letters: Correspondence, agent: Agent, standing: MatchView, now: datetime) -> JsonObject:
     """A match in a line: what it is, whose move, until when, and how it ended: its winner is "" for a draw."""
     match, outcome = standing.match, standing.outcome
     matches = letters.matches
@@ -37,33 +40,24 @@ def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding, 
     others = [name for seat, name in enumerate(standing.players, start=1) if seat != standing.seat]
     unread = agent.held.unread(match) if standing.sealed else None
     return {
-        "match": match,
-        "title": str(rules(standing.rules).title) if standing.rules in GAMES else standing.rules,
+        **msgspec.to_builtins(standing, str_keys=True),
+        "title": standing.title,
         "others": [{"name": name or "", "program": name in programs} for name in others],
-        "phase": standing.phase,
-        "game": standing.game,
-        "turn": standing.turn,
-        "hash": standing.hash,
-        "accepted": standing.accepted,
         "asked": agent.asks(match) if standing.sealed else standing.asked and sent is None,
         "sealed": bool(standing.sealed),
         "sent": sent.state if sent else "",
         "yours": sent.form if sent else "",
         **(_sealed_plans(agent, match, now) if standing.sealed else _plans(letters, standing)),
-        "deadline": standing.deadline,
-        "offers": standing.offers,
-        "paused": standing.paused,
-        "claim": standing.claim,
         "reveal": "reveal" in standing.owes and agent.asks(match),
         "accused": (agent.held.accused(match) or "") if standing.sealed else "",
         "unread": list(unread or []),
         "winner": ((standing.players[outcome.winner - 1] or "") if outcome.winner else "") if outcome else None,
-        "scores": [sum(column) for column in zip(*(ended.scores for ended in standing.ended), strict=False)],
+        "scores": standing.totals if standing.ended else [],
         "bundle": letters.memory.bundle(match) is not None,
     }
 
 
-def _plans(letters: Correspondence, standing: MatchStanding) -> JsonObject:
+def _plans(letters: Correspondence, standing: MatchView) -> JsonObject:
     """The orders in advance that are stored, and those for the turn that is due which do not count."""
     stored, unused = letters.matches.stored(standing.match), letters.matches.unused(standing.match)
     return {
@@ -87,14 +81,14 @@ def _sealed_plans(agent: Agent, match: str, now: datetime) -> JsonObject:
     }
 
 
-def tournament_facts(told: TournamentStanding) -> JsonObject:
+def tournament_facts(told: TournamentView) -> JsonObject:
     """A tournament in a line: what it is, and how the player stands in it."""
     title = str(rules(told.rules).title) if told.rules in GAMES else told.rules
     names = ("tournament", "seq", "format", "phase", "entrants", "entered", "place", "of", "points", "running")
     return {"title": title, **{name: getattr(told, name) for name in names}}
 
 
-def composed(letters: Correspondence, agent: Agent, standing: MatchStanding) -> JsonObject | None:
+def composed(letters: Correspondence, agent: Agent, standing: MatchView) -> JsonObject | None:
     """The composer's facts for a setup or orders that are due, or may be replaced; None if none are."""
     matches, match = letters.matches, standing.match
     try:
@@ -114,7 +108,7 @@ def composed(letters: Correspondence, agent: Agent, standing: MatchStanding) -> 
     return {key: value for key, value in asked.items() if key != "sealed"} or None
 
 
-def seen(letters: Correspondence, agent: Agent, standing: MatchStanding) -> JsonObject | None:
+def seen(letters: Correspondence, agent: Agent, standing: MatchView) -> JsonObject | None:
     """The latest position that the player knows, with the reports of the turn before; None if there is none."""
     match = standing.match
     if standing.phase not in {"playing", "closed"}:

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pbem.games import Options
+    from pbem.match.view import MatchView
     from pbem.player.program_config import ProgramSettings
     from pbem.player.sealed_agent import Agent
     from pbem.player.server_letter import Event
-    from pbem.player.standing import MatchStanding
 
 
 log = logging.getLogger(__name__)
@@ -188,7 +188,7 @@ class Program:
             log.info("%s: joined: %s", match, terms.game)
             return
 
-    def _act(self, standing: MatchStanding, now: datetime) -> bool:
+    def _act(self, standing: MatchView, now: datetime) -> bool:
         """Do what is due in a match; returns True if it must act again later without another letter."""
         match standing.phase:
             case "proposed" if not standing.accepted:
@@ -201,7 +201,7 @@ class Program:
 
     # Proposals.
 
-    def _answer(self, standing: MatchStanding, now: datetime) -> bool:
+    def _answer(self, standing: MatchView, now: datetime) -> bool:
         """Accept or decline a proposal; returns True if the server refused an acceptance, to be sent again later."""
         match = standing.match
         if self.memory.prepared("decline", match):
@@ -228,7 +228,7 @@ class Program:
             log.info("%s: accepted: %s", match, terms.game)
         return bool(accepted) and accepted[-1].state == "refused"
 
-    def _has_setups(self, standing: MatchStanding, terms: Terms) -> bool:
+    def _has_setups(self, standing: MatchView, terms: Terms) -> bool:
         """True if the plan has a setup for each game, or for the first ones of many.
 
         An opponent may propose fleets for which there is hardly room: a program that agreed without a setup would
@@ -245,7 +245,7 @@ class Program:
             return False
         return True
 
-    def _planned(self, standing: MatchStanding) -> Plan:
+    def _planned(self, standing: MatchView) -> Plan:
         """The plan for this match, or a new one, which is then stored."""
         if (plan := self._plan(standing)) is not None:
             return plan
@@ -256,7 +256,7 @@ class Program:
         assert plan is not None
         return plan
 
-    def _plan(self, standing: MatchStanding) -> Plan | None:
+    def _plan(self, standing: MatchView) -> Plan | None:
         """The plan for this match; None if we did not agree to the match here."""
         fact = self.memory.fact(f"plan {standing.match}")
         if fact is None:
@@ -269,7 +269,7 @@ class Program:
 
     # Playing.
 
-    def _play(self, standing: MatchStanding, now: datetime) -> bool:
+    def _play(self, standing: MatchView, now: datetime) -> bool:
         plan = self._plan(standing)
         match = standing.match
         # A match of a tournament begins without asking: the entry has accepted it, and the greeting brings the hash.
@@ -301,7 +301,7 @@ class Program:
         return False
 
     def _move(
-        self, standing: MatchStanding, plan: Plan, position: Position | None, wish: str | None, now: datetime
+        self, standing: MatchView, plan: Plan, position: Position | None, wish: str | None, now: datetime
     ) -> bool:
         """Send the setup, orders or reveal that is due; returns False if letters are missing.
 
@@ -329,7 +329,7 @@ class Program:
             self.letters.order(match, plan.orders(game, standing.turn, position), now, final=True)
         return True
 
-    def _claim(self, standing: MatchStanding, place: str, now: datetime) -> bool:
+    def _claim(self, standing: MatchView, place: str, now: datetime) -> bool:
         """Claim a silent player's game, if the terms allow it and the time is over; returns True while it waits."""
         after, match = duration(self.settings.play.claims), standing.match
         if after is None or not standing.claim:
@@ -344,7 +344,7 @@ class Program:
         self._say(match, f"claim {match}", now)
         return False
 
-    def _early(self, standing: MatchStanding, place: str, now: datetime) -> bool:
+    def _early(self, standing: MatchView, place: str, now: datetime) -> bool:
         """True if it is too early to answer: the delay is not over, and no deadline is near."""
         since = self._due.setdefault((standing.match, place), now)
         end = since + timedelta(seconds=duration(self.settings.play.delay) or 0)
@@ -353,7 +353,7 @@ class Program:
             end = min(end, since + left / 2)
         return now < end
 
-    def _was_refused(self, standing: MatchStanding, now: datetime) -> bool:
+    def _was_refused(self, standing: MatchView, now: datetime) -> bool:
         """True if the server refused the same, in the present state or too often, not long ago."""
         command = "setup" if standing.phase == "setup" else "orders"
         turn = f" turn {standing.turn}" if command == "orders" else ""
@@ -363,13 +363,13 @@ class Program:
         same = any(f"\nprev {standing.prev}\n" in sent.form for sent in refused)
         return (same or len(refused) >= _REFUSALS) and not may_repeat(refused, now)
 
-    def _options(self, standing: MatchStanding) -> Options:
+    def _options(self, standing: MatchView) -> Options:
         asked = self.memory.paper(standing.match, standing.game, 0, "setup")
         if asked is None:
             raise Impossible("the letter that asks for the setup of game {game} has not come", game=standing.game)
         return rules(standing.rules).options(asked["options"], len(standing.players))
 
-    def _position(self, standing: MatchStanding) -> Position | None:
+    def _position(self, standing: MatchView) -> Position | None:
         """The position of the turn that is due; None if there is none, or a letter is missing."""
         match, game = standing.match, standing.game
         if standing.phase != "playing" or "reveal" in standing.owes:
@@ -386,13 +386,13 @@ class Program:
 
     # Sentences.
 
-    def _answer_offers(self, standing: MatchStanding, wish: str | None, now: datetime) -> None:
+    def _answer_offers(self, standing: MatchView, wish: str | None, now: datetime) -> None:
         match = standing.match
         for what in standing.offers:
             answer = "accept" if what == "draw" and wish == "draw" else "decline"
             self._say(match, f"{what} {match} {answer}", now)
 
-    def _offer(self, standing: MatchStanding, wish: str | None, now: datetime) -> None:
+    def _offer(self, standing: MatchView, wish: str | None, now: datetime) -> None:
         """Offer a draw, once a game."""
         match, fact = standing.match, f"offered {standing.match}"
         if wish == "draw" and not standing.offers and self.memory.fact(fact) != str(standing.game):
@@ -405,7 +405,7 @@ class Program:
             self.letters.say(match, words, now)
             log.info("%s: %s", match, words)
 
-    def _open(self, standing: MatchStanding, now: datetime) -> None:
+    def _open(self, standing: MatchView, now: datetime) -> None:
         """Open the seed, once: after the end of the match, it reveals no secrets.
 
         In a sealed match, that it is over is only the server's claim, unless the program has revealed all anyway. A

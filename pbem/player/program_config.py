@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.match.terms import Terms
-    from pbem.player.standing import MatchStanding
+    from pbem.match.view import MatchView
 
 
 Reason = Literal["game", "options", "pace", "person", "all", "setup"]
@@ -93,7 +93,7 @@ class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"no game is accepted: write a table such as [games.{next(iter(STRATEGIES))}]")
 
     def faults(
-        self, terms: Terms, seat: int, people: Set[str | None], others: Sequence[MatchStanding]
+        self, terms: Terms, seat: int, people: Set[str | None], others: Sequence[MatchView]
     ) -> Iterator[Reason]:
         """The reasons why a proposed seat against these people is beyond the limits, beside these matches of ours."""
         game = self.games.get(terms.game)

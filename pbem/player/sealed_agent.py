@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from pbem.failpoints import Failpoints
     from pbem.games import Options, Report
     from pbem.json_object import JsonObject
+    from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import SentForm
     from pbem.player.sealed_plans import Followed
     from pbem.player.secret_vault import SecretVault
-    from pbem.player.standing import MatchStanding
 
 
 log = logging.getLogger(__name__)
@@ -169,7 +169,7 @@ class Agent:
                 forget_told(self.memory, self.letters.matches.standing(match))
         return self._judge(match, now)
 
-    def _check(self, standing: MatchStanding) -> None:
+    def _check(self, standing: MatchView) -> None:
         """Compare what the last letters tell with everything known; raises `Contradiction`, `Impossible`."""
         match = standing.match
         if standing.phase == "setup":
@@ -195,7 +195,7 @@ class Agent:
 
     # The state of a match.
 
-    def game(self, standing: MatchStanding) -> SealedSide:
+    def game(self, standing: MatchView) -> SealedSide:
         """The current game; raises `Contradiction`, or `Impossible` if a letter is missing."""
         position = self.letters.matches.sealed_position(standing.match)
         if position is None:
@@ -212,11 +212,11 @@ class Agent:
             )
         return known[1]
 
-    def _place(self, standing: MatchStanding) -> PaperPlace:
+    def _place(self, standing: MatchView) -> PaperPlace:
         """The place of our papers in the current game."""
         return PaperPlace(self.letters.account.server, standing.match, standing.game, standing.seat, standing.player)
 
-    def _asked(self, standing: MatchStanding) -> SealedState:
+    def _asked(self, standing: MatchView) -> SealedState:
         """The data of the letter that asks for the setup."""
         return SealedState.read(self.letters.matches.setup_asked(standing.match).get("sealed"))
 
@@ -264,10 +264,10 @@ class Agent:
                 prepared.append(sent)
         return prepared
 
-    def _is_due(self, standing: MatchStanding) -> bool:
+    def _is_due(self, standing: MatchView) -> bool:
         return bool(standing.sealed and standing.phase in {"setup", "playing"} and standing.owes)
 
-    def _act(self, standing: MatchStanding, now: datetime) -> SentForm | None:
+    def _act(self, standing: MatchView, now: datetime) -> SentForm | None:
         if not self._is_due(standing):
             return None  # another process of the same player was first
         self._demand_unaccused(standing.match)
@@ -345,7 +345,7 @@ class Agent:
         asked, due = self._moment(standing, game, secrets)
         return Planning(standing, game, asked, due, secrets)
 
-    def _moment(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> tuple[OrdersAsked, bool]:
+    def _moment(self, standing: MatchView, game: SealedSide, secrets: Secrets) -> tuple[OrdersAsked, bool]:
         """The own side and the table, and whether orders are due."""
         found = self._letter(standing, game, secrets)
         # A step on its way is no longer owed, although the server's letters may not show it yet.
@@ -360,7 +360,7 @@ class Agent:
     def _keep_plans(self, planning: Planning, plans: Mapping[int, str]) -> None:
         self.vault.keep_plans(planning.standing.match, planning.standing.game, planning.setup, plans)
 
-    def _planned(self, standing: MatchStanding, game: SealedSide, secrets: Secrets, now: datetime) -> Followed | None:
+    def _planned(self, standing: MatchView, game: SealedSide, secrets: Secrets, now: datetime) -> Followed | None:
         """The orders for which those in advance stand in the turn that asks for some; None if they are not legal."""
         planning = Planning(standing, game, *self._moment(standing, game, secrets), secrets)
         text = planning.chosen(self._plans(planning), now)
@@ -404,7 +404,7 @@ class Agent:
         except (Contradiction, Impossible, Refused):
             return Plans()
 
-    def _asking(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> OrdersAsked:
+    def _asking(self, standing: MatchView, game: SealedSide, secrets: Secrets) -> OrdersAsked:
         """The decision that is due; raises `Impossible`."""
         match = standing.match
         # A signed step cannot be changed; orders that are in no letter yet can be, so they count as not decided.
@@ -420,7 +420,7 @@ class Agent:
             raise Impossible("There is nothing to order in {match} now: `pbem play` answers by itself.", match=match)
         return found
 
-    def _step(self, standing: MatchStanding, game: SealedSide, letter: NextLetter, now: datetime) -> SentForm:
+    def _step(self, standing: MatchView, game: SealedSide, letter: NextLetter, now: datetime) -> SentForm:
         match, place = standing.match, _place(game)
         if (sent := self._alive("step", match, place)) is not None:
             return self.letters.outbox.again(sent)
@@ -428,7 +428,7 @@ class Agent:
         note = self._note(letter.secrets)
         return self.letters.step(match, place, letter.turn, letter.sections, note, now)
 
-    def _seal(self, standing: MatchStanding, secrets: Secrets, now: datetime) -> SentForm:
+    def _seal(self, standing: MatchView, secrets: Secrets, now: datetime) -> SentForm:
         match, place = standing.match, _setup_place(standing)
         if (sent := self._committed(standing)) is not None:
             return self.letters.outbox.again(sent)
@@ -436,7 +436,7 @@ class Agent:
         value = commitment(self._asked(standing).terms, secrets)
         return self.letters.seal(match, place, value, self._note(secrets), now)
 
-    def _reveal(self, standing: MatchStanding, now: datetime) -> SentForm:
+    def _reveal(self, standing: MatchView, now: datetime) -> SentForm:
         match, place = standing.match, f"game {standing.game}"
         if (sent := self._alive("reveal", match, place)) is not None:
             return self.letters.outbox.again(sent)
@@ -444,7 +444,7 @@ class Agent:
         game = self.game(standing)
         return self.letters.reveal(match, place, game.reveal(self._demanded(standing, game)), now)
 
-    def _is_over(self, standing: MatchStanding) -> bool:
+    def _is_over(self, standing: MatchView) -> bool:
         """True if the game has ended by checked steps, or by a resignation signed here or by the other player.
 
         Anything else is only the server's claim, and a server in league with the opponent would like to see the
@@ -471,7 +471,7 @@ class Agent:
                 self._check(standing)
             return self._reveal(standing, now)
 
-    def _committed(self, standing: MatchStanding) -> SentForm | None:
+    def _committed(self, standing: MatchView) -> SentForm | None:
         """The commitment to a setup that stands, or is on its way; if the server asks again, it was withdrawn."""
         sent = self._alive("seal", standing.match, _setup_place(standing))
         return None if sent is not None and sent.state == "done" and standing.owes else sent
@@ -490,12 +490,12 @@ class Agent:
     # as whoever got the first one could otherwise have two. It goes in a new letter: the restored server may know the
     # first one, and have refused it while the match was paused.
 
-    def _was_restored_since(self, standing: MatchStanding) -> bool:
+    def _was_restored_since(self, standing: MatchView) -> bool:
         """True if a commitment to the setup of this game was signed before the server was restored."""
         seals = self.memory.sent("seal", standing.match, _setup_place(standing))
         return any(sent.first < standing.generation and sent.state != "refused" for sent in seals)
 
-    def _letter(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> NextLetter | OrdersAsked | None:
+    def _letter(self, standing: MatchView, game: SealedSide, secrets: Secrets) -> NextLetter | OrdersAsked | None:
         """The next letter of a game, with the steps that were signed before the server was restored."""
         signed = dict[int, SignedBefore]()
         letters = [
@@ -512,7 +512,7 @@ class Agent:
                 signed.setdefault(at, SignedBefore(section, form.prev or ""))
         return game.letter(secrets, standing.prev, signed)
 
-    def _demand_unrefused(self, standing: MatchStanding, command: str, place: str, now: datetime) -> None:
+    def _demand_unrefused(self, standing: MatchView, command: str, place: str, now: datetime) -> None:
         """Raise `Impossible` if the server refused the same, in the present state, not long ago."""
         refused = [
             sent
@@ -527,7 +527,7 @@ class Agent:
         self.vault.keep(secrets)
         self._at("secrets kept")
 
-    def _checked(self, standing: MatchStanding) -> SealedSide:
+    def _checked(self, standing: MatchView) -> SealedSide:
         """The game, after a check of all reports about it; raises `Contradiction`, `Impossible`."""
         self._check(standing)
         return self.game(standing)
@@ -549,17 +549,17 @@ class Agent:
             log.warning("%s: the game is too long for a note: keep a copy of its secrets", secrets.match)
         return note
 
-    def _setup(self, standing: MatchStanding) -> Secrets | None:
+    def _setup(self, standing: MatchView) -> Secrets | None:
         """The secrets of a game whose setup is due: from the vault, or from our own note in the server's letter."""
         secrets = self.vault.secrets(standing.match, standing.game)
         return secrets or self._noted(standing, self._asked(standing).note)
 
-    def _setup_to_send(self, standing: MatchStanding) -> Secrets | None:
+    def _setup_to_send(self, standing: MatchView) -> Secrets | None:
         """The secrets of a game whose setup is due, unless its player withdrew it, and so must decide again."""
         withdrawn = self._alive("seal", standing.match, _setup_place(standing)) and not self._committed(standing)
         return None if withdrawn else self._setup(standing)
 
-    def _demanded(self, standing: MatchStanding, game: SealedSide) -> Secrets:
+    def _demanded(self, standing: MatchView, game: SealedSide) -> Secrets:
         secrets = self._secrets(standing, game)
         if secrets is None:
             raise Impossible(
@@ -569,7 +569,7 @@ class Agent:
             )
         return secrets
 
-    def _secrets(self, standing: MatchStanding, game: SealedSide) -> Secrets | None:
+    def _secrets(self, standing: MatchView, game: SealedSide) -> Secrets | None:
         """The secrets that agree with all reports: from the vault, or from the note of another machine."""
         kept = self.vault.secrets(standing.match, standing.game)
         if kept is not None and game.agrees(kept):
@@ -577,7 +577,7 @@ class Agent:
         noted = self._noted(standing, game.told.note)
         return noted if noted is not None and game.agrees(noted) else None
 
-    def _noted(self, standing: MatchStanding, note: str | None) -> Secrets | None:
+    def _noted(self, standing: MatchView, note: str | None) -> Secrets | None:
         words = self.vault.code()
         if not note or not words:
             return None
@@ -593,5 +593,5 @@ def _place(game: SealedSide) -> str:
     return f"game {game.place.game} turn {game.table.turn} step {game.count + 1}"
 
 
-def _setup_place(standing: MatchStanding) -> str:
+def _setup_place(standing: MatchView) -> str:
     return f"game {standing.game}"

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.games import Fault
+    from pbem.match.view import MatchView
     from pbem.player.correspondence.judge import Judged
     from pbem.player.sealed_view import OrdersAsked, SealedSide
     from pbem.player.secret_vault import Secrets
-    from pbem.player.standing import MatchStanding
 
 
 class Followed(NamedTuple):
@@ -56,7 +56,7 @@ class Plans(NamedTuple):
 class Planning(NamedTuple):
     """A game of a player who may order in advance, and what it asks for now."""
 
-    standing: MatchStanding
+    standing: MatchView
     game: SealedSide
     asked: OrdersAsked
     """Own side and table now, or as they will be when what is due has been answered."""
@@ -118,7 +118,7 @@ class Planning(NamedTuple):
 
 
 def canonical(
-    standing: MatchStanding, game: SealedSide, asked: OrdersAsked, text: str, *, planned: bool = False
+    standing: MatchView, game: SealedSide, asked: OrdersAsked, text: str, *, planned: bool = False
 ) -> tuple[str, int]:
     """The orders that are committed to, canonical and by what the player knows now, and their branch, if any.
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from pbem.games.sealed import SealedRules, SealedStep, Table
     from pbem.json_object import JsonObject
     from pbem.match.sealed_letters import Taken
+    from pbem.match.view import MatchView
     from pbem.player.secret_vault import Secrets
-    from pbem.player.standing import MatchStanding
 
 
 _OPEN = "open"
@@ -148,7 +148,7 @@ class SealedSide(msgspec.Struct, frozen=True):
     """The game before each step, and at last as it is now."""
 
     @classmethod
-    def of(cls, standing: MatchStanding, server: str, document: JsonObject) -> SealedSide:
+    def of(cls, standing: MatchView, server: str, document: JsonObject) -> SealedSide:
         """The game in a position's file; raises `Contradiction`."""
         told = SealedState.read(document.get("sealed"))
         found = sealed_rules(standing.rules)

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
 
+    from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import Memory
     from pbem.player.sealed_view import SealedSide
     from pbem.player.secret_vault import Secrets
-    from pbem.player.standing import MatchStanding
 
 
 log = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ class Accusations:
         return found
 
 
-def check_agreed(letters: Correspondence, standing: MatchStanding, terms: str) -> None:
+def check_agreed(letters: Correspondence, standing: MatchView, terms: str) -> None:
     """Check that a setup is due at our seat, under the agreed terms: otherwise its commitment could not be opened."""
     agreed = letters.matches.agreed(standing.match)
     if agreed is None:
@@ -112,7 +112,7 @@ def check_agreed(letters: Correspondence, standing: MatchStanding, terms: str) -
         raise Contradiction("the server asks for a setup under other terms, or at another seat, than were agreed on")
 
 
-def check_unrevealed(memory: Memory, standing: MatchStanding, game: SealedSide) -> None:
+def check_unrevealed(memory: Memory, standing: MatchView, game: SealedSide) -> None:
     """Check that a game in which a reveal was requested is over: otherwise the requester learned the secrets.
 
     A server that was restored since may ask once more for the steps that were told before.
@@ -121,8 +121,8 @@ def check_unrevealed(memory: Memory, standing: MatchStanding, game: SealedSide) 
     again = all(sent.generation < standing.generation for sent in revealed)
     answers = _answers(memory, game)
     for seat, steps in standing.sealed.owes.items() if standing.sealed and revealed else ():
-        told = sum(str(step.seat) == seat for step in game.told.steps)
-        if set(steps) - {"reveal"} and not (again and told < len(answers.get(seat, ()))):
+        told = sum(step.seat == seat for step in game.told.steps)
+        if set(steps) - {"reveal"} and not (again and told < len(answers.get(str(seat), ()))):
             raise Contradiction("the server had you reveal your secrets, and now the game goes on")
 
 
@@ -272,7 +272,7 @@ def _heads(memory: Memory, game: SealedSide) -> dict[int, str]:
     return memory.heads(game.place.match) | {step.seq: step.head for step in game.told.steps}
 
 
-def forget_told(memory: Memory, standing: MatchStanding) -> None:
+def forget_told(memory: Memory, standing: MatchView) -> None:
     """Forget what was told before: what is told next is what later letters are checked against."""
     match, game, generation = standing.match, standing.game, standing.generation
     memory.forget(f"keys {match}")

@@ -185,6 +185,10 @@ class People:
         """True if the player has said to be a program."""
         return self._players.setting(player, "program", "no") == "yes"
 
+    def programs(self, players: Iterable[str]) -> list[int]:
+        """The seats of those among these players who are programs."""
+        return [seat for seat, player in enumerate(players, start=1) if self.is_program(player)]
+
     def pool(self, players: Iterable[str]) -> Pool:
         """The pool in which a match of these players is rated."""
         return "programs" if any(map(self.is_program, players)) else "people"

@@ -38,8 +38,8 @@ from pbem.store.vault import Vault
 from pbem.testing.subject import Nonconforming, demand
 
 if TYPE_CHECKING:
+    from pbem.match.view import MatchView
     from pbem.player.memory import SentForm
-    from pbem.player.standing import MatchStanding
     from pbem.testing.subject import Subject
 
 _SERVER = "check.example"
@@ -143,7 +143,7 @@ class _Person:
         office.people[self._address] = self.letters
 
     @property
-    def standing(self) -> MatchStanding:
+    def standing(self) -> MatchView:
         """The state of the match, by the letters that came."""
         return self.letters.matches.standing(_MATCH)
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
     from pbem.games import Options
-    from pbem.player.standing import MatchStanding
+    from pbem.match.view import MatchView
 
 HOUSE = "house"
 LEVEL = 1
@@ -141,7 +141,7 @@ class Terminal:
                 raise Trouble(f"{self.name} waits in vain for “{words}”") from None
 
     @property
-    def standing(self) -> MatchStanding:
+    def standing(self) -> MatchView:
         """How the match stands, by the letters that were fetched."""
         with closing(self._memory()) as memory:
             return self._standing(memory)
@@ -178,13 +178,13 @@ class Terminal:
     def _memory(self) -> Memory:
         return Memory(self.remembered)
 
-    def _standing(self, memory: Memory) -> MatchStanding:
+    def _standing(self, memory: Memory) -> MatchView:
         found = memory.standing(MATCH)
         if found is None:
             raise Trouble(f"{self.name} knows of no match")
         return found
 
-    def _options(self, memory: Memory, standing: MatchStanding) -> Options:
+    def _options(self, memory: Memory, standing: MatchView) -> Options:
         asked = memory.paper(MATCH, 1, 0, "setup")
         if asked is None:
             raise Trouble(f"{self.name} was asked for no setup")

@@ -71,7 +71,13 @@ def test_a_match_is_followed_by_bulletins_alone(referee: Referee) -> None:
     done = {"about": "command", "command": "setup", "faults": [], "match": "m1", "outcome": "done"}
     words = hashlib.sha256(" ".join(sent.split()).encode()).hexdigest()
     opening = Opening.read(attachment(bob.last, ".opening.txt").decode())
-    done |= {"answers": answered, "words": words, "mail": opening.mail, "received": opening.received}
+    done |= {
+        "tournament": None,
+        "answers": answered,
+        "words": words,
+        "mail": opening.mail,
+        "received": opening.received,
+    }
     assert items(bob.last, "command") == [done]
     before = match(ann)
     assert (before["phase"], before["turn"], before["asked"], before["rev"]) == ("playing", 1, True, 1)

@@ -5,7 +5,8 @@ secrets are another draw of what `unlearned.vary` allows, their orders are writt
 count they send at random moments previews, other orders, also in advance and by default, orders that are refused,
 withdrawals and questions. Then each letter to the watched player, echoes, refusals and previews as well as reports,
 must have come at the same time, with the same length, and byte for byte the same but for what is drawn by chance or a
-hash: as many digits there.
+hash: as many digits there. At each moment at which the watched player writes, a view of the match, of which letters,
+bulletins and pages are made, holds the same for that player, and for the public.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import pytest
 from in_a_box.bulletins import FIELD, unpacked
 from in_a_box.referee import START, Mailbox, Referee, form_in
@@ -31,6 +33,7 @@ from playing.conditions import with_conditions
 from pbem.games import rules
 from pbem.games.audience import EVERYBODY
 from pbem.games.dueling_masters.knowledge import SHOWN
+from pbem.match.view import view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,6 +73,7 @@ class Watched(Referee):
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)
         self.noted: list[tuple[str, timedelta, bytes]] = []
+        self.views: list[bytes] = []
         self.counts: defaultdict[str, itertools.count[int]] = defaultdict(itertools.count)
         super().__init__(folder)
 
@@ -165,7 +169,10 @@ class Play:
 
     def play_stage(self, stage: Stage) -> None:
         """The watched one acts at fixed times; the others whenever they like, but for what counts."""
-        plan = [(stage.start + (2 + number / 4) * HOUR, act) for number, act in enumerate(self.watch(stage))]
+        times = [(stage.start + (2 + number / 4) * HOUR, act) for number, act in enumerate(self.watch(stage))]
+        plan: list[tuple[datetime, Callable[[], object]]] = [
+            (when, do) for when, act in times for do in (self.look, act)
+        ]
         others = [seat for seat in range(1, len(self.people) + 1) if seat != self.watched]
         for seat in others:
             wishes = self.noise.choices(NOISE, k=self.noise.randrange(5))
@@ -177,6 +184,13 @@ class Play:
         for when, act in sorted(plan, key=lambda planned: planned[0]):
             self.referee.until(when)
             act()
+
+    def look(self) -> None:
+        """Note what the watched one and the public may know of the match."""
+        match = self.referee.match()
+        for reader in (self.watched, 0):
+            known = msgspec.json.encode([view(match, reader), match.view(reader or None)])
+            self.referee.views.append(blotted(known))
 
     def watch(self, stage: Stage) -> Iterator[Callable[[], object]]:
         """What the watched one does, the same in both matches."""
@@ -276,8 +290,8 @@ def option(value: Any) -> str:
 
 def letters(
     folder: Path, told: World, watched: int, seed: str
-) -> tuple[list[tuple[timedelta, bytes]], Counter[object]]:
-    """What the watched one got up to the end of the game, when secrets are told."""
+) -> tuple[list[tuple[timedelta, bytes]], list[bytes], Counter[object]]:
+    """What the watched one got, and might have been told, up to the end of the game, when secrets are told."""
     referee = Watched(folder)
     play = Play(referee, told, watched, Random(seed))
     got = play.go()
@@ -285,7 +299,7 @@ def letters(
     subjects = [str(email.message_from_bytes(raw, policy=email.policy.default)["Subject"]) for _, raw in got]
     end = next((at for at, subject in enumerate(subjects) if SECRET_NO_MORE.search(subject)), len(got))
     assert sum(", turn " in subject for subject in subjects[:end]) >= len(told.orders) > 1
-    return got[:end], play.made
+    return got[:end], referee.views, play.made
 
 
 def difference(one: str, other: str) -> tuple[str, str]:
@@ -294,9 +308,10 @@ def difference(one: str, other: str) -> tuple[str, str]:
 
 
 def same_letters(folder: Path, told: World, varied: World, watched: int) -> Counter[object]:
-    one, noise = letters(folder / "one", told, watched, "first")
-    other, other_noise = letters(folder / "other", varied, watched, "second")
+    one, views, noise = letters(folder / "one", told, watched, "first")
+    other, other_views, other_noise = letters(folder / "other", varied, watched, "second")
     assert noise != other_noise
+    assert views == other_views
     assert len(one) == len(other)
     for (time, raw), (other_time, other_raw) in zip(one, other, strict=True):
         assert time == other_time

@@ -11,9 +11,9 @@ from in_a_box.referee import Die
 from pbem.games import rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.sealed_game import PaperPlace, hashed, paper
+from pbem.match.view import MatchView
 from pbem.player.sealed_view import NextLetter, SealedSide, commitment
 from pbem.player.secret_vault import Secrets
-from pbem.player.standing import MatchStanding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,9 +26,9 @@ def head(number: int) -> str:
     return hashlib.sha256(f"head {number}".encode()).hexdigest()
 
 
-def standing(place: PaperPlace, rules: str, players: Sequence[str], prev: str) -> MatchStanding:
+def standing(place: PaperPlace, rules: str, players: Sequence[str], prev: str) -> MatchView:
     """How a sealed game that is being played stands for one of its players."""
-    return MatchStanding(
+    return MatchView(
         match=place.match,
         rules=rules,
         phase="playing",
@@ -38,6 +38,9 @@ def standing(place: PaperPlace, rules: str, players: Sequence[str], prev: str) -
         seat=place.seat,
         player=place.player,
         players=[*players],
+        programs=[],
+        claim=False,
+        miss="wait",
         asked=True,
         deadline=None,
         accepted=True,
@@ -83,7 +86,7 @@ class Post:
     def place(self, seat: int) -> PaperPlace:
         return PaperPlace("play.example", "m1", 1, seat, PLAYERS[seat - 1])
 
-    def standing(self, seat: int) -> MatchStanding:
+    def standing(self, seat: int) -> MatchView:
         return standing(self.place(seat), self.game, PLAYERS[: len(self.setups)], self.prev)
 
     def document(self, seat: int) -> dict[str, Any]:

@@ -84,10 +84,10 @@ def test_a_long_match_has_a_sheet_too(game: str, turns: int) -> None:
     lines = {"shoot-em-up": ["A: FMS", "B: LLL"], "dueling-masters": ["Z1 A10-J10"], "spaceships": ["Rv1 " * 60]}
     m = {
         "names": {1: "ann" * 10, 2: "b" * 32, 3: "cem"},
-        "me": 1,
-        "id": "m17",
+        "seat": 1,
+        "match": "m17",
         "game": 12,
-        "kind": "scored",
+        "terms": {"kind": "scored"},
         "turn": 9,
     }
     text = Templates().render(f"{game}/sheet.txt", m=m, mine=[lines[game]] * turns)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.mail.compose import Attachment
     from pbem.match.state import Match
-    from pbem.store.matches import MatchRow
+    from pbem.match.view import MatchView
 
     Lie = Callable[[dict[str, Any], Match], bool]
     """Changes what is told of a game; whether it did."""
@@ -289,7 +289,7 @@ class Asking(Liar):
         self._of_match = bulletin.of_match
         monkeypatch.setattr(bulletin, "of_match", self.of_match)
 
-    def is_time(self, match: Match) -> bool:
+    def is_time(self, match: Match | MatchView) -> bool:
         return self.asks and match.phase == "playing" and match.turn >= 2 and not match.revealing
 
     def ask(self, told: dict[str, Any], match: Match) -> bool:
@@ -297,9 +297,9 @@ class Asking(Liar):
             told["owes"] = ["reveal"]
         return self.is_time(match)
 
-    def of_match(self, match: Match, row: Any, seat: int, *rest: Any) -> Any:
-        found = self._of_match(match, row, seat, *rest)
-        if seat == BOB and self.is_time(match):
+    def of_match(self, stands: MatchView) -> Any:
+        found = self._of_match(stands)
+        if stands.seat == BOB and self.is_time(stands):
             found["sealed"] = {"owes": {"1": ["reveal"], "2": ["reveal"]}}
         return found
 
@@ -458,9 +458,9 @@ def test_a_sealed_match_is_never_told_of_as_another(
     """The setup would be asked for openly: bob's program would send it, signed."""
     told = bulletin.of_match
 
-    def of_match(match: Match, *rest: Any) -> Any:
-        found = told(match, *rest)
-        if match.phase == "setup":
+    def of_match(stands: MatchView) -> Any:
+        found = told(stands)
+        if stands.phase == "setup":
             del found["sealed"]
         return found
 
@@ -481,9 +481,9 @@ def test_a_setup_is_committed_to_as_was_agreed(
     """A commitment under other terms, or for another seat, is one that bob could never open: he would be silent."""
     told, of_seat, asked = bulletin.of_match, position_files.of_seat, PositionFiles.setup_document
 
-    def of_match(match: Match, row: Any, seat: int, *rest: Any) -> Any:
-        found = told(match, row, seat, *rest)
-        return found | ({"seat": other["seat"]} if seat == BOB and match.phase == "setup" and "seat" in other else {})
+    def of_match(stands: MatchView) -> Any:
+        lies = stands.seat == BOB and stands.phase == "setup" and "seat" in other
+        return told(stands) | ({"seat": other["seat"]} if lies else {})
 
     def sealed_of_seat(match: Match, seat: int, *rest: Any) -> Any:
         found = of_seat(match, seat, *rest)
@@ -508,9 +508,9 @@ def test_no_program_opens_its_seed_because_the_server_says_so(
     """Whoever has the seed knows its setups, those of games to come, too."""
     ann, told, lies = owners[0], bulletin.of_match, [end == "between"]
 
-    def of_match(match: Match, row: MatchRow, seat: int, *more: Any) -> JsonObject:
-        found = told(match, row, seat, *more)
-        if lies[0] and seat == BOB and (end != "between" or match.game == 2):
+    def of_match(stands: MatchView) -> JsonObject:
+        found = told(stands)
+        if lies[0] and stands.seat == BOB and (end != "between" or stands.game == 2):
             found |= {"phase": "closed", "asked": False}
             found["sealed"] = {"owes": {}}
         return found

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.games import Options
-    from pbem.player.standing import ClosedMatch, MatchStanding
+    from pbem.match.state import MatchOutcome
+    from pbem.match.view import MatchView
     from pbem.proof.compare.finding import Finding
 
 
@@ -109,7 +110,7 @@ def convicted(bundle: bytes, opened: Sequence[bytes]) -> str:
     return finding.found
 
 
-def closed(house: Machine) -> ClosedMatch:
+def closed(house: Machine) -> MatchOutcome:
     outcome = house.letters.matches.standing("m1").outcome
     assert outcome is not None
     return outcome
@@ -347,7 +348,7 @@ class TestConvicted:
         """Plays otherwise than the plan says; who replays it does not."""
 
         def patch(**changed: Callable[..., object]) -> None:
-            def planned(program: Program, standing: MatchStanding) -> _Cheat | None:
+            def planned(program: Program, standing: MatchView) -> _Cheat | None:
                 found = plan(program, standing)
                 return _Cheat(found, changed) if found else None
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pbem.player.standing import ClosedMatch, EndedGame
+from pbem.match.state import Ended, MatchOutcome
 
 
-@pytest.mark.parametrize("kind", [ClosedMatch, EndedGame])
+@pytest.mark.parametrize("kind", [MatchOutcome, Ended])
 def test_scores_that_no_json_can_hold_are_not_believed(kind: type[msgspec.Struct]) -> None:
     said = {"winner": 1, "scores": [23, -1], "reason": "", "turns": 9}
     assert msgspec.convert(said, kind)

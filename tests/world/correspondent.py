@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from pbem.match.view import MatchView
     from pbem.player.memory import SentForm
     from pbem.player.server_letter import Event
-    from pbem.player.standing import MatchStanding
 
 SERVER = "play.example"
 TO = f"pbem@{SERVER}"
@@ -169,7 +169,7 @@ class Correspondent:
             self.letters.outbox.has_left(sent)
 
     @property
-    def played(self) -> list[MatchStanding]:
+    def played(self) -> list[MatchView]:
         """The matches in which this player has not left the seat to somebody else."""
         return list(self.letters.matches.standings)
 

@@ -20,12 +20,13 @@ from pbem.player.sealed_view import Contradiction
 from pbem.player.secret_vault import BadSecrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pbem.cli.play.foundation import PlayTable
     from pbem.letters.render import Templates
+    from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
-    from pbem.player.standing import MatchStanding, TournamentStanding
+    from pbem.tournament.tournament_view import TournamentView
 
 
 DOUBTFUL = (
@@ -69,39 +70,38 @@ def list_matches(table: PlayTable) -> None:
         click.echo(f"ALARM {alarm.time} {alarm.match}: {line_of(alarm.said)}", err=True)
 
 
-def standing_line(told: TournamentStanding) -> str:
+def standing_line(told: TournamentView) -> str:
     """A tournament in one line: its format, one's place, and the games that run."""
     running = f"{told.running} game{'' if told.running == 1 else 's'} running"
     place = f"number {told.place} of {told.of}, {running}" if told.place else f"{told.entrants} entered so far"
     return line_of(f"{told.tournament}: {told.format}, {place}")
 
 
-def list_rows(table: PlayTable, standings: Sequence[MatchStanding]) -> None:
+def list_rows(table: PlayTable, standings: Sequence[MatchView]) -> None:
     """A line for each of these matches: what it is, and whose move."""
     for standing in standings:
         click.echo(f"  {standing.match:5} {title_of(table.letters, standing):34} {_whose(table, standing)}".rstrip())
 
 
-def title_of(letters: Correspondence, standing: MatchStanding) -> str:
+def title_of(letters: Correspondence, standing: MatchView) -> str:
     """The game of a match, and the other players."""
-    game, programs = standing.rules, letters.matches.programs
-    title = rules(game).title if game in GAMES else game
+    programs = letters.matches.programs
     others = [
-        f"{name} (a program)" if name in programs else name or "(free)"
-        for seat, name in enumerate(standing.players, start=1)
+        f"{name} (a program)" if name in programs else name
+        for seat, name in standing.names.items()
         if seat != standing.seat
     ]
-    return line_of(f"{title} with {', '.join(others)}" if others else str(title))
+    return line_of(f"{standing.title} with {', '.join(others)}" if others else standing.title)
 
 
-def is_due(table: PlayTable, standing: MatchStanding) -> bool:
+def is_due(table: PlayTable, standing: MatchView) -> bool:
     """True if a match waits for this player to decide on a setup or orders."""
     if standing.sealed:
         return table.agent.asks(standing.match)
     return standing.asked and table.letters.matches.pending(standing.match) is None
 
 
-def _whose(table: PlayTable, standing: MatchStanding) -> str:
+def _whose(table: PlayTable, standing: MatchView) -> str:
     """The state of a match for the player, in words: the move that is due, and its deadline."""
     match standing.phase:
         case "proposed" if standing.accepted:
@@ -119,7 +119,7 @@ def _whose(table: PlayTable, standing: MatchStanding) -> str:
     return f"{what}: {(_move_of_the_agent if standing.sealed else _move)(table, standing)}"
 
 
-def _move(table: PlayTable, standing: MatchStanding) -> str:
+def _move(table: PlayTable, standing: MatchView) -> str:
     """The move that is due in an open match, in words."""
     matches = table.letters.matches
     said = "your move" if standing.asked else "waiting for the others"
@@ -131,7 +131,7 @@ def _move(table: PlayTable, standing: MatchStanding) -> str:
     return said + _until(standing.deadline, table.now()) + unused + _besides(standing, matches.stored(standing.match))
 
 
-def _move_of_the_agent(table: PlayTable, standing: MatchStanding) -> str:
+def _move_of_the_agent(table: PlayTable, standing: MatchView) -> str:
     """The move that is due in a sealed match, in words."""
     match, agent, until = standing.match, table.agent, _until(standing.deadline, table.now())
     if accused := agent.held.accused(match):
@@ -147,7 +147,7 @@ def _move_of_the_agent(table: PlayTable, standing: MatchStanding) -> str:
     return said + until + unused + _besides(standing, plans.waiting)
 
 
-def _besides(standing: MatchStanding, early: Iterable[int]) -> str:
+def _besides(standing: MatchView, early: Iterable[int]) -> str:
     """Offers, a pause, and the turns for which orders are stored, in words."""
     stored = ", ".join(f"turn {turn}" if turn else "default orders" for turn in early)
     offers = "".join(f"; {what} offered" for what in standing.offers)
@@ -162,16 +162,16 @@ def _until(deadline: str | None, now: datetime) -> str:
     return f", until {end.astimezone():%a %d %b %H:%M}" + (f" ({Span(left)} left)" if left > 0 else " (over)")
 
 
-def _ending(standing: MatchStanding) -> str:
+def _ending(standing: MatchView) -> str:
     if standing.phase != "closed" or standing.outcome is None:
         return standing.phase
     winner = standing.outcome.winner
     who = "a draw" if not winner else "you won" if winner == standing.seat else f"{standing.players[winner - 1]} won"
-    scores = " : ".join(str(sum(column)) for column in zip(*(ended.scores for ended in standing.ended), strict=False))
+    scores = " : ".join(map(str, standing.totals if standing.ended else ()))
     return f"closed: {who}" + (f", {scores}" if scores else "")
 
 
-def show(table: PlayTable, standing: MatchStanding) -> None:
+def show(table: PlayTable, standing: MatchView) -> None:
     """The boards of a match, or what it waits for."""
     if standing.rules not in GAMES:
         raise Impossible(f"{standing.match} cannot be shown: {not_enabled(standing.rules)}.")
@@ -184,12 +184,12 @@ def show(table: PlayTable, standing: MatchStanding) -> None:
         raise Impossible(said) from error
 
 
-def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
+def _show_letters(table: PlayTable, standing: MatchView) -> None:
     from pbem.letters.render import Templates
 
     letters = table.letters
     name, rules, seat = standing.match, standing.rules, standing.seat
-    names = names_of(standing)
+    names = standing.names
 
     def display(template: str, **facts: object) -> None:
         text = Templates().render(f"player/{template}.txt", rules=rules, seat=seat, **facts)
@@ -207,7 +207,7 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
     elif (found := seen(letters, table.agent, standing)) is not None:
         display("match", names=names, reports=found["reports"], view=found["view"])
     elif standing.agreement:
-        click.echo(clean(Templates().render("letters/terms.txt", m=terms_of(letters, standing, names))))
+        click.echo(clean(Templates().render("letters/terms.txt", m=terms_of(letters, standing))))
         if (agreed := letters.matches.terms(name).rules_package) != (here := PACKAGES.get(rules)):
             click.echo(f"Careful: here is {coded(here)}; the server plays by {coded(agreed)}.")
     if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:
@@ -232,31 +232,17 @@ def _show_plans(table: PlayTable, match: str) -> None:
             click.echo(f"  - {line_of(fault.message)}")
 
 
-def names_of(standing: MatchStanding) -> dict[int, str]:
-    """The players of a match, by seat."""
-    return {number: player or "(free)" for number, player in enumerate(standing.players, start=1)}
-
-
-def terms_of(letters: Correspondence, standing: MatchStanding, names: Mapping[int, str]) -> dict[str, object]:
+def terms_of(letters: Correspondence, standing: MatchView) -> dict[str, object]:
     """The terms of a match, for the template of letters."""
     return {
-        **_in_words(letters.matches.terms(standing.match)),
-        "id": standing.match,
-        "names": names,
-        "levels": dict.fromkeys(names, ""),
-        "programs": [seat for seat, name in names.items() if name in letters.matches.programs],
+        "match": standing.match,
+        "title": standing.title,
+        "terms": letters.matches.terms(standing.match),
+        "names": standing.names,
+        "levels": dict.fromkeys(standing.names, ""),
+        "programs": [seat for seat, name in standing.names.items() if name in letters.matches.programs],
         "phase": standing.phase,
-        "rules_hash": standing.hash,
-    }
-
-
-def _in_words(terms: Terms) -> dict[str, object]:
-    return {
-        "title": rules(terms.game).title,
-        "terms": terms,
-        "kind": terms.kind,
-        **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},
-        "settling": _span(terms.settle),
+        "hash": standing.hash,
     }
 
 
@@ -266,17 +252,13 @@ def tournament_terms(letters: Correspondence, name: str, templates: Templates) -
     told = letters.memory.tournament(name)
     assert told is not None
     try:
-        matches = _in_words(Terms.read({**terms.match, "players": ("1", "2")}))
+        matches = Terms.read({**terms.match, "players": ("1", "2")})
         facts = {"id": name, "organiser": told.organiser, "format": terms.format, "terms": terms, "hash": told.hash}
         facts |= {
             "closes": terms.closes[:10] if terms.closes else None,
-            "m": {**matches, "id": None, "phase": "open"},
+            "m": {"match": None, "title": rules(matches.game).title, "terms": matches, "phase": "open"},
         }
         text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants)
     except Exception as error:  # the server may have sent anything
         raise Impossible("The terms of {tournament} cannot be shown: do not enter it.", tournament=name) from error
     return clean(text.rstrip("\n")) + "\n", told.hash
-
-
-def _span(seconds: int) -> str:
-    return Span(seconds) if seconds else "none"

@@ -36,12 +36,12 @@ from pbem.requests import DEFAULT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pbem.match.view import MatchView
     from pbem.player.account_file import Account, Places
     from pbem.player.correspondence.judge import Judged
     from pbem.player.memory import SentForm
     from pbem.player.sealed_agent import Agent
     from pbem.player.server_letter import Event
-    from pbem.player.standing import MatchStanding
 
 
 MATCH = re.compile(r"m[1-9][0-9]{0,8}")
@@ -115,7 +115,7 @@ class PlayTable:
     def _sign(self, text: bytes, namespace: str) -> str:
         return self.browser(self.key, text, namespace) if self.key.is_passkey else self.key.sign(text, namespace)
 
-    def judged(self, standing: MatchStanding, text: str, turn: int | None = None) -> Judged:
+    def judged(self, standing: MatchView, text: str, turn: int | None = None) -> Judged:
         """Judge orders for the turn that is due, or for another one; raises `Refused`, `Impossible`."""
         if turn is not None:
             ahead = self.agent.judge_ahead if standing.sealed else self.letters.judge.ahead
@@ -124,7 +124,7 @@ class PlayTable:
         return judge(standing.match, text)
 
     def order(
-        self, standing: MatchStanding, text: str, *, final: bool = False, turn: int | None = None
+        self, standing: MatchView, text: str, *, final: bool = False, turn: int | None = None
     ) -> SentForm | None:
         """Prepare orders for the turn that is due, or for another one; None: they wait here, as in a sealed match."""
         if not standing.sealed:
@@ -134,7 +134,7 @@ class PlayTable:
         self.agent.store(standing.match, turn, text)
         return None
 
-    def set_up(self, standing: MatchStanding, text: str) -> tuple[SentForm, str]:
+    def set_up(self, standing: MatchView, text: str) -> tuple[SentForm, str]:
         """Prepare a setup; also returns what its player is told of the six words, if they are new."""
         if not standing.sealed:
             return self.letters.set_up(standing.match, text, self.now()), ""
@@ -142,7 +142,7 @@ class PlayTable:
         sent = self.agent.set_up(standing.match, text, self.now())
         return sent, telling.said(SIX_WORDS.given(words=self.agent.words)) if new else ""
 
-    def is_later(self, standing: MatchStanding, turn: int) -> bool:
+    def is_later(self, standing: MatchView, turn: int) -> bool:
         """True if this turn is not the one for which orders are due, so that they would wait."""
         if turn == DEFAULT or not standing.sealed or standing.phase != "playing":
             return turn != standing.turn or turn == DEFAULT
@@ -254,7 +254,7 @@ def report_refused(refused: Refused) -> None:
         tell(f"  - {line_of(fault.message)}", loud=True)
 
 
-def confirm(table: PlayTable, yes: bool, shown: MatchStanding | None = None, question: str = "") -> None:
+def confirm(table: PlayTable, yes: bool, shown: MatchView | None = None, question: str = "") -> None:
     """Ask once; then the match must be as it was shown: another `pbem play` may have fetched meanwhile."""
     if not yes:
         question = question or ("Sign and send?" if table.account.key else "Send?")
@@ -263,7 +263,7 @@ def confirm(table: PlayTable, yes: bool, shown: MatchStanding | None = None, que
         demand_unchanged(table, shown.match, moment(shown))
 
 
-def moment(standing: MatchStanding) -> tuple[str, int, int, str]:
+def moment(standing: MatchView) -> tuple[str, int, int, str]:
     """The moment of a match for which something is signed."""
     return standing.phase, standing.game, standing.turn, standing.hash
 

@@ -18,9 +18,9 @@ from pbem.cli.play.event_text import proved
 from pbem.cli.play.foundation import MATCH, PlayTable, at_table, state, troubles
 from pbem.cli.telling import clean
 from pbem.mail.calendar import Appointment, calendar
+from pbem.match.view import OVER
 from pbem.player.account_file import places
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.standing import OVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from pbem.cli.play.display import names_of, terms_of, tournament_terms
+from pbem.cli.play.display import terms_of, tournament_terms
 from pbem.cli.telling import clean
 from pbem.games import BUILT_IN, GAMES, part_of, rules
 from pbem.pages import Home, composer, fragment
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pbem.cli.play.foundation import PlayTable
     from pbem.json_object import JsonObject
     from pbem.letters.render import Templates
-    from pbem.player.standing import MatchStanding
+    from pbem.match.view import MatchView
 
 _DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-origin; "
 """The policy of boards, which are drawn as in letters."""
@@ -120,7 +120,6 @@ class PageViews:
         facts = match_facts(letters, table.agent, standing, table.now())
         return facts | {
             "refused": [self._templates.say(message) for message in facts["refused"]],
-            "seat": standing.seat,
             "conditions": self._conditions(standing),
             "composer": f"#{fragment(composing)}" if composing else "",
             "seen": standing.phase in {"playing", "closed"} and standing.rules in GAMES,
@@ -128,7 +127,7 @@ class PageViews:
             "letters": letters.memory.texts(match),
         }
 
-    def _conditions(self, standing: MatchStanding) -> Sequence[JsonObject]:
+    def _conditions(self, standing: MatchView) -> Sequence[JsonObject]:
         """The conditions to choose from, each with its words."""
         words: Any = part_of(standing.rules, "words") if standing.rules in GAMES else None
         return [
@@ -136,8 +135,8 @@ class PageViews:
             for form in getattr(words, "CONDITIONS", ())
         ]
 
-    def _terms(self, table: PlayTable, standing: MatchStanding) -> str:
-        facts = terms_of(table.letters, standing, names_of(standing))
+    def _terms(self, table: PlayTable, standing: MatchView) -> str:
+        facts = terms_of(table.letters, standing)
         return clean(self._templates.render("letters/terms.txt", m=facts))
 
     def _tournament(self, table: PlayTable, match: str) -> JsonObject:
@@ -163,10 +162,10 @@ class PageViews:
             return self._plain(standing, "setup", options=asked_for["options"])
         return self._plain(standing, "orders", **(seen(table.letters, table.agent, standing) or {}))
 
-    def _plain(self, standing: MatchStanding, asked: str, **facts: object) -> PageAnswer:
+    def _plain(self, standing: MatchView, asked: str, **facts: object) -> PageAnswer:
         """A match as text, with a place to write what is asked for: pages do not know the game."""
         game, template = standing.rules, "player/setup.txt" if asked == "setup" else "player/match.txt"
-        facts |= {"rules": game, "seat": standing.seat, "names": names_of(standing)}
+        facts |= {"rules": game, "seat": standing.seat, "names": standing.names}
         text = self._templates.render(template, **facts)
         page = self._templates.render("player/plain.html", title=rules(game).title, text=text, asked=asked)
         return PageAnswer(page.encode(), policy=_DRAWN, framed=True)
@@ -186,14 +185,14 @@ class PageViews:
             raise Impossible("The letters about {match} cannot be shown.", match=match) from error
         return PageAnswer(text.encode(), policy=_DRAWN, framed=True)
 
-    def _drawn(self, standing: MatchStanding, found: JsonObject) -> str:
+    def _drawn(self, standing: MatchView, found: JsonObject) -> str:
         boards, reports = part_of(standing.rules, "boards"), found["reports"]
         return self._templates.render(
             "player/stands.html",
             rules=standing.rules,
             title=rules(standing.rules).title,
             seat=standing.seat,
-            names=names_of(standing),
+            names=standing.names,
             reports=reports,
             happened=boards.happened(reports) if reports else None,
             view=found["view"],

@@ -22,7 +22,7 @@ from pbem.player.opponent import Chance, strategy
 
 if TYPE_CHECKING:
     from pbem.cli.play.foundation import PlayTable
-    from pbem.player.standing import MatchStanding
+    from pbem.match.view import MatchView
 
 
 @click.command()
@@ -164,7 +164,7 @@ def trial(table: PlayTable, game: str) -> None:
         click.echo(f"\nYour move: pbem play{which} {standing.match} ORDERS, such as those of the example")
 
 
-def begin_to_play(table: PlayTable, game: str) -> MatchStanding:
+def begin_to_play(table: PlayTable, game: str) -> MatchView:
     """The newest match of a game against the house that is not over, or a new one; a fleet is placed for it."""
     if table.name not in table.folders.accounts:
         _save_account(table)
@@ -180,13 +180,13 @@ def begin_to_play(table: PlayTable, game: str) -> MatchStanding:
     return standing
 
 
-def see_the_move(table: PlayTable, before: MatchStanding) -> MatchStanding:
+def see_the_move(table: PlayTable, before: MatchView) -> MatchView:
     """Wait until it is one's move again or the game is over, and show that.
 
     At home the server runs no longer than the command, and the house answers quickly.
     """
 
-    def standing() -> MatchStanding:
+    def standing() -> MatchView:
         return table.letters.matches.standing(before.match)
 
     def come(_: object) -> bool:
@@ -219,14 +219,14 @@ def _save_account(table: PlayTable) -> None:
     )
 
 
-def _running(table: PlayTable, game: str) -> MatchStanding | None:
+def _running(table: PlayTable, game: str) -> MatchView | None:
     """The newest match of this game that is not over."""
     going = {"proposed", "setup", "playing"}
     found = [one for one in table.letters.matches.standings if one.rules == game and one.phase in going]
     return found[-1] if found else None
 
 
-def _begin(table: PlayTable, game: str) -> MatchStanding | None:
+def _begin(table: PlayTable, game: str) -> MatchView | None:
     """Propose a match to the house, and wait until it has accepted."""
     table.wait(lambda _: home.house_is_there(), "the house")
     table.settle(table.letters.tell(f"new {game} with {_HOUSE}", table.now(), match="", text="pace: none"))
@@ -239,7 +239,7 @@ def _begin(table: PlayTable, game: str) -> MatchStanding | None:
     return _running(table, game)
 
 
-def _place(table: PlayTable, standing: MatchStanding) -> None:
+def _place(table: PlayTable, standing: MatchView) -> None:
     """Send a setup as the house would, which places its fleet at random."""
     asked = table.letters.matches.setup_asked(standing.match)["options"]
     options = rules(standing.rules).options(asked, len(standing.players))

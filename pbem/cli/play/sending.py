@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.cli.play.foundation import PlayTable
+    from pbem.match.view import MatchView
     from pbem.player.correspondence.judge import Judged
-    from pbem.player.standing import MatchStanding
 
 
 @click.command(hidden=True)
@@ -70,7 +70,7 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
 
 def _order(
     table: PlayTable,
-    standing: MatchStanding,
+    standing: MatchView,
     texts: Sequence[str],
     *,
     final: bool,
@@ -91,7 +91,7 @@ def _order(
 
 def read_back(
     table: PlayTable,
-    standing: MatchStanding,
+    standing: MatchView,
     texts: Sequence[str],
     *,
     asking: bool = False,

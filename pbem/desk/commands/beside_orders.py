@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.caller import Caller, refused
 from pbem.desk.commands.orders import demand_text
-from pbem.desk.match_facts import duration
 from pbem.desk.outcomes import Reply
 from pbem.desk.seats import SeatContext, Seats, running
 from pbem.games import Fault, Refused
@@ -19,7 +18,7 @@ from pbem.match.events import clocks, endings, silence
 from pbem.match.events.clocks import announce
 from pbem.match.seat_clock import days_of_year, on_a_day, vacation_stop, written
 from pbem.match.state import PHASES, RUNNING
-from pbem.phrase import Phrase, either
+from pbem.phrase import Phrase, Span, either
 from pbem.store.database import to_db
 from pbem.store.players import Players, VacationRow
 
@@ -175,7 +174,7 @@ def extend(seated: SeatContext, caller: Caller, command: Command[Extend]) -> Rep
     """`extend`: a gift of time to the opponents."""
     step, to = seated.say(caller, command, clocks.extend)
     seated.commit(step)
-    facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.request.seconds)}
+    facts = {"to": [seated.match.name(seat) for seat in to], "time": Span.of(command.request.seconds)}
     return Reply("extend", facts | seated.facts(), at=seated)
 
 

@@ -89,7 +89,7 @@ def observe(seats: Seats, people: People, caller: Caller, command: Command[Obser
         raise refused("observe", name, Phrase("you play in it; `status` and `report` show what you may know"))
     people.opt_in(caller.address)
     people.observe(row.number, caller.known_player.name, to_db(caller.now))
-    return Reply("observe", {"m": seats.match_letters.public_facts(match, row), "view": match.view(None)})
+    return Reply("observe", {"m": seats.match_letters.view(match, row), "view": match.view(None)})
 
 
 def unobserve(people: People, caller: Caller, command: Command[Unobserve]) -> Reply:

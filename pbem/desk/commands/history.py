@@ -17,15 +17,16 @@ from pbem.desk.caller import Caller, refused
 from pbem.desk.commands import orders
 from pbem.desk.commands.help import no_such_game
 from pbem.desk.commands.proposals import is_blocked
-from pbem.desk.match_facts import called
 from pbem.desk.outcomes import NOT_REGISTERED, Reply
 from pbem.desk.seats import SeatContext, Seats, seat_at, seated_at
 from pbem.games import GAMES, Refused, part_of, rules
 from pbem.json_object import JsonObject
 from pbem.match import events
+from pbem.match.changed import replace
 from pbem.match.state import AGREEING, RUNNING, Match, standing
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, written
+from pbem.match.view import MatchView, view
 from pbem.pages import served
 from pbem.phrase import Phrase
 from pbem.store.database import from_db
@@ -82,7 +83,7 @@ def _all_matches(seats: Seats, name: str) -> Reply:
     told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
     # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
     matches = [_line(seat_at(seats, number, name)) for number in told[:_READ]]
-    matches.sort(key=lambda match: not match["m"]["asked"])
+    matches.sort(key=lambda match: not match["m"].asked)
     counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
     return Reply("status_all", {"matches": matches, **counted})
 
@@ -209,18 +210,23 @@ def list_matches(seats: Seats, people: People, pages: str, caller: Caller, comma
     rows = []
     for number in told:
         seated = seat_at(seats, number, name) if number in read else None
-        rows.append(_summary(people, seated.match, seated.seat) if seated else _named(seats, people, number))
+        rows.append(_stands(people, seated.match, seated.seat) if seated else _named(seats, people, number))
     return Reply("list", {"matches": rows, "more": len(every) - len(told)})
 
 
-def _named(seats: Seats, people: People, number: int) -> dict[str, object]:
+def _stands(people: People, match: Match, seat: int) -> MatchView:
+    return view(match, seat, programs=people.programs(match.names))
+
+
+def _named(seats: Seats, people: People, number: int) -> MatchView:
     """A match by its row alone: where it stands is not read."""
     row = seats.archive.matches.row(number)
     assert row is not None
     taken = {seat.seat: seat.player for seat in row.seats}
     terms = Terms.read(row.terms)
-    names = [taken.get(seat, name) for seat, name in enumerate(terms.players, 1)]
-    return _match_line(people, f"m{number}", terms.game, names, row.phase)
+    names = tuple(taken.get(seat, name) for seat, name in enumerate(terms.players, start=1))
+    match = Match(f"m{number}", "", replace(terms, players=names), phase=row.phase)
+    return _stands(people, match, 0)
 
 
 def _open(
@@ -234,19 +240,9 @@ def _open(
             continue
         free = [seat for seat, kept in people.free(number).items() if kept is None]
         proposer = people.standing(match.terms.game, match.name(1))
+        stands = _stands(people, match, 0)
         offer = {"free": len(free), "terms": match.terms, "by": proposer, "page": served(pages, match.id)}
-        found.append(_summary(people, match, 0) | offer)
+        found.append({"m": stands} | offer)
         since = written(from_db(seats.archive.matches.created(number)))
-        items.append(bulletin.of_open(match, free, seats.match_letters.programs(match), since))
+        items.append(bulletin.of_open(match, free, stands.programs, since))
     return found, items
-
-
-def _summary(people: People, match: Match, seat: int) -> dict[str, object]:
-    line = _match_line(people, match.id, match.terms.game, match.names, match.phase)
-    return line | {"game": match.game, "turn": match.turn, "asked": match.asked(seat)}
-
-
-def _match_line(people: People, match: str, game: str, names: Sequence[str], phase: str) -> dict[str, object]:
-    called_names = [called(name, program=people.is_program(name)) for name in names]
-    told = {"id": match, "title": rules(game).title, "names": called_names, "phase": phase}
-    return told | {"game": 0, "turn": 0, "asked": False}

@@ -15,7 +15,6 @@ from pbem.desk.commands.proposals import Offers, listening, standings_of_others
 from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, placed, seated_at, without_keys
 from pbem.games import Refused
-from pbem.identity.security_keys import way
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, Command
 from pbem.match import progress, state
@@ -26,6 +25,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from pbem.desk.match_facts import LetterView
     from pbem.match.step import Step
     from pbem.requests import Substitute
 
@@ -98,14 +98,10 @@ def _ask(offers: Offers, seated: SeatContext, seat: int, name: str, now: datetim
     offers.seats.letters.send(player.address, out, now)
 
 
-def _stranger(offers: Offers, seated: SeatContext, name: str) -> dict[str, object]:
-    """The facts that the newcomer may know before taking the seat: the `m` of the templates."""
-    keys = offers.players.keys(name)
-    return offers.seats.match_letters.public_facts(seated.match, seated.row) | {
-        "prev": seated.match.prev,
-        "level": offers.players.level(name),
-        "format": way(keys[-1].format, keys[-1].public) if keys else "ssh",
-    }
+def _stranger(offers: Offers, seated: SeatContext, name: str) -> LetterView:
+    """How the match stands for the newcomer, who has no seat yet."""
+    letters = offers.seats.match_letters
+    return replace(letters.view(seated.match, seated.row), **letters.own_key(name))
 
 
 def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Command[Substitute]) -> Reply:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
+    from pbem.match.view import MatchView
     from pbem.player.account_file import Account
     from pbem.player.memory import Memory, SentForm
-    from pbem.player.standing import MatchStanding
 
 
 POINTS = ("letter taken in", "form signed", "form kept", "letter sent", "sending noted")
@@ -83,7 +83,7 @@ class Correspondence:
         return self._stand(standing, place, f"{command} {match} {place}", judged.text, now)
 
     def _stand(
-        self, standing: MatchStanding, place: str, head: str, text: str, now: datetime, *, final: bool = False
+        self, standing: MatchView, place: str, head: str, text: str, now: datetime, *, final: bool = False
     ) -> SentForm:
         """Prepare a form that counts until a higher revision replaces it."""
         match, command = standing.match, head.split(maxsplit=1)[0]
@@ -96,12 +96,12 @@ class Correspondence:
         form = forms.block(head, self._fields(standing) | {"rev": rev}, text, final=final)
         return self.outbox.prepare(command, match, place, rev, form, now)
 
-    def _next_rev(self, command: str, standing: MatchStanding, place: str) -> int:
+    def _next_rev(self, command: str, standing: MatchView, place: str) -> int:
         """The next revision at a place: for a later turn, which no letter tells, that of our own letters."""
         sent = self.memory.sent(command, standing.match, place) + self.memory.sent("clear", standing.match, place)
         return max([standing.rev if place == due(standing)[1] else 1, *(one.rev + 1 for one in sent)])
 
-    def _fields(self, standing: MatchStanding) -> dict[str, object]:
+    def _fields(self, standing: MatchView) -> dict[str, object]:
         return {"server": self.account.server, "player": self.account.name, "prev": standing.prev}
 
     def seal(self, match: str, place: str, commitment: str, note: str | None, now: datetime) -> SentForm:
@@ -209,7 +209,7 @@ class Correspondence:
         return self.outbox.prepare("ask", "", "", rev, form, now)
 
 
-def _spoken(standing: MatchStanding, words: str) -> str:
+def _spoken(standing: MatchView, words: str) -> str:
     """The place of a sentence: it may be repeated when the state of the match has changed."""
     return f"{words}; {due(standing)[1]}; {standing.prev}"
 

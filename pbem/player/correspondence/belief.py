@@ -17,12 +17,13 @@ from pbem.games import GAMES
 from pbem.identity import ed25519_points
 from pbem.mail.message import ADDRESS
 from pbem.match.transcript import statement, written
+from pbem.match.view import OVER, MatchView
 from pbem.phrase import Phrase
 from pbem.player.correspondence.answers import MESSAGE_ID
 from pbem.player.correspondence.standings import SEALED_POSITION
 from pbem.player.memory import AnswerPlace
 from pbem.player.server_letter import Event
-from pbem.player.standing import OVER, MatchStanding, TournamentStanding
+from pbem.tournament.tournament_view import TournamentView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,11 +53,13 @@ class Belief:
     def take_over(self, number: int, letter: Letter, heard: HeardBulletin, now: datetime) -> list[Event]:
         """Carry out the changes in a genuine letter's items and files; the letter is kept under this number."""
         events = self._begin_generation(letter, heard, now)
-        standings = dict[str, MatchStanding]()
+        standings = dict[str, MatchView]()
         for item in heard.items:
             if item.get("about") == "match":
                 try:
-                    standing = msgspec.convert(item, MatchStanding)
+                    standing = msgspec.convert(item, MatchView, str_keys=True)
+                    if not ADDRESS.fullmatch(standing.address):
+                        raise msgspec.ValidationError("its address is none")
                 except msgspec.ValidationError as wrong:
                     said = Phrase("what it says of a match has no such form: {wrong}", wrong=wrong)
                     events.append(Event("forged", letter.subject, said=said))
@@ -125,7 +128,7 @@ class Belief:
     def _enter(self, number: int, letter: Letter, item: JsonObject, now: datetime) -> list[Event]:
         """Record how a tournament stands, unless something newer is known."""
         try:
-            told = msgspec.convert(item, TournamentStanding)
+            told = msgspec.convert(item, TournamentView)
         except msgspec.ValidationError:
             return []
         name = told.tournament
@@ -139,7 +142,7 @@ class Belief:
         lost = f"the tournament's entries {told.restored} to {known.seq}, which it had told"
         return [self._forgot(letter, name, told.generation, lost, now)]
 
-    def _put_files(self, heard: HeardBulletin, standings: Mapping[str, MatchStanding]) -> None:
+    def _put_files(self, heard: HeardBulletin, standings: Mapping[str, MatchView]) -> None:
         """Keep the files of a letter that are about its matches."""
         for document in heard.files.values():
             self._put(document, standings)
@@ -162,7 +165,7 @@ class Belief:
         return [Event("challenge", letter.subject, said=challenge)]
 
     def _standing(
-        self, number: int, letter: Letter, standing: MatchStanding, heard: HeardBulletin, now: datetime
+        self, number: int, letter: Letter, standing: MatchView, heard: HeardBulletin, now: datetime
     ) -> list[Event]:
         """Record how a match stands, unless something newer is known; the heads must belong to one chain."""
         match, known = standing.match, self._memory.standing(standing.match)
@@ -175,7 +178,7 @@ class Belief:
             self._memory.stand(heard.time, standing)
         return [*events, Event("news", letter.subject, match)]
 
-    def _lost(self, letter: Letter, known: MatchStanding, told: MatchStanding, now: datetime) -> list[Event]:
+    def _lost(self, letter: Letter, known: MatchView, told: MatchView, now: datetime) -> list[Event]:
         """The alarm if the server has forgotten something of a match: heads of a later generation take over."""
         if told.generation < known.generation:  # a late letter, perhaps of entries that were forgotten
             new = told.seq and self._memory.head(told.match, told.seq, told.generation) is None
@@ -192,7 +195,7 @@ class Belief:
         generation = max(known.generation, told.generation)
         return [self._forgot(letter, told.match, generation, f"{entries}, which it had signed", now)]
 
-    def _unsealed(self, standing: MatchStanding) -> str | None:
+    def _unsealed(self, standing: MatchView) -> str | None:
         """The fault if a sealed match is reported as a refereed one: its setup would be asked for openly."""
         fact = f"sealed {standing.match}"
         if standing.sealed or (standing.agreement or {}).get("sealed"):
@@ -201,9 +204,7 @@ class Belief:
             return "it was agreed on as a sealed match, and the server tells of it as of one that is not"
         return None
 
-    def _head(
-        self, number: int, standing: MatchStanding, known: MatchStanding | None, heard: HeardBulletin
-    ) -> str | None:
+    def _head(self, number: int, standing: MatchView, known: MatchView | None, heard: HeardBulletin) -> str | None:
         """The fault of a signed head, if any; a good one is remembered. `known`: the state of the match before."""
         match, told = standing.match, standing.head
         if told is None:
@@ -229,7 +230,7 @@ class Belief:
         self._memory.put_head(match, generation, told, number, forgotten=forgotten)
         return None
 
-    def _put(self, document: JsonObject, standings: Mapping[str, MatchStanding]) -> None:
+    def _put(self, document: JsonObject, standings: Mapping[str, MatchView]) -> None:
         """Keep a JSON file about one of the letter's matches, for this player's seat."""
         kind = _KINDS.get(str(document.get("pbem")))
         standing = standings.get(str(document.get("match")))
@@ -266,16 +267,16 @@ def _place_of(item: JsonObject) -> AnswerPlace | None:
     )
 
 
-def _was_over(newer: MatchStanding, older: MatchStanding) -> bool:
+def _was_over(newer: MatchView, older: MatchView) -> bool:
     """True if the match was over when the server was restored between these two: then nothing of it is forgotten."""
     return newer.phase in OVER and newer.restored == older.restored
 
 
-def _is_forgotten(told: MatchStanding, known: MatchStanding) -> bool:
+def _is_forgotten(told: MatchView, known: MatchView) -> bool:
     """True if the server has forgotten the entry of an earlier generation of which a late letter tells."""
     return told.generation < known.generation and told.seq >= known.restored and not _was_over(known, told)
 
 
-def _age(standing: MatchStanding, time: str) -> tuple[int, int, int, str]:
+def _age(standing: MatchView, time: str) -> tuple[int, int, int, str]:
     """The sort key of standings: later ones are greater."""
     return standing.generation, standing.seq, standing.rev, time

@@ -13,9 +13,9 @@ from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS
+from pbem.match.view import OVER
 from pbem.player.correspondence.standings import Impossible, is_late
 from pbem.player.memory import SentForm
-from pbem.player.standing import OVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

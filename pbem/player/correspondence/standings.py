@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.json_object import JsonObject
+    from pbem.match.view import MatchView
     from pbem.player.account_file import Account
     from pbem.player.memory import Memory, SentForm
-    from pbem.player.standing import MatchStanding
 
 
 PHASES: Mapping[str, Phrase] = {
@@ -50,7 +50,7 @@ class OwnMatches:
         self._memory = memory
 
     @property
-    def standings(self) -> list[MatchStanding]:
+    def standings(self) -> list[MatchView]:
         """The state of each match, by the newest letters."""
         return self._memory.standings()
 
@@ -64,7 +64,7 @@ class OwnMatches:
             if name and seat in standing.programs
         }
 
-    def standing(self, match: str) -> MatchStanding:
+    def standing(self, match: str) -> MatchView:
         """The state of a match; raises `Impossible` if no letter told of it."""
         known = self._memory.standing(match)
         if known is None:
@@ -175,7 +175,7 @@ class OwnMatches:
         return Terms.read(json.loads(known)) if known else None
 
 
-def demand_playing(standing: MatchStanding) -> None:
+def demand_playing(standing: MatchView) -> None:
     """Raise `Impossible` if nothing is ordered in a match now."""
     if standing.phase != "playing":
         raise Impossible(
@@ -183,7 +183,7 @@ def demand_playing(standing: MatchStanding) -> None:
         )
 
 
-def due(standing: MatchStanding) -> tuple[str, str]:
+def due(standing: MatchView) -> tuple[str, str]:
     """The command for which a match waits, and its place; no place if it waits for none."""
     if standing.phase == "setup":
         return "setup", f"game {standing.game}"
@@ -192,7 +192,7 @@ def due(standing: MatchStanding) -> tuple[str, str]:
     return "", ""
 
 
-def place_of(standing: MatchStanding, turn: int) -> str:
+def place_of(standing: MatchView, turn: int) -> str:
     """The place of orders for a turn of this game, or of default orders."""
     return f"game {standing.game} {named(turn)}"
 
@@ -202,7 +202,7 @@ def named(turn: int) -> str:
     return f"turn {turn}" if turn != DEFAULT else "default"
 
 
-def early(standing: MatchStanding, place: str) -> int | None:
+def early(standing: MatchView, place: str) -> int | None:
     """The later turn of this game whose place this is, or `DEFAULT`; None if it is the place of neither."""
     if standing.phase != "playing":
         return None
@@ -212,12 +212,12 @@ def early(standing: MatchStanding, place: str) -> int | None:
     return int(turn) if turn.isdecimal() and int(turn) > standing.turn else None
 
 
-def is_late(standing: MatchStanding, sent: SentForm) -> bool:
+def is_late(standing: MatchView, sent: SentForm) -> bool:
     """True if a letter is a setup or orders for what is over."""
     here = due(standing)[1]
     return sent.command in {"setup", "orders"} and sent.place != here and early(standing, sent.place) is None
 
 
-def _is_alive(sent: SentForm, standing: MatchStanding) -> bool:
+def _is_alive(sent: SentForm, standing: MatchView) -> bool:
     """True if a letter may count: it was not refused, nor sent to a server that was restored since."""
     return sent.state not in {"refused", "asked"} and sent.generation >= standing.generation
