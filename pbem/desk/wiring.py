@@ -139,7 +139,7 @@ class Desk:
         director = self.tournaments = Director(
             tournaments, matches, players, people, letters, inbox, config.server, composer.address
         )
-        seats = Seats(archive, letters, match_letters, self.world, config.house_name, director.over)
+        seats = Seats(archive, letters, match_letters, self.world, config.house_name, director)
         keys = Keyring(players, changes, counts, mailboxes, seats, time, config, tournaments, topics)
         offers = Offers(seats, players, people, strangers, counts, time)
 
@@ -211,7 +211,7 @@ class Desk:
         )
         self.operator = Operator(Instructions(database), decision, part, database, seats, offers, director)
         requests = WitnessRequests(database)
-        witnesses = self.witnesses = Witnesses(config, decision, log, requests, letters, counts, self.signing_key)
+        witnesses = Witnesses(config, decision, log, requests, letters, counts, self.signing_key)
         queues = (
             (held.next_due, letters.send_digest),
             (people.next_held_back, partial(proposals.send_held_back, offers)),
