@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.match_letters import MatchLetters
-    from pbem.desk.tournament_director import Director
     from pbem.letters.draft import Enclosed, Facts
     from pbem.mail.compose import Attachment
     from pbem.match.events.sealed_events import Entered
@@ -66,8 +65,8 @@ class Seats:
     world: Callable[[datetime], Environment]
     house: str
     """The name of the server's house program; empty if there is none."""
-    tournaments: Director
-    """Takes the results of matches that have closed."""
+    over: Callable[[Match, datetime], Callable[[], None]]
+    """Has the tournament of a match that has closed take its result; returns what follows from that."""
 
 
 class SeatContext(msgspec.Struct):
@@ -93,7 +92,7 @@ class SeatContext(msgspec.Struct):
         self._seats.archive.save(self.row.number, self.match, step)
         follow = None
         if step.match.terms.tournament is not None and step.match.phase == "closed" != self.match.phase:
-            follow = self._seats.tournaments.over(step.match, step.world.now)
+            follow = self._seats.over(step.match, step.world.now)
         self._seats.match_letters.tell(step.notices, step.match, self.row, step.world.now)
         self.match = step.match
         if follow is not None:

@@ -139,7 +139,7 @@ class Desk:
         director = self.tournaments = Director(
             tournaments, matches, players, people, letters, inbox, config.server, composer.address
         )
-        seats = Seats(archive, letters, match_letters, self.world, config.house_name, director)
+        seats = Seats(archive, letters, match_letters, self.world, config.house_name, director.over)
         keys = Keyring(players, changes, counts, mailboxes, seats, time, config, tournaments, topics)
         offers = Offers(seats, players, people, strangers, counts, time)
 
