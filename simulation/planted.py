@@ -154,14 +154,14 @@ def vouched_for_once(_world: World) -> Iterator[None]:
 @contextmanager
 def restored_as_if_nothing_was(_world: World) -> Iterator[None]:
     """After a restore the server plays on, and tells nobody that it forgot something."""
-    with patch("pbem.desk.instructions._restored", lambda *_: "restored"):
+    with patch("pbem.desk.instructions.Operator._restored", lambda *_: "restored"):
         yield
 
 
 @contextmanager
 def deaf_to_witnesses(_world: World) -> Iterator[None]:
     """A witness that lost its memory says what it knows, and is asked the same again."""
-    with patch("pbem.desk.witnesses._behind", lambda *_: "witness is behind"):
+    with patch("pbem.desk.witnesses.Witnesses._behind", lambda *_: "witness is behind"):
         yield
 
 
@@ -296,7 +296,7 @@ def moved_before_it_is_kept(_world: World) -> Iterator[None]:
 @contextmanager
 def any_mailbox_will_do(_world: World) -> Iterator[None]:
     """Words that nobody signed count in the name of whoever is said to have written them."""
-    with patch("pbem.desk.dispatch._demand_mailbox", lambda *_: None):
+    with patch("pbem.desk.dispatch.Dispatch._demand_mailbox", lambda *_: None):
         yield
 
 

@@ -255,7 +255,7 @@ def test_letters_that_are_set_aside_reach_the_operator_in_few_letters(
     def fails(*_: Any) -> str:
         raise RuntimeError
 
-    monkeypatch.setattr("pbem.desk.letter_handling.authenticate", fails)
+    monkeypatch.setattr("pbem.desk.authenticate.Authentication.caller_of", fails)
     for number in range(30):
         referee.inbox.put(Envelope(EVE, (f"pbem@{SERVER}",)), referee.raw(eve, f"{number}\n"), referee.now)
     referee.work()

@@ -7,11 +7,12 @@ repeated. Implements protocol.md, "Commands", and reliability.md, case 35.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
 from pbem.desk.outcomes import SHORT, Reply
-from pbem.desk.seats import SeatContext, answered_at, seat_at
+from pbem.desk.seats import answered_at, seat_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.letters.draft import OutgoingLetter
@@ -24,9 +25,14 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pbem.config.server import Config
     from pbem.desk.caller import Caller
-    from pbem.desk.wiring import Desk
+    from pbem.desk.letter_writer import LetterWriter
+    from pbem.desk.match_letters import MatchLetters
+    from pbem.desk.reply_tokens import ReplyTokens
+    from pbem.desk.seats import Seats
     from pbem.json_object import JsonObject
+    from pbem.store.players import Players
 
     Answered = tuple[AnyCommand, Reply]
 
@@ -44,68 +50,119 @@ _SUBJECT = 60
 """The most characters of a letter's subject that are repeated."""
 
 
-def write(
-    desk: Desk, caller: Caller, reading: Reading, replies: Sequence[Answered], *, due: Reply | None, last: bool
-) -> None:
-    """One letter with every command echoed and its answer below; separate letters go before it.
+@dataclass(eq=False, repr=False)
+class AnswerWriter:
+    """The answers to letters."""
 
-    `due`: what a letter without a command is told of the player's matches.
-    `last`: letters that change nothing get no more answers today.
-    """
-    # A command of this letter may have chosen another language.
-    language = caller.language
-    if caller.player:
-        language = desk.players.setting(caller.player.name, "language", language)
-    out = OutgoingLetter("", "")
-    going_on = desk.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
-    # An answer to a letter about a match is in its thread: what is written next then finds the match, too.
-    at = next((reply.at for _, reply in replies if reply.at is not None), None) or _due(desk, caller)
-    for letter in (letter for _, reply in replies for letter in reply.letters):
-        letter.language = language
-        if at is not None and letter.detail is None and keyless(caller):
-            letter.detail, letter.place = desk.mailboxes.detail_for(at.match, at.seat), at.place
-        desk.letters.send(caller.address, letter, caller.now)
-    if at is not None:
-        out = desk.match_letters.thread(at.match, at.row, at.seat, Phrase("your letter"))
-    asked = next((reply.reply_to for _, reply in replies if reply.reply_to), None)
-    out.reply_to = asked or going_on or out.reply_to
-    told = []
-    for command, reply in replies:
-        out.attachments += [file for file in reply.attachments if file not in out.attachments]
-        out.bulletin += _items(desk, caller, command, reply, language)
-        told.append(_section(desk, command.echo, reply.template, reply.facts, language))
-    ignored = [] if reading.optout or caller.repeated else _ignored_lines(reading)
-    out.language = language
-    out.open = (
-        bool(replies) and due is None and all(reply.open or COMMANDS[command.name].open for command, reply in replies)
-    )
-    out.room = _ANSWER
-    out.text = desk.letters.draft(
-        "letters/answer.txt",
-        answers=told,
-        ignored=ignored,
-        stopped=reading.optout,
-        several=not replies and caller.letter.several,
-        html_only=None if reading.meant is None else _answered_letter(caller, at),
-        due=due and _section(desk, "", due.template, due.facts, language),
-        last=last,
-        player=caller.player is not None,
-        games=titles(),
-        pages=served(desk.config.pages, "index"),
-    )
-    out.subject = SHORT
-    if not caller.repeated:
-        out.answer(caller.letter)
-    desk.letters.send(caller.address, out, caller.now)
+    config: Config
+    players: Players
+    mailboxes: ReplyTokens
+    letters: LetterWriter
+    match_letters: MatchLetters
+    seats: Seats
 
+    def write(
+        self, caller: Caller, reading: Reading, replies: Sequence[Answered], *, due: Reply | None, last: bool
+    ) -> None:
+        """One letter with every command echoed and its answer below; separate letters go before it.
 
-def _due(desk: Desk, caller: Caller) -> SeatContext | None:
-    """The seat that an answer is about: that of the letter that is answered, or the player's only one under way."""
-    at = answered_at(desk.seats, caller)
-    if at is not None or caller.player is None or not keyless(caller):
-        return at
-    numbers = desk.archive.matches.of_player(caller.player.name, ("proposed", *RUNNING))
-    return seat_at(desk.seats, numbers[0], caller.player.name) if len(numbers) == 1 else None
+        `due`: what a letter without a command is told of the player's matches.
+        `last`: letters that change nothing get no more answers today.
+        """
+        # A command of this letter may have chosen another language.
+        language = caller.language
+        if caller.player:
+            language = self.players.setting(caller.player.name, "language", language)
+        out = OutgoingLetter("", "")
+        going_on = self.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
+        # An answer to a letter about a match is in its thread: what is written next then finds the match, too.
+        # Otherwise in that of the letter that is answered, or of the player's only match under way.
+        at = next((reply.at for _, reply in replies if reply.at is not None), None)
+        at = at or answered_at(self.seats, caller)
+        if at is None and caller.player is not None and keyless(caller):
+            numbers = self.seats.archive.matches.of_player(caller.player.name, ("proposed", *RUNNING))
+            at = seat_at(self.seats, numbers[0], caller.player.name) if len(numbers) == 1 else None
+        for letter in (letter for _, reply in replies for letter in reply.letters):
+            letter.language = language
+            if at is not None and letter.detail is None and keyless(caller):
+                letter.detail, letter.place = self.mailboxes.detail_for(at.match, at.seat), at.place
+            self.letters.send(caller.address, letter, caller.now)
+        if at is not None:
+            out = self.match_letters.thread(at.match, at.row, at.seat, Phrase("your letter"))
+        asked = next((reply.reply_to for _, reply in replies if reply.reply_to), None)
+        out.reply_to = asked or going_on or out.reply_to
+        told = []
+        for command, reply in replies:
+            out.attachments += [file for file in reply.attachments if file not in out.attachments]
+            out.bulletin += self._items(caller, command, reply, language)
+            told.append(self._section(command.echo, reply.template, reply.facts, language))
+        # The first ignored lines, enough to recognise them.
+        lines = [] if reading.optout or caller.repeated else own_lines(reading.ignored)
+        ignored: list[str] = [line.strip()[:70] for line in lines[:10]]
+        if len(lines) > 10:
+            ignored.append(Phrase("... and {count} more lines", count=len(lines) - 10))
+        out.language = language
+        out.open = (
+            bool(replies)
+            and due is None
+            and all(reply.open or COMMANDS[command.name].open for command, reply in replies)
+        )
+        out.room = _ANSWER
+        subject, match = masked(caller.letter.subject)[:_SUBJECT], at.match.id if at else None
+        answered = {"subject": subject, "received": caller.received, "match": match}
+        out.text = self.letters.draft(
+            "letters/answer.txt",
+            answers=told,
+            ignored=ignored,
+            stopped=reading.optout,
+            several=not replies and caller.letter.several,
+            html_only=None if reading.meant is None else answered,
+            due=due and self._section("", due.template, due.facts, language),
+            last=last,
+            player=caller.player is not None,
+            games=titles(),
+            pages=served(self.config.pages, "index"),
+        )
+        out.subject = SHORT
+        if not caller.repeated:
+            out.answer(caller.letter)
+        self.letters.send(caller.address, out, caller.now)
+
+    def _section(self, echo: str, template: str, facts: Mapping[str, object], language: str) -> dict[str, str]:
+        """A command, and the text below it."""
+        echo = echo if len(echo) <= _ECHO else f"{echo[:_ECHO]}\n..."
+        text = self.letters.write(self.letters.draft(f"answers/{template}.txt", **facts), language)
+        return {"echo": echo, "text": text.strip("\n")}
+
+    def _items(self, caller: Caller, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
+        """The outcome of a command of this caller's letter, for programs."""
+        found = reply.facts.get("faults", ()) if reply.outcome == "refused" else ()
+        faults = [self.letters.write(fault.message, language)[:_FAULT] for fault in found[:_FAULTS]]
+        match = command.match or (reply.at.match.id if reply.at is not None else None)
+        answer = bulletin.of_answer(command, match, reply.outcome, faults, caller.letter, written(caller.received))
+        return [answer, *reply.items]
+
+    def write_short(self, caller: Caller, replies: Sequence[Answered]) -> None:
+        """A short answer with which the owner of the address can go on: perhaps somebody else wrote the letter."""
+        out, told = OutgoingLetter(SHORT, ""), []
+        for command, reply in replies:
+            if reply.letters:  # the rules of a game: there is no more to say
+                (out,) = reply.letters
+            else:
+                # Quote nothing of the letter, not even the name in its request.
+                facts = {**reply.facts, "name": ""}
+                if isinstance(faults := facts.get("faults"), list):
+                    facts["faults"] = [fault._replace(token=None) for fault in faults]
+                told.append(self._section("", reply.template, facts, caller.language))
+                out.bulletin += self._items(caller, command, reply, caller.language)
+                out.reply_to = reply.reply_to
+        asked = any(reply.outcome == "asked" for _, reply in replies)
+        if asked and out.subject == SHORT:
+            out.subject = _ONE_MORE_STEP
+        out.language, out.open = caller.language, True
+        out.reply_to = out.reply_to or self.mailboxes.write_back(caller.address, caller.player, caller.now)
+        out.text = out.text or self.letters.draft("letters/short.txt", told=told, asked=asked, most=EACH)
+        self.letters.send(caller.address, out, caller.now)
 
 
 def keyless(caller: Caller) -> bool:
@@ -113,30 +170,8 @@ def keyless(caller: Caller) -> bool:
     return caller.player is not None and caller.player.level == "mailbox"
 
 
-def _section(desk: Desk, echo: str, template: str, facts: Mapping[str, object], language: str) -> dict[str, str]:
-    """A command, and the text below it."""
-    echo = echo if len(echo) <= _ECHO else f"{echo[:_ECHO]}\n..."
-    text = desk.letters.write(desk.letters.draft(f"answers/{template}.txt", **facts), language)
-    return {"echo": echo, "text": text.strip("\n")}
-
-
-def _answered_letter(caller: Caller, at: SeatContext | None) -> dict[str, object]:
-    """The letter that is answered: its subject, the time of arrival, and its match."""
-    subject, match = masked(caller.letter.subject)[:_SUBJECT], at.match.id if at else None
-    return {"subject": subject, "received": caller.received, "match": match}
-
-
 _FAULTS, _FAULT = 20, 500
 """The faults of a command that its answer tells programs, as many as it tells people; and the characters of each."""
-
-
-def _items(desk: Desk, caller: Caller, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
-    """The outcome of a command of this caller's letter, for programs."""
-    found = reply.facts.get("faults", ()) if reply.outcome == "refused" else ()
-    faults = [desk.letters.write(fault.message, language)[:_FAULT] for fault in found[:_FAULTS]]
-    match = command.match or (reply.at.match.id if reply.at is not None else None)
-    answer = bulletin.of_answer(command, match, reply.outcome, faults, caller.letter, written(caller.received))
-    return [answer, *reply.items]
 
 
 _FOOTER = re.compile(
@@ -156,33 +191,3 @@ def own_lines(ignored: Sequence[str]) -> list[str]:
         elif not run.startswith("--"):
             lines += [line.rstrip() for line in run.splitlines() if line.strip()]
     return [line for line in lines if not (line.lstrip().startswith("#") or _FOOTER.fullmatch(line.strip()))]
-
-
-def _ignored_lines(reading: Reading) -> list[str]:
-    """The first ignored lines, enough to recognise them."""
-    lines = own_lines(reading.ignored)
-    told = [line.strip()[:70] for line in lines[:10]]
-    return [*told, Phrase("... and {count} more lines", count=len(lines) - 10)] if len(lines) > 10 else told
-
-
-def write_short(desk: Desk, caller: Caller, replies: Sequence[Answered]) -> None:
-    """A short answer with which the owner of the address can go on: perhaps somebody else wrote the letter."""
-    out, told = OutgoingLetter(SHORT, ""), []
-    for command, reply in replies:
-        if reply.letters:  # the rules of a game: there is no more to say
-            (out,) = reply.letters
-        else:
-            # Quote nothing of the letter, not even the name in its request.
-            facts = {**reply.facts, "name": ""}
-            if isinstance(faults := facts.get("faults"), list):
-                facts["faults"] = [fault._replace(token=None) for fault in faults]
-            told.append(_section(desk, "", reply.template, facts, caller.language))
-            out.bulletin += _items(desk, caller, command, reply, caller.language)
-            out.reply_to = reply.reply_to
-    asked = any(reply.outcome == "asked" for _, reply in replies)
-    if asked and out.subject == SHORT:
-        out.subject = _ONE_MORE_STEP
-    out.language, out.open = caller.language, True
-    out.reply_to = out.reply_to or desk.mailboxes.write_back(caller.address, caller.player, caller.now)
-    out.text = out.text or desk.letters.draft("letters/short.txt", told=told, asked=asked, most=EACH)
-    desk.letters.send(caller.address, out, caller.now)

@@ -1,24 +1,36 @@
 """Authentication: the sender of a letter, and the proof by which it counts: a key, or the mailbox.
 
-A letter with a bad signature has no effect, and the owner of the address gets a notice; answers to unverified senders
-are limited. Nothing is obeyed here. Implements protocol.md, "Identity", and reliability.md, case 35.
+`_sort` handles letters that no person wrote or nobody can read; those to a role address (RFC 2142) go on to the
+operator as they came. A letter with a bad signature has no effect, and the owner of the address gets a notice;
+answers to unverified senders are limited. Nothing is obeyed here. Implements protocol.md, "Identity",
+reliability.md, cases 28, 28b and 35, and RFC 3834.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pbem.desk import account_keys, completion, outcomes
 from pbem.desk.caller import Caller, Said, Trust
-from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, UNSIGNED, WITHOUT_COMMAND
+from pbem.desk.daily_limits import (
+    PASSED_ON,
+    REFUSED_SIGNATURE,
+    REFUSED_SIGNATURE_IN_ANSWER,
+    UNSIGNED,
+    WITHOUT_COMMAND,
+)
 from pbem.desk.dispatch import to_answer
+from pbem.desk.outcomes import SHORT
 from pbem.desk.seats import find_seat, number_of
 from pbem.desk.strangers import EACH, one_mailbox
 from pbem.identity import Verdict
 from pbem.letters import draft
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, AnyCommand, Reading, asked_by_subject, masked
+from pbem.mail.marks import Arrival, marks_of, was_here
 from pbem.match.changed import replace
 from pbem.match.events import silence
 from pbem.phrase import Phrase
@@ -29,98 +41,319 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from pbem.desk.reading import Understood
-    from pbem.desk.reply_tokens import MailboxProof
-    from pbem.desk.wiring import Desk
+    from pbem.config.server import Config
+    from pbem.desk.account_keys import Keyring
+    from pbem.desk.bounces import Bounces
+    from pbem.desk.daily_limits import DailyCounts
+    from pbem.desk.letter_writer import LetterWriter
+    from pbem.desk.reading import Findings, Understood
+    from pbem.desk.reply_tokens import MailboxProof, ReplyTokens
+    from pbem.desk.seats import Seats
+    from pbem.desk.strangers import Strangers
+    from pbem.identity import Key
     from pbem.mail.marks import Mark
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
-    from pbem.store.players import HandledRow, PlayerRow
-    from pbem.store.tokens import Place, Token
+    from pbem.store.players import PlayerRow, Players
+    from pbem.store.tokens import Token
 
 
-class Sorted(NamedTuple):
-    """A letter that a person may have written, with what it says and the marks of machines that it bears."""
+_NO_SENDER = Phrase(
+    "Its line `From:` names no clear sender ({defect}). Set your name and address anew in your mail program."
+)
 
-    letter: Letter
-    understood: Understood
-    marks: Sequence[Mark]
+
+_MOST = 1024 * 1024
+"""The most octets of a letter that are attached; of a longer one the operator is told where it is."""
+
+
+_SENDERS = 4096
+"""The size of the cache of senders' keys."""
 
 
 class KeysChanged(Exception):
     """The keys of the From address changed after the letter was judged by them: it must be read again."""
 
 
-def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tuple[Caller, Reading] | str:
-    """The sender of a letter, and its commands; or the outcome in a few words, if nothing may be obeyed.
+@dataclass(eq=False, repr=False)
+class Authentication:
+    """The senders of letters, and the proofs by which letters count."""
 
-    Raises `KeysChanged`, and `NeedsDns`.
-    """
-    letter, understood, sender = taken.letter, taken.understood, taken.letter.sender or ""
-    player = desk.players.by_address(sender)
-    # Step 1: only the keys of its From address may judge it. A letter before it may have changed them.
-    if understood.keys != account_keys.offered(desk.keys, sender, player):
-        desk.offered.pop(sender, None)
-        raise KeysChanged
-    # Step 2: the signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
-    reading, verdict = understood.reading, understood.heard.verdict
-    if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
-        verdict = Verdict("none", verdict.reason)
-    vouched = partial(desk.strangers.vouched_for, letter, row, understood.voucher)
-    # Step 3: a token that was mailed to one mailbox only comes back from somebody who reads its mail, until others
-    # learn it with the reveal of its game.
-    mailed = desk.mailboxes.tokens_of(letter, row)
-    secret = [token for token in mailed if not _is_revealed(desk, token)]
-    name = player.name if player else None
-    tokens = tuple(token for token in secret if token.came_back(sender, name))
-    # Step 4: marks of machines, without those that its words lift. If nothing can lift the others by now, a machine
-    # wrote it.
-    said_proof = spoken(letter, reading, signed=verdict.kind != "none")
-    live = "mailbox" if tokens and verdict.kind == "none" else said_proof
-    if kept := kept_marks(taken.marks, "key" if verdict.kind == "valid" else live):
-        return _automatic(kept)
-    # Step 5: a signature that does not verify: no effect, since somebody may have forged the letter.
-    if verdict.kind not in {"none", "valid"}:
-        return _refuse_signature(desk, taken, player, verdict, tokens, vouched, now)
-    # Step 6: a key of the player's counts, but not one that waits for its challenge: it may be anybody's.
-    player, by_key = account_keys.writer(desk.keys, sender, player, verdict)
-    # A player without a key may say what is due without a form.
-    if verdict.kind == "none":
-        letter, reading = completion.without_form(desk, letter, understood, mailed, player)
-        understood = replace(understood, reading=reading)
-    # Step 7: the time of arrival, before the evidence is made: evidence and papers must name the same time.
-    if player is not None:
-        row = replace(row, received=_arrival(desk, player, to_answer(reading)[0], row.received))
-    # Step 8: without a signature, a letter may prove its mailbox.
-    proof = _prove(desk, letter, row, understood, reading, secret, player) if verdict.kind == "none" else None
-    # Step 9: replays. Other players have seen earlier signed words, and can send them.
-    words = understood.heard.words
-    seen = desk.players.handled(player.name, words) if player is not None and by_key else None
-    again = seen is not None or (proof is not None and proof.again is not None)
-    proved = proof is not None and proof.holds and bool(reading.commands)
-    proved_by = "key" if verdict.kind == "valid" else "mailbox" if proved else said_proof
-    kept = kept_marks(taken.marks, said_proof if again else proved_by)
-    # Doubtful words at a live reply address are asked about: relays mark everything that some people write.
-    if kept and not (tokens and reading.short and all(mark.answered for mark in kept)):
-        return _automatic(kept)
-    # Step 10: anybody can forge a From. So letters without other proof are answered only a few times a day.
-    known = by_key or bool(tokens) or account_keys.told(desk.keys, sender, player, reading)
-    trust = _trust(proof, by_key=by_key, vouched=known or vouched())
-    if not known and (outcome := _left_unread(desk, letter, player, reading, trust, now)):
-        return outcome
-    said = Said.SEEN if again else Said.NEW
-    if seen is not None:
-        said = _novelty_again(desk, sender, tokens, vouched, now)
-    if said is Said.SILENT and _is_in_vain(seen, reading):
-        return outcomes.SAID_BEFORE.of(outcomes.UNVOUCHED.outcome)
-    language = desk.letters.language_of(player, letter)
-    answers, fault = _place_answered(mailed, player), misdated(letter, row.received)
-    quiet = not all(mark.answered for mark in kept_marks(taken.marks, said_proof))
-    rights = (trust, said, proof, understood, tokens, answers, seen, fault, quiet)
-    caller = Caller(sender, player, verdict, letter, now, row.received, language, *rights)
-    if kept and completion.understood(desk.seats, desk.mailboxes, caller, masked(reading.short)) is None:
-        return _automatic(kept)
-    return caller, reading
+    config: Config
+    players: Players
+    keys: Keyring
+    strangers: Strangers
+    mailboxes: ReplyTokens
+    seats: Seats
+    letters: LetterWriter
+    counts: DailyCounts
+    bounces: Bounces
+    cached: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
+    """The keys that were last offered for an address; which they are now is looked up when it matters."""
+
+    def offered(self, sender: str) -> list[Key]:
+        """The keys offered for an address when that was last looked up; `_authenticate` finds out if they changed."""
+        if sender not in self.cached:
+            self.cached[sender] = account_keys.offered(self.keys, sender, self.players.by_address(sender))
+            if len(self.cached) > _SENDERS:
+                self.cached.popitem(last=False)
+        return self.cached[sender]
+
+    def caller_of(self, row: InboxRow, findings: Findings, now: datetime) -> tuple[Caller, Reading] | str:
+        """The sender of a letter, and its commands; or the outcome in a few words, if nothing may be obeyed.
+
+        Raises `KeysChanged`, and `NeedsDns`.
+        """
+        marks = self._sort(row, findings, now)
+        if isinstance(marks, str):
+            return marks
+        assert findings.understood is not None
+        return self._authenticate(row, findings.letter, findings.understood, marks, now)
+
+    def _sort(self, row: InboxRow, findings: Findings, now: datetime) -> Sequence[Mark] | str:
+        """The marks of machines on a letter that a person may have written; otherwise its outcome in a few words."""
+        letter, understood = findings.letter, findings.understood
+        config = self.config
+        arrival = Arrival(letter, row.envelope.sender, config.mail_address, config.limits.received, config.delimiter)
+        if passed_on := self._pass_on(row, arrival, now):
+            return passed_on
+        if self.letters.is_own(letter):
+            return outcomes.OWN.outcome
+        # Only machines write to a return path, even if the letter looks like a person's; but they sign nothing.
+        signed = understood is not None and understood.heard.verdict.kind == "valid"
+        if not signed and (bounced := self.bounces.judge(row, letter, findings.delivery_report, now)):
+            return bounced
+        marks = marks_of(arrival)
+        if findings.beyond is None and letter.sender is not None:
+            return marks
+        # What nobody could read may say anything.
+        signed = understood is None or understood.heard.verdict.kind != "none"
+        reading = None if understood is None else understood.reading
+        if marks := kept_marks(marks, spoken(letter, reading, signed=signed)):
+            return _automatic(marks)
+        reason = findings.beyond or _NO_SENDER.given(defect=letter.from_defect)
+        silence = outcomes.UNATTRIBUTED if findings.beyond is None else outcomes.UNREADABLE
+        # Its sender, or the envelope's where that is unclear.
+        address = letter.sender or row.envelope.sender
+        if not self.strangers.may_be_answered(address, now):
+            return silence.of(outcomes.UNVOUCHED.outcome)
+        text = self.letters.draft("letters/unreadable.txt", reason=reason, most=EACH)
+        out = OutgoingLetter(SHORT, text, language=self.letters.language_of(None, letter))
+        self.letters.send(address, out, now)
+        return f"{silence.outcome}, answered"
+
+    def _pass_on(self, row: InboxRow, arrival: Arrival, now: datetime) -> str | None:
+        """Send a letter to a role address on to the operator; returns the outcome, None for other addresses."""
+        if not row.envelope.for_operator:
+            return None
+        operator = self.config.operator
+        ours = {operator.lower(), self.config.mail_address.lower()}
+        # An operator who is reached here, perhaps by a forwarder, would get it again and again.
+        round_about = was_here(arrival) or operator.lower() in {to.lower() for to in row.envelope.recipients}
+        if not operator or round_about or row.envelope.sender.lower() in ours:
+            return outcomes.KEPT.outcome
+        attached = [("letter.eml", "application/octet-stream", row.raw)] if len(row.raw) <= _MOST else []
+        facts = {
+            "to": ", ".join(row.envelope.recipients),
+            "sender": row.envelope.sender or "<>",
+            "about": arrival.letter.subject,
+            "received": row.received,
+            "inbox": row.id,
+            "attached": bool(attached),
+        }
+        to_role = Phrase("[pbem] A letter to {to}", to=facts["to"])
+        passed_on = self.letters.tell_operator(PASSED_ON, now, to_role, facts, attached=attached)
+        return "passed on to the operator" if passed_on else outcomes.ENOUGH_PASSED_ON.outcome
+
+    def _authenticate(
+        self, row: InboxRow, letter: Letter, understood: Understood, marks: Sequence[Mark], now: datetime
+    ) -> tuple[Caller, Reading] | str:
+        """The sender of a letter that a person may have written."""
+        sender = letter.sender or ""
+        player = self.players.by_address(sender)
+        # Step 1: only the keys of its From address may judge it. A letter before it may have changed them.
+        if understood.keys != account_keys.offered(self.keys, sender, player):
+            self.cached.pop(sender, None)
+            raise KeysChanged
+        # Step 2: the signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
+        reading, verdict = understood.reading, understood.heard.verdict
+        if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
+            verdict = Verdict("none", verdict.reason)
+        vouched = partial(self.strangers.vouched_for, letter, row, understood.voucher)
+        # Step 3: a token that was mailed to one mailbox only comes back from somebody who reads its mail, until
+        # others learn it with the reveal of its game.
+        mailed = self.mailboxes.tokens_of(letter, row)
+        secret = [token for token in mailed if not self._is_revealed(token)]
+        name = player.name if player else None
+        tokens = tuple(token for token in secret if token.came_back(sender, name))
+        # Step 4: marks of machines, without those that its words lift. If nothing can lift the others by now, a
+        # machine wrote it.
+        said_proof = spoken(letter, reading, signed=verdict.kind != "none")
+        live = "mailbox" if tokens and verdict.kind == "none" else said_proof
+        if kept := kept_marks(marks, "key" if verdict.kind == "valid" else live):
+            return _automatic(kept)
+        # Step 5: a signature that does not verify: no effect, since somebody may have forged the letter.
+        if verdict.kind not in {"none", "valid"}:
+            return self._refuse_signature(letter, reading, player, verdict, tokens, vouched, now)
+        # Step 6: a key of the player's counts, but not one that waits for its challenge: it may be anybody's.
+        player, by_key = account_keys.writer(self.keys, sender, player, verdict)
+        # A player without a key may say what is due without a form.
+        keyless = player.name if player is not None and player.level == "mailbox" else None
+        if verdict.kind == "none" and keyless:
+            own = [token for token in mailed if token.place and token.is_of(sender, keyless)]
+            letter, reading = completion.without_form(self.seats, self.mailboxes, letter, understood, own)
+            understood = replace(understood, reading=reading)
+        # Step 7: the time of arrival, before the evidence is made: evidence and papers must name the same time.
+        if player is not None:
+            row = replace(row, received=self._arrival(player, to_answer(reading)[0], row.received))
+        # Step 8: without a signature, a letter may prove its mailbox.
+        proof = self._prove(letter, row, understood, reading, secret, player) if verdict.kind == "none" else None
+        # Step 9: replays. Other players have seen earlier signed words, and can send them.
+        seen = self.players.handled(player.name, understood.heard.words) if player is not None and by_key else None
+        again = seen is not None or (proof is not None and proof.again is not None)
+        proved = proof is not None and proof.holds and bool(reading.commands)
+        proved_by = "key" if verdict.kind == "valid" else "mailbox" if proved else said_proof
+        kept = kept_marks(marks, said_proof if again else proved_by)
+        # Doubtful words at a live reply address are asked about: relays mark everything that some people write.
+        if kept and not (tokens and reading.short and all(mark.answered for mark in kept)):
+            return _automatic(kept)
+        # Step 10: anybody can forge a From. So letters without other proof are answered only a few times a day.
+        known = by_key or bool(tokens) or account_keys.told(self.keys, sender, player, reading)
+        from_there = known or vouched()
+        mailbox = Trust.MAILBOX if proof is not None and proof.holds else Trust.VOUCHED
+        trust = Trust.KEY if by_key else mailbox if from_there else Trust.STRANGER
+        if not known and (outcome := self._left_unread(letter, player, reading, trust, now)):
+            return outcome
+        said = Said.SEEN if again else Said.NEW
+        # Somebody else may be repeating what a key signed.
+        if seen is not None and not (tokens or vouched()):
+            said = Said.REPEATED if self.strangers.may_be_answered(sender, now) else Said.SILENT
+        # Words that never changed anything may still count: somebody may have sent a copy first, so that it was
+        # refused for its date, or because it came too early.
+        changes = any(COMMANDS[command.name].changes for command in reading.commands)
+        if said is Said.SILENT and ((seen is not None and seen.changed) or not changes):
+            return outcomes.SAID_BEFORE.of(outcomes.UNVOUCHED.outcome)
+        # A player without a key answers the place that our letter names, if its addresses name one.
+        ours = (token.place for token in mailed if token.purpose == "reply" and token.name == keyless)
+        answers = next(filter(None, ours), None)
+        quiet = not all(mark.answered for mark in kept_marks(marks, said_proof))
+        rights = (trust, said, proof, understood, tokens, answers, seen, misdated(letter, row.received), quiet)
+        language = self.letters.language_of(player, letter)
+        caller = Caller(sender, player, verdict, letter, now, row.received, language, *rights)
+        if kept and completion.understood(self.seats, self.mailboxes, caller, masked(reading.short)) is None:
+            return _automatic(kept)
+        return caller, reading
+
+    def _prove(
+        self,
+        letter: Letter,
+        row: InboxRow,
+        understood: Understood,
+        reading: Reading,
+        tokens: list[Token],
+        player: PlayerRow | None,
+    ) -> MailboxProof | None:
+        """The proof that a letter without a signature brings, if one of its commands needs that."""
+        specs = [(COMMANDS[command.name], command) for command in reading.commands]
+        if player is None:
+            purposes = {
+                spec.by_reply
+                for spec, command in specs
+                if spec.by_reply and not getattr(command.request, "key", None)
+            }
+            tokens = [token for token in tokens if token.purpose in purposes]
+            wanted = bool(tokens)
+        else:
+            wanted = any(spec.signed for spec, _ in specs) or reading.optout
+            wanted = (wanted or self.players.unreachable(player.name) is not None) and player.level == "mailbox"
+            tokens = [token for token in tokens if token.purpose == "reply"]
+        return self.mailboxes.judge(letter, row, understood.voucher, tokens, player) if wanted else None
+
+    def _is_revealed(self, token: Token) -> bool:
+        """True if a token was for an agreement or a game whose end showed everybody from what it was made."""
+        if token.place is None or not self.config.delimiter:
+            return False
+        match, _ = self.seats.archive.known(token.place[0])
+        return token.game < match.told[0]
+
+    def _arrival(self, player: PlayerRow, answered: Sequence[AnyCommand], received: datetime) -> datetime:
+        """The time at which a letter of this player counts as received, by what it submits or withdraws.
+
+        Sentences count from their arrival: nobody can miss them.
+        """
+        specs = [(COMMANDS[command.name], command) for command in answered]
+        waits = [command for spec, command in specs if spec.signed and (spec.stands or spec.withdraws)]
+        for number, default in {(number_of(command), command.form.turn == DEFAULT) for command in waits}:
+            if seated := find_seat(self.seats, number, player.name):
+                received = silence.came(seated.match, seated.seat, received, default=default)
+        return received
+
+    def _refuse_signature(
+        self,
+        letter: Letter,
+        reading: Reading,
+        player: PlayerRow | None,
+        verdict: Verdict,
+        tokens: tuple[Token, ...],
+        is_vouched_for: Callable[[], bool],
+        now: datetime,
+    ) -> str:
+        """Refuse a letter with a bad signature, with a notice to the registered address, a few a day."""
+        sender = letter.sender or ""
+        # No notice for a letter from an unverified sender, beyond a few: anybody could cause such letters.
+        vouched = bool(tokens) or is_vouched_for()
+        outcome = outcomes.BAD_SIGNATURE.of(verdict.kind)
+        if not vouched and not self.strangers.may_be_answered(sender, now):
+            return f"{outcome}; {outcomes.UNVOUCHED.outcome}"
+        limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
+        left = self.counts.left(limit, now, one_mailbox(sender))
+        first = left == limit.most - 1
+        if player is None and vouched and first and self.strangers.is_one_too_many(sender, (), now):
+            return f"{outcome}; {outcomes.NEW_MAILBOX.outcome}"
+        # Gateways sign what answering machines write, by keys of their own. Hidden or attached text may say anything.
+        in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in letter.parts)
+        hidden = verdict.kind == "refused" or in_a_file or not (letter.text or "").strip()
+        says = hidden or bool(reading.commands)
+        idle = 1 if says else self.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
+        if min(left, idle) < 0:
+            return outcome
+        last = left == 0 and not tokens
+        rows = player.keys if player else [waiting.key for waiting in self.players.challenges(sender)]
+        # Quote nothing from an unverified sender: otherwise we would deliver a stranger's text.
+        subject = masked(letter.subject)[:60] if vouched else ""
+        facts = {"reason": verdict.reason, "subject": subject, "received": now, "last": last, "last_idle": idle == 0}
+        facts["most"] = None if vouched else EACH
+        keys = [key.fingerprint for key in rows]
+        text = self.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
+        out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
+        out.language, out.open = self.letters.language_of(player, None if player else letter), True
+        home = player.address if player else sender
+        out.reply_to = self.mailboxes.go_on(tokens, letter, player, now)
+        if last or not vouched:
+            out.reply_to = self.mailboxes.write_back(home, player, now)
+        self.letters.send(home, out, now)
+        return f"{outcome}, noticed"
+
+    def _left_unread(
+        self, letter: Letter, player: PlayerRow | None, reading: Reading, trust: Trust, now: datetime
+    ) -> str:
+        """The outcome of an unsigned letter beyond the day's limit, perhaps forged; empty if it is read."""
+        sender = letter.sender or ""
+        if trust is Trust.STRANGER:
+            return "" if self.strangers.may_be_answered(sender, now, reading.commands) else outcomes.UNVOUCHED.outcome
+        left = 0 if reading.optout else self.counts.left(UNSIGNED, now, one_mailbox(sender))
+        first = left == UNSIGNED.most - 1
+        if player is None and first and self.strangers.is_one_too_many(sender, reading.commands, now):
+            return outcomes.NEW_MAILBOX.outcome
+        if left >= 0:
+            return ""
+        if left == -1:  # explain once a day how to get a letter read anyway
+            out = OutgoingLetter("", self.letters.draft("letters/unread.txt", most=UNSIGNED.most))
+            out.language, out.open = self.letters.language_of(self.players.by_address(sender), letter), True
+            out.reply_to = self.mailboxes.write_back(sender, player, now)
+            out.answer(letter)
+            self.letters.send(sender, out, now)
+        return outcomes.TOO_MANY.outcome
 
 
 def spoken(letter: Letter, reading: Reading | None, *, signed: bool) -> str:
@@ -144,150 +377,3 @@ def kept_marks(marks: Sequence[Mark], proof: str) -> Sequence[Mark]:
 
 def _automatic(marks: Sequence[Mark]) -> str:
     return outcomes.AUTOMATIC.of(", ".join(mark.name for mark in marks))
-
-
-def _prove(
-    desk: Desk,
-    letter: Letter,
-    row: InboxRow,
-    understood: Understood,
-    reading: Reading,
-    tokens: list[Token],
-    player: PlayerRow | None,
-) -> MailboxProof | None:
-    """The proof that a letter without a signature brings, if one of its commands needs that."""
-    specs = [(COMMANDS[command.name], command) for command in reading.commands]
-    if player is None:
-        purposes = {
-            spec.by_reply for spec, command in specs if spec.by_reply and not getattr(command.request, "key", None)
-        }
-        tokens = [token for token in tokens if token.purpose in purposes]
-        wanted = bool(tokens)
-    else:
-        wanted = any(spec.signed for spec, _ in specs) or reading.optout
-        wanted = (wanted or desk.players.unreachable(player.name) is not None) and player.level == "mailbox"
-        tokens = [token for token in tokens if token.purpose == "reply"]
-    return desk.mailboxes.judge(letter, row, understood.voucher, tokens, player) if wanted else None
-
-
-def _is_revealed(desk: Desk, token: Token) -> bool:
-    """True if a token was for an agreement or a game whose end showed everybody from what it was made."""
-    if token.place is None or not desk.config.delimiter:
-        return False
-    match, _ = desk.archive.known(token.place[0])
-    return token.game < match.told[0]
-
-
-def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place | None:
-    """The place in the match of our letter that a player without a key answers: the first that is named."""
-    if player is None or player.level != "mailbox":
-        return None
-    mailed = (token.place for token in tokens if token.purpose == "reply" and token.name == player.name)
-    return next(filter(None, mailed), None)
-
-
-def _arrival(desk: Desk, player: PlayerRow, answered: Sequence[AnyCommand], received: datetime) -> datetime:
-    """The time at which a letter of this player counts as received, by what it submits or withdraws.
-
-    Sentences count from their arrival: nobody can miss them.
-    """
-    specs = [(COMMANDS[command.name], command) for command in answered]
-    waits = [command for spec, command in specs if spec.signed and (spec.stands or spec.withdraws)]
-    for number, default in {(number_of(command), command.form.turn == DEFAULT) for command in waits}:
-        if seated := find_seat(desk.seats, number, player.name):
-            received = silence.came(seated.match, seated.seat, received, default=default)
-    return received
-
-
-def _trust(proof: MailboxProof | None, *, by_key: bool, vouched: bool) -> Trust:
-    if by_key:
-        return Trust.KEY
-    if not vouched:
-        return Trust.STRANGER
-    return Trust.MAILBOX if proof is not None and proof.holds else Trust.VOUCHED
-
-
-def _novelty_again(
-    desk: Desk, sender: str, tokens: Sequence[Token], vouched: Callable[[], bool], now: datetime
-) -> Said:
-    """The novelty of words that were handled before; counts the answer if somebody else may be repeating them."""
-    if tokens or vouched():
-        return Said.SEEN
-    return Said.REPEATED if desk.strangers.may_be_answered(sender, now) else Said.SILENT
-
-
-def _is_in_vain(seen: HandledRow | None, reading: Reading) -> bool:
-    """True if nothing in these words can be obeyed now.
-
-    Words that never changed anything may still count: somebody may have sent a copy first, so that it was refused for
-    its date, or because it came too early.
-    """
-    return (seen is not None and seen.changed) or not any(COMMANDS[one.name].changes for one in reading.commands)
-
-
-def _refuse_signature(
-    desk: Desk,
-    taken: Sorted,
-    player: PlayerRow | None,
-    verdict: Verdict,
-    tokens: tuple[Token, ...],
-    is_vouched_for: Callable[[], bool],
-    now: datetime,
-) -> str:
-    """Refuse a letter with a bad signature, with a notice to the registered address, a few a day."""
-    letter, sender = taken.letter, taken.letter.sender or ""
-    # No notice for a letter from an unverified sender, beyond a few: anybody could cause such letters.
-    vouched = bool(tokens) or is_vouched_for()
-    outcome = outcomes.BAD_SIGNATURE.of(verdict.kind)
-    if not vouched and not desk.strangers.may_be_answered(sender, now):
-        return f"{outcome}; {outcomes.UNVOUCHED.outcome}"
-    limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
-    left = desk.counts.left(limit, now, one_mailbox(sender))
-    first = left == limit.most - 1
-    if player is None and vouched and first and desk.strangers.is_one_too_many(sender, (), now):
-        return f"{outcome}; {outcomes.NEW_MAILBOX.outcome}"
-    # Gateways sign what answering machines write, by keys of their own; what is hidden or in a file may say anything.
-    in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in letter.parts)
-    hidden = verdict.kind == "refused" or in_a_file or not (letter.text or "").strip()
-    says = hidden or bool(taken.understood.reading.commands)
-    idle = 1 if says else desk.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
-    if min(left, idle) < 0:
-        return outcome
-    last = left == 0 and not tokens
-    rows = player.keys if player else [waiting.key for waiting in desk.players.challenges(sender)]
-    # Quote nothing from an unverified sender: otherwise we would deliver a stranger's text.
-    subject = masked(letter.subject)[:60] if vouched else ""
-    facts = {"reason": verdict.reason, "subject": subject, "received": now, "last": last, "last_idle": idle == 0}
-    facts["most"] = None if vouched else EACH
-    keys = [key.fingerprint for key in rows]
-    text = desk.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
-    out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
-    out.language, out.open = desk.letters.language_of(player, None if player else letter), True
-    home = player.address if player else sender
-    out.reply_to = desk.mailboxes.go_on(tokens, letter, player, now)
-    if last or not vouched:
-        out.reply_to = desk.mailboxes.write_back(home, player, now)
-    desk.letters.send(home, out, now)
-    return f"{outcome}, noticed"
-
-
-def _left_unread(
-    desk: Desk, letter: Letter, player: PlayerRow | None, reading: Reading, trust: Trust, now: datetime
-) -> str:
-    """The outcome of an unsigned letter beyond the day's limit, perhaps forged; empty if it is read."""
-    sender = letter.sender or ""
-    if trust is Trust.STRANGER:
-        return "" if desk.strangers.may_be_answered(sender, now, reading.commands) else outcomes.UNVOUCHED.outcome
-    left = 0 if reading.optout else desk.counts.left(UNSIGNED, now, one_mailbox(sender))
-    first = left == UNSIGNED.most - 1
-    if player is None and first and desk.strangers.is_one_too_many(sender, reading.commands, now):
-        return outcomes.NEW_MAILBOX.outcome
-    if left >= 0:
-        return ""
-    if left == -1:  # explain once a day how to get a letter read anyway
-        out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=UNSIGNED.most))
-        out.language, out.open = desk.letters.language_of(desk.players.by_address(sender), letter), True
-        out.reply_to = desk.mailboxes.write_back(sender, player, now)
-        out.answer(letter)
-        desk.letters.send(sender, out, now)
-    return outcomes.TOO_MANY.outcome

@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pbem.desk.reading import Understood
-    from pbem.desk.wiring import Desk
     from pbem.mail.message import Letter
-    from pbem.store.players import PlayerRow
     from pbem.store.tokens import Token
 
 _WIDTH = 72
@@ -209,16 +207,6 @@ def beside(reading: Reading) -> list[str]:
     return [run for run in reading.ignored if run.strip() not in said]
 
 
-def _uncounted(caller: Caller, match: Match, short: str) -> list[Fault]:
-    """The reason why the caller's yes does not count where one may."""
-    if not caller.tokens:
-        return [_USED]
-    if match.phase == "proposed" and consents(short) and not consents(short, to_terms=True):
-        return [_RECEIVED]
-    why = _UNQUOTED if consents(short) and not own_lines(beside(caller.understood.reading)) else _MORE
-    return [why, _ACCEPT] if match.phase == "proposed" else [why]
-
-
 def _older(match: Match) -> Fault:
     """The words about an answer to a letter that is about an earlier turn or game."""
     if match.phase == "playing":
@@ -230,8 +218,15 @@ def _consented(mailboxes: ReplyTokens, caller: Caller, at: SeatContext, short: s
     """The answer to a yes that does not count: why, and what to send instead."""
     match = at.match
     against = against_yes(mailboxes, caller, match)
-    faults = _uncounted(caller, match, short) if against is None else against
-    if match.phase == "proposed":
+    proposed, faults = match.phase == "proposed", against or []
+    if against is None and not caller.tokens:
+        faults = [_USED]
+    elif against is None and proposed and consents(short) and not consents(short, to_terms=True):
+        faults = [_RECEIVED]
+    elif against is None:
+        is_unquoted = consents(short) and not own_lines(beside(caller.understood.reading))
+        faults = [_UNQUOTED if is_unquoted else _MORE, *([_ACCEPT] if proposed else [])]
+    if proposed:
         yes = against is None
         facts: dict[str, object] = {"faults": faults, "form": _accepting(match), "level": "mailbox", "yes": yes}
         return Reply("completed", facts, at=at, outcome="unplaced")
@@ -314,23 +309,21 @@ def _slips(text: str, meant: str) -> Iterator[Fault]:
 
 
 def without_form(
-    desk: Desk, letter: Letter, understood: Understood, tokens: Sequence[Token], player: PlayerRow | None
+    seats: Seats, mailboxes: ReplyTokens, letter: Letter, understood: Understood, own: Sequence[Token]
 ) -> tuple[Letter, Reading]:
     """The letter with the one text that is read, and its commands, with that which it gives by its reply address.
 
-    Raises `NeedsDns`.
+    `own`: the player's own tokens for a place of a match. That of somebody who had the seat before proves nothing,
+    and the evidence would name another one. Raises `NeedsDns`.
     """
     reading, texts = understood.reading, letter.texts
-    if player is None or player.level != "mailbox" or not (reading.short or len(texts) > 1):
-        return letter, reading
-    # His own: that of somebody who had the seat before proves nothing, and the evidence would name another one.
-    mailed = [one for one in tokens if one.place and one.is_of(letter.sender or "", player.name)]
     used = detail_in_to(letter)
-    mailed.sort(key=lambda one: one.hash != token_hash(used))
-    at = find_seat(desk.seats, mailed[0].match or 0, player.name) if mailed else None
+    mailed = sorted(own, key=lambda one: one.hash != token_hash(used))
+    is_bare = bool(reading.short) or len(texts) > 1
+    at = find_seat(seats, mailed[0].match or 0, mailed[0].name) if is_bare and mailed else None
     if at is None:
         return letter, reading
-    rev = desk.mailboxes.revision(at.match, at.seat, mailed[0])
+    rev = mailboxes.revision(at.match, at.seat, mailed[0])
     counting = one_letter.counting(at.match, at.seat, rev, used, texts) if rev else []
     if len(texts) > 1:
         if len(counting) > 1:

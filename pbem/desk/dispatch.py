@@ -7,16 +7,23 @@ function. Implements protocol.md, "Commands" and "Identity".
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
+import structlog
 
-from pbem.desk import account_keys, answer_letter, bounces, instructions, outcomes, seats
+from pbem.desk import account_keys, outcomes, seats
 from pbem.desk.caller import Caller, Said, Trust, refused
-from pbem.desk.commands import handlers
 from pbem.desk.commands.account import stop
 from pbem.desk.completion import against_yes, completed, proposing, stands, understood
-from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_WORDS, SIGNED_FOR_NOTHING, WITHOUT_COMMAND
+from pbem.desk.daily_limits import (
+    CHANGES_NOTHING,
+    COMMAND,
+    SAME_WORDS,
+    SIGNED_FOR_NOTHING,
+    UNKNOWN_HEAD,
+    WITHOUT_COMMAND,
+)
 from pbem.desk.outcomes import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
@@ -28,12 +35,12 @@ from pbem.mail.commands import (
     NAME_THE_MATCH,
     OF_ANY_PLACE,
     AnyCommand,
-    CommandSpec,
     Reading,
     asked_by_nothing,
     asked_by_subject,
     masked,
 )
+from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT, Choose, SubmitOrders
@@ -41,12 +48,27 @@ from pbem.store.database import from_db, to_db
 from pbem.store.retention import note_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
-    from pbem.desk.wiring import Desk
+    from structlog.typing import FilteringBoundLogger
+
+    from pbem.config.server import Config
+    from pbem.desk.account_keys import Keyring
+    from pbem.desk.answer_letter import AnswerWriter
+    from pbem.desk.bounces import Bounces
+    from pbem.desk.daily_limits import DailyCounts
+    from pbem.desk.outcomes import Decision, Handler
+    from pbem.desk.reply_tokens import ReplyTokens
+    from pbem.desk.seats import Seats
+    from pbem.store.database import Database
+    from pbem.store.people import People
+    from pbem.store.players import Players
+
 
 _NUMBERED = re.compile(r"\brev [0-9]+|\bprev [0-9a-f]+")
 """The words that differ in a form for the same place that is sent again."""
+
+_HEAD = re.compile(r"[0-9a-f]{64}")
 
 _COMMANDS = 20
 """The most commands of one letter that are answered."""
@@ -75,6 +97,9 @@ _MISDATED = Phrase(
 )
 
 
+_LOG: FilteringBoundLogger = structlog.get_logger("desk")
+
+
 class _NothingObeyedError(Exception):
     """Undoes the effects of a letter that gets an answer only if one of its commands is obeyed, and none was."""
 
@@ -87,149 +112,284 @@ class _UnplacedError(Exception):
         self.reply = reply
 
 
-class _Effect(msgspec.Struct, frozen=True):
-    """The effect of a letter, by the replies to its commands."""
+@dataclass(eq=False, repr=False)
+class Dispatch:
+    """The commands of letters, each obeyed or refused."""
 
-    caller: Caller
-    replies: Sequence[tuple[AnyCommand, Reply]]
-    optout: bool
+    config: Config
+    part: Decision
+    database: Database
+    players: Players
+    people: People
+    keys: Keyring
+    seats: Seats
+    mailboxes: ReplyTokens
+    counts: DailyCounts
+    bounces: Bounces
+    answers: AnswerWriter
+    handlers: Mapping[str, Handler]
 
-    @property
-    def done(self) -> list[CommandSpec]:
-        """The rows of the commands that were done."""
-        return [COMMANDS[command.name] for command, reply in self.replies if reply.outcome == "done"]
+    def carry_out(self, caller: Caller, reading: Reading) -> str:
+        """Obey the commands of a letter, and write the answer; returns the outcome in a few words."""
+        # Answers, papers and entries name a player's letter by its octets and its time: these must tell copies apart.
+        arrival = f"{sha256_hex(caller.letter.raw)} {written(caller.received)}"
+        if caller.player is not None and not note_marks(self.database, [arrival], to_db(caller.now)):
+            return outcomes.CAME_TWICE.outcome
+        if caller.said is not Said.SILENT:
+            return self._carry_out(caller, reading)
+        try:
+            with self.part():
+                return self._carry_out(caller, reading)
+        except _NothingObeyedError:
+            return outcomes.SAID_BEFORE.of("not obeyed now either")
 
-    @property
-    def counts_once(self) -> bool:
-        """True if anything was done that is done only once."""
-        return self.optout or any(spec.once for spec in self.done)
+    def _carry_out(self, caller: Caller, reading: Reading) -> str:
+        # Step 1: a letter without a command asks for what its subject says.
+        if not (reading.commands or reading.optout or reading.meant):
+            subject = caller.letter.subject
+            asked = draft.list_left_by_subject(subject)
+            leaving = [command for command in asked if draft.may_leave_list(caller.tokens, command)]
+            reading = replace(reading, commands=leaving or asked_by_subject(subject))
+        # Step 2: its player can be reached. A repeated letter shows nothing: anybody who saw it can send it.
+        reached = bool(
+            caller.player and caller.new and self.bounces.hear_from(caller.player, caller.received, caller.now)
+        )
+        # Step 3: the sender wants no more mail. If anybody else may have written that, only ask the address.
+        if reading.optout and not stop(self.keys, self.people, caller, reading.place):
+            return outcomes.STOP.outcome
+        # Step 4: each command is obeyed or refused, in its turn.
+        replies, reading = self._replies(caller, reading)
+        done = [COMMANDS[command.name] for command, reply in replies if reply.outcome == "done"]
+        once = reading.optout or any(spec.once for spec in done)
+        changes = once or any(spec.changes for spec in done)
+        # Step 5: a stranger who repeats a player's words gets no answer, unless they are obeyed only now.
+        if caller.said is Said.SILENT and not changes:
+            raise _NothingObeyedError
+        # Step 6: against replays, remember the letter's words, and use up a reply address that was of use.
+        if caller.trust is Trust.KEY and caller.again is None:
+            name, time = caller.known_player.name, to_db(caller.now)
+            self.players.handle(name, caller.words, time, effect=once, changed=changes)
+        used = reached or changes
+        if used and caller.new and caller.proof is not None and caller.proof.token is not None:
+            # If other players are shown the letter, so are all reply addresses in it, and they could send them back.
+            shown = any(spec.shown != "never" for spec in done)
+            use = self.mailboxes.use_all_shown if shown else self.mailboxes.use
+            use(caller.proof.token, caller.letter, caller.now)
+        # Step 7: a player who signs with an old key has not lost it: recoveries by the mailbox alone stop.
+        if _is_of_player(caller, replies, changes=changes):
+            account_keys.stop(self.keys, caller)
+        # Step 8: answer, but not without end: machines would answer each other for ever.
+        outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
+        if caller.quiet:
+            return outcomes.QUIET.of(outcome)
+        if caller.trust is Trust.STRANGER:
+            self.answers.write_short(caller, replies)
+            return outcome
+        same, left = self._left(caller, replies, optout=reading.optout, used=used)
+        if min(same, left) < 0:
+            return (outcomes.SAME_WORDS if same < 0 else outcomes.CHANGES_NOTHING).of(outcome)
+        # A player's letter without a command is told what is due in each match.
+        due = None
+        if caller.player is not None and not (replies or reading.optout):
+            reply = self._reply(caller, asked_by_nothing(), ())
+            due = reply if reply.outcome == "done" else None
+        self.answers.write(caller, reading, replies, due=due, last=0 in {same, left})
+        return outcome
 
-    @property
-    def changes(self) -> bool:
-        """True if anything was done that changes something."""
-        return self.counts_once or any(spec.changes for spec in self.done)
+    def _replies(self, caller: Caller, reading: Reading) -> tuple[list[tuple[AnyCommand, Reply]], Reading]:
+        """The commands that are answered, each with its reply; and the reading, in which the others are ignored."""
+        wanted, left_out = to_answer(reading)
+        if caller.trust is Trust.STRANGER:
+            wanted, left_out = enough(reading.commands), []
+        ignored, replies = reading.ignored, list[tuple[AnyCommand, Reply]]()
+        bulky = characters = 0
+        for command in wanted:
+            spec = COMMANDS[command.name]
+            bulky += spec.bulky
+            characters += len(command.block or "") if spec.body == "text" else 0
+            if spec.bulky and bulky > _BULKY:
+                reply = refusal(command, _TOO_BULKY.given(most=_BULKY))
+            elif spec.body == "text" and characters > _BLOCKS:
+                reply = refusal(command, _TOO_LONG.given(most=_BLOCKS))
+            else:
+                # With those left out: a verifier of the letter does not know how many were answered.
+                reply = self._reply(caller, command, reading.commands)
+            replies.append((command, reply))
+        replies += [(command, self._without_effect(caller, command)) for command in reading.meant or []]
+        if reading.short and (whole := understood(self.seats, self.mailboxes, caller, masked(reading.short))):
+            replies, ignored = [whole[:2]], whole[2]
+        return replies, replace(reading, ignored=[*ignored, *left_out])
 
-    @property
-    def asks_nothing(self) -> bool:
-        """True if the letter has no command, and no words that are answered like one."""
-        return not self.replies and not self.optout and not self.caller.letter.several
+    def _left(
+        self, caller: Caller, replies: Sequence[tuple[AnyCommand, Reply]], *, optout: bool, used: bool
+    ) -> tuple[int, int]:
+        """The numbers of letters still answered today: with the same words, as a machine's have; and of no use."""
+        writer = one_mailbox(caller.address)
+        if caller.trust is Trust.KEY:  # whoever repeats signed words uses up nothing of their writer's
+            writer = f"{'again' if caller.repeated else 'key'} {caller.known_player.name}"
+        # No command, and no words that are answered like one.
+        asks_nothing = not replies and not optout and not caller.letter.several
+        same, limit = 1, CHANGES_NOTHING if caller.tokens else None
+        if caller.trust is Trust.KEY or not asks_nothing:
+            words = [_words_of(command) for command, _ in replies]
+            said = sha256_hex(repr((caller.answers, optout, words)).encode())
+            same = self.counts.left(SAME_WORDS, caller.now, f"{writer} {said}")
+        if caller.trust is Trust.KEY:
+            limit = SIGNED_FOR_NOTHING
+        elif asks_nothing:
+            limit = WITHOUT_COMMAND
+        idle = 1 if used or same < 0 or limit is None else self.counts.left(limit, caller.now, writer)
+        return same, idle
 
-    @property
-    def is_of_player(self) -> bool:
-        """True if a key of the player signed something for players alone that is obeyed, and only now.
+    def _reply(self, caller: Caller, command: AnyCommand, together: Sequence[AnyCommand]) -> Reply:
+        """The reply to one command; a refused command has changed nothing."""
+        spec = COMMANDS[command.name]
+        # A replay of words that a key signed.
+        if caller.again is not None and spec.once:
+            return Reply("again", {"name": command.name, "when": from_db(caller.again)}, outcome="again")
+        # The same letter again from a mailbox, whose reply address is used up.
+        proof = caller.proof
+        if proof is not None and proof.again is not None and spec.signed:
+            facts = {"name": command.name, "when": from_db(proof.again), "match": command.match}
+            return Reply("again_mailbox", facts, at=self._place(caller, command), outcome="again")
+        try:
+            if caller.player is not None and (fault := _unfit_together(command, together)):
+                raise Refused(fault)
+            with self.part():
+                return self._obey(caller, command)
+        except _UnplacedError as unplaced:
+            return unplaced.reply
+        except Refused as refused:
+            return self._refused(caller, command, refused)
 
-        If an earlier copy was obeyed, others may be repeating it; if it was refused, others may have sent it first.
-        """
-        if self.caller.trust is not Trust.KEY:
-            return False
-        if self.caller.seen is not None:
-            return self.changes and not self.caller.seen.changed
-        obeyed = [COMMANDS[command.name] for command, reply in self.replies if reply.outcome in {"done", "asked"}]
-        return any(spec.level != "anyone" for spec in obeyed)
+    def _without_effect(self, caller: Caller, command: AnyCommand) -> Reply:
+        """The reply to a command without effect; to an answer to our own letter, with the form that will count."""
+        if COMMANDS[command.name].by_reply and caller.player is None:  # it only asks for the address that will count
+            return self._reply(caller, command, [command])
+        at = self._place(caller, command)
+        faults, form = command.faults, None
+        # Anybody may write in this name: do not lay a stranger's words before its owner, ready to be sent back.
+        if at is not None and caller.answers == at.place and caller.trust is not Trust.STRANGER:
+            faults, form = completed(at, command, command.faults)
+            form = form or (None if command.faults else command.echo)
+        facts = {
+            "faults": self._shown_faults(caller, faults),
+            "form": form,
+            "level": "mailbox",
+            "match": command.match,
+        }
+        return Reply("completed" if form else "without_effect", facts, at=at, outcome="unplaced")
 
+    def _refused(self, caller: Caller, command: AnyCommand, refused: Refused) -> Reply:
+        """The reply to a refused command: all its faults, and the form to send instead."""
+        at = self._place(caller, command)
+        head = command.fields.get("prev", "")
+        cites = at is not None and any(fault.rule == "prev" for fault in refused.faults) and _HEAD.fullmatch(head)
+        if cites and at and caller.player and not self.seats.archive.matches.signature(at.row.number, head):
+            # Usually a head that this transcript never had is the player's slip; but after a restore, or if the disk
+            # was set back, it proves that we told a story which we have forgotten.
+            match, name = at.match.id, caller.player.name
+            _LOG.warning("unknown head cited", match=at.row.number, player=name)
+            subject = Phrase("[pbem] {match}: a head that this server does not know", match=match)
+            about = {"player": name, "match": match, "head": head}
+            self.seats.letters.tell_operator(UNKNOWN_HEAD, caller.now, subject, about, about=[match])
+        shift = max(command.block_line - command.line, 0)
+        faults, form = refused.faults, None
+        if caller.trust >= Trust.MAILBOX:
+            if at:
+                faults, form = completed(at, command, faults)
+            elif caller.player:
+                form = proposing(command, self.config.server, caller.player.name)
+        told = self._shown_faults(caller, faults)
+        level = "key" if caller.verdict.kind == "valid" else "mailbox"
+        kept = at is not None and stands(at, command)
+        facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": kept}
+        facts["yes"] = at is not None and against_yes(self.mailboxes, caller, at.match) is None
+        return Reply("refused", facts, at=at, outcome="refused")
 
-def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
-    """Obey the commands of a letter, and write the answer; returns the outcome in a few words."""
-    # Answers, papers and entries name a player's letter by its octets and its time: these must tell copies apart.
-    arrival = f"{sha256_hex(caller.letter.raw)} {written(caller.received)}"
-    if caller.player is not None and not note_marks(desk.database, [arrival], to_db(caller.now)):
-        return outcomes.CAME_TWICE.outcome
-    if caller.said is not Said.SILENT:
-        return _carry_out(desk, caller, reading)
-    try:
-        with desk.part():
-            return _carry_out(desk, caller, reading)
-    except _NothingObeyedError:
-        return outcomes.SAID_BEFORE.of("not obeyed now either")
+    def _shown_faults(self, caller: Caller, faults: Sequence[Fault]) -> list[Fault]:
+        """Faults as the answer shows them: an example that names a match names one of the writer's own."""
+        shown = []
+        for fault in faults:
+            message, facts = fault.message, fault.message.facts
+            if facts.get("missing") == NAME_THE_MATCH and (own := own_match(self.seats, caller)) is not None:
+                message = message.given(**facts | {"missing": NAME_THE_MATCH.given(match=own)})
+            shown.append(escaped(fault._replace(message=message)))
+        return shown
 
+    def _obey(self, caller: Caller, command: AnyCommand) -> Reply:
+        """Check a command's requirements, and carry it out; raises `Refused`."""
+        if command.faults:
+            raise Refused(*command.faults)
+        spec = COMMANDS[command.name]
+        if spec.for_players and caller.player is None:
+            raise refused(command.name, None, NOT_REGISTERED)
+        if spec.shown != "never" and caller.misdated:
+            raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
+        left_out: dict[str, str] = {}
+        if draft.may_leave_list(caller.tokens, command):
+            pass
+        elif spec.signed and caller.verdict.kind != "valid":
+            self._demand_mailbox(caller, command)
+        else:
+            left_out = self._left_out(caller, command)
+        if caller.waits and not spec.newcomer:
+            raise refused(command.name, None, Phrase("the key of this letter, or its address, is not yours yet"))
+        # The house program sends a greeting and its seed in each of its matches.
+        if caller.player is not None and caller.player.name != self.config.house_name and spec.a_day is not None:
+            # Counted separately, so that letters forged in this name do not use up the player's limit.
+            proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
+            about = command.name, caller.player.name, "proved" if proved else "unproved"
+            if self.counts.left(COMMAND, caller.now, *about, most=spec.a_day) < 0:
+                return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
+        handle = self.handlers[command.name]
+        if not left_out:
+            return handle(caller, command)
+        # A trial, which the raise below undoes: its faults are reported now, and not when it comes back signed.
+        at = self._place(caller, command)
+        handle(caller, seats.filled_in(command, left_out))
+        whole = {"sentence": seats.sentence(command, left_out)}
+        raise _UnplacedError(Reply("whole_sentence", whole, at=at, outcome="unplaced"))
 
-def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
-    # Step 1: a letter without a command asks for what its subject says.
-    reading = _with_subject(caller, reading)
-    # Step 2: its player can be reached. A repeated letter shows nothing: anybody who saw it can send it.
-    reached = bool(
-        caller.player and caller.new and bounces.hear_from(desk, caller.player, caller.received, caller.now)
-    )
-    # Step 3: the sender wants no more mail. If anybody else may have written that, only ask the address.
-    if reading.optout and not stop(desk.keys, desk.people, caller, reading.place):
-        return outcomes.STOP.outcome
-    # Step 4: each command is obeyed or refused, in its turn.
-    replies, reading = _replies(desk, caller, reading)
-    effect = _Effect(caller, replies, reading.optout)
-    # Step 5: a stranger who repeats a player's words gets no answer, unless they are obeyed only now.
-    if caller.said is Said.SILENT and not effect.changes:
-        raise _NothingObeyedError
-    # Step 6: so that nobody can replay the letter, remember its words, and use up a reply address that was of use.
-    if caller.trust is Trust.KEY and caller.again is None:
-        came = {"effect": effect.counts_once, "changed": effect.changes}
-        desk.players.handle(caller.known_player.name, caller.words, to_db(caller.now), **came)
-    used = reached or effect.changes
-    if used:
-        _use_up(desk, effect)
-    # Step 7: a player who signs with an old key has not lost it: recoveries by the mailbox alone stop.
-    if effect.is_of_player:
-        account_keys.stop(desk.keys, caller)
-    # Step 8: answer, but not without end: machines would answer each other for ever.
-    outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
-    if caller.quiet:
-        return outcomes.QUIET.of(outcome)
-    same = _left_the_same(desk, effect)
-    left = 1 if used or same < 0 else _left_idle(desk, effect)
-    if min(same, left) < 0:
-        return (outcomes.SAME_WORDS if same < 0 else outcomes.CHANGES_NOTHING).of(outcome)
-    _answer(desk, effect, reading, last=0 in {same, left})
-    return outcome
+    def _left_out(self, caller: Caller, command: AnyCommand) -> dict[str, str]:
+        """All fields for a signed sentence that does not name its whole place; empty if it does."""
+        spec = COMMANDS[command.name]
+        if caller.player is None or not spec.fields:
+            return {}
+        name, server = caller.player.name, self.config.server
+        _demand_place(command, {"server": server, "player": name})
+        request = command.request
+        setting = request.name if isinstance(request, Choose) else ""
+        # A `set` without a place that overrides no choice may be late, or from another server.
+        is_first_choice = setting in OF_ANY_PLACE and not self.players.has_chosen(name, setting)
+        if spec.body in {"text", "sections"} or is_first_choice:
+            return {}
+        at = self._place(caller, command)
+        place = {"server": server, "player": name, **seats.missing(command, at.match if at else None)}
+        if place.keys() <= command.fields.keys() and ("prev" not in place or command.form.rev):
+            return {}
+        rev = seats.next_rev(command, at.match, at.seat) if spec.sentence and at else self.players.said(name) + 1
+        return {**place, "rev": str(rev), **command.fields}
 
+    def _demand_mailbox(self, caller: Caller, command: AnyCommand) -> None:
+        """Refuse a command that changes something unless the letter counts at level `mailbox`, here and now."""
+        proof = caller.proof
+        if caller.player is None or caller.player.level == "key" or proof is None:
+            raise refused(command.name, None, Phrase("this must be signed with your key; `help signing` says how"))
+        if proof.missing is not None:
+            raise refused(command.name, None, proof.missing)
+        assert proof.token is not None
+        at = self._place(caller, command)
+        if at is None or proof.again is not None:
+            return
+        whole_match = COMMANDS[command.name].place == "player"
+        place = proof.token.place
+        if place != at.place and not (whole_match and place and place[0] == at.row.number):
+            raise refused(command.name, None, _ELSEWHERE.given(match=at.match.id))
 
-def _with_subject(caller: Caller, reading: Reading) -> Reading:
-    """The reading; if its text says nothing, with the command that the subject gives."""
-    if reading.commands or reading.optout or reading.meant:
-        return reading
-    subject = caller.letter.subject
-    asked = draft.list_left_by_subject(subject)
-    leaving = [command for command in asked if draft.may_leave_list(caller.tokens, command)]
-    return msgspec.structs.replace(reading, commands=leaving or asked_by_subject(subject))
-
-
-def _replies(desk: Desk, caller: Caller, reading: Reading) -> tuple[list[tuple[AnyCommand, Reply]], Reading]:
-    """The commands that are answered, each with its reply; and the reading, in which the others are ignored."""
-    wanted, left_out = to_answer(reading)
-    if caller.trust is Trust.STRANGER:
-        wanted, left_out = enough(reading.commands), []
-    beyond, ignored = _beyond(wanted), reading.ignored
-    # With those left out: a verifier of the letter does not know how many were answered.
-    together = reading.commands
-    replies = [
-        (command, beyond.get(at) or _reply(desk, caller, command, together)) for at, command in enumerate(wanted)
-    ]
-    replies += [(command, _without_effect(desk, caller, command)) for command in reading.meant or []]
-    if reading.short and (whole := understood(desk.seats, desk.mailboxes, caller, masked(reading.short))) is not None:
-        replies, ignored = [whole[:2]], whole[2]
-    return replies, msgspec.structs.replace(reading, ignored=[*ignored, *left_out])
-
-
-def _use_up(desk: Desk, effect: _Effect) -> None:
-    """Use up the reply address that proved the mailbox.
-
-    If other players are shown the letter, use up all reply addresses in it: they could send them back.
-    """
-    caller = effect.caller
-    if caller.trust is Trust.MAILBOX and caller.new:
-        assert caller.proof is not None
-        assert caller.proof.token is not None
-        shown = any(spec.shown != "never" for spec in effect.done)
-        use = desk.mailboxes.use_all_shown if shown else desk.mailboxes.use
-        use(caller.proof.token, caller.letter, caller.now)
-
-
-def _left_the_same(desk: Desk, effect: _Effect) -> int:
-    """The number of letters with these commands that are still answered today: a machine's are all alike."""
-    caller = effect.caller
-    if caller.trust is Trust.STRANGER or (effect.asks_nothing and caller.trust is not Trust.KEY):
-        return 1
-    words = [_words_of(command) for command, _ in effect.replies]
-    said = sha256_hex(repr((caller.answers, effect.optout, words)).encode())
-    return desk.counts.left(SAME_WORDS, caller.now, f"{_writer(caller)} {said}")
+    def _place(self, caller: Caller, command: AnyCommand) -> SeatContext | None:
+        """The caller's seat in the match that a command names; None if there is none."""
+        return find_seat(self.seats, number_of(command), caller.player.name) if caller.player else None
 
 
 def _words_of(command: AnyCommand) -> Hashable:
@@ -240,37 +400,17 @@ def _words_of(command: AnyCommand) -> Hashable:
     )
 
 
-def _left_idle(desk: Desk, effect: _Effect) -> int:
-    """The number of letters that change nothing and are still answered today."""
-    caller = effect.caller
-    if caller.trust is Trust.STRANGER:
-        return 1
-    if caller.trust is Trust.KEY:
-        return desk.counts.left(SIGNED_FOR_NOTHING, caller.now, _writer(caller))
-    if effect.asks_nothing:
-        return desk.counts.left(WITHOUT_COMMAND, caller.now, _writer(caller))
-    if not caller.tokens:
-        return 1
-    return desk.counts.left(CHANGES_NOTHING, caller.now, _writer(caller))
+def _is_of_player(caller: Caller, replies: Sequence[tuple[AnyCommand, Reply]], *, changes: bool) -> bool:
+    """True if a key of the player signed something for players alone that is obeyed, and only now.
 
-
-def _writer(caller: Caller) -> str:
-    """The writer as answers are counted: whoever repeats signed words uses up nothing of their writer's."""
+    If an earlier copy was obeyed, others may be repeating it; if it was refused, others may have sent it first.
+    """
     if caller.trust is not Trust.KEY:
-        return one_mailbox(caller.address)
-    return f"{'again' if caller.repeated else 'key'} {caller.known_player.name}"
-
-
-def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> None:
-    """Write the answer; for a player's letter without a command, with what is due in each match."""
-    caller, due = effect.caller, None
-    if caller.trust is Trust.STRANGER:
-        answer_letter.write_short(desk, caller, effect.replies)
-        return
-    if caller.player is not None and not (effect.replies or effect.optout):
-        reply = _reply(desk, caller, asked_by_nothing(), ())
-        due = reply if reply.outcome == "done" else None
-    answer_letter.write(desk, caller, reading, effect.replies, due=due, last=last)
+        return False
+    if caller.seen is not None:
+        return changes and not caller.seen.changed
+    obeyed = [COMMANDS[command.name] for command, reply in replies if reply.outcome in {"done", "asked"}]
+    return any(spec.level != "anyone" for spec in obeyed)
 
 
 # The commands of a letter.
@@ -286,21 +426,6 @@ def to_answer(reading: Reading) -> tuple[list[AnyCommand], list[str]]:
         once.setdefault(at if COMMANDS[command.name].alone else command.same, command)
     wanted = list(once.values())
     return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
-
-
-def _beyond(wanted: Sequence[AnyCommand]) -> dict[int, Reply]:
-    """The refusals of the commands that exceed what one letter may ask for, by the commands' places."""
-    refusals = {}
-    bulky = characters = 0
-    for at, command in enumerate(wanted):
-        spec = COMMANDS[command.name]
-        bulky += spec.bulky
-        characters += len(command.block or "") if spec.body == "text" else 0
-        if spec.bulky and bulky > _BULKY:
-            refusals[at] = refusal(command, _TOO_BULKY.given(most=_BULKY))
-        elif spec.body == "text" and characters > _BLOCKS:
-            refusals[at] = refusal(command, _TOO_LONG.given(most=_BLOCKS))
-    return refusals
 
 
 def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Fault | None:
@@ -353,130 +478,6 @@ def _withdraws(command: AnyCommand, other: AnyCommand) -> bool:
 # One command.
 
 
-def _reply(desk: Desk, caller: Caller, command: AnyCommand, together: Sequence[AnyCommand]) -> Reply:
-    """The reply to one command; a refused command has changed nothing."""
-    spec = COMMANDS[command.name]
-    # A replay of words that a key signed.
-    if caller.again is not None and spec.once:
-        return Reply("again", {"name": command.name, "when": from_db(caller.again)}, outcome="again")
-    # The same letter again from a mailbox, whose reply address is used up.
-    proof = caller.proof
-    if proof is not None and proof.again is not None and spec.signed:
-        facts = {"name": command.name, "when": from_db(proof.again), "match": command.match}
-        return Reply("again_mailbox", facts, at=_place(desk, caller, command), outcome="again")
-    try:
-        if caller.player is not None and (fault := _unfit_together(command, together)):
-            raise Refused(fault)
-        with desk.part():
-            return _obey(desk, caller, command)
-    except _UnplacedError as unplaced:
-        return unplaced.reply
-    except Refused as refused:
-        return _refused(desk, caller, command, refused)
-
-
-def _without_effect(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
-    """The reply to a command without effect; to an answer to our own letter, with the form that will count."""
-    if COMMANDS[command.name].by_reply and caller.player is None:  # it only asks for the address that will count
-        return _reply(desk, caller, command, [command])
-    at = _place(desk, caller, command)
-    faults, form = command.faults, None
-    # Anybody may write in this name: do not lay a stranger's words before its owner, ready to be sent back.
-    if at is not None and caller.answers == at.place and caller.trust is not Trust.STRANGER:
-        faults, form = completed(at, command, command.faults)
-        form = form or (None if command.faults else command.echo)
-    facts = {"faults": _shown_faults(desk, caller, faults), "form": form, "level": "mailbox", "match": command.match}
-    return Reply("completed" if form else "without_effect", facts, at=at, outcome="unplaced")
-
-
-def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) -> Reply:
-    """The reply to a refused command: all its faults, and the form to send instead."""
-    at = _place(desk, caller, command)
-    if at and caller.player and any(fault.rule == "prev" for fault in refused.faults):
-        head = command.fields.get("prev", "")
-        instructions.unknown_head(desk, caller.player.name, at.row.number, head, caller.now)
-    shift = max(command.block_line - command.line, 0)
-    faults, form = refused.faults, None
-    if caller.trust >= Trust.MAILBOX:
-        if at:
-            faults, form = completed(at, command, faults)
-        elif caller.player:
-            form = proposing(command, desk.config.server, caller.player.name)
-    told = _shown_faults(desk, caller, faults)
-    level = "key" if caller.verdict.kind == "valid" else "mailbox"
-    kept = at is not None and stands(at, command)
-    facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": kept}
-    facts["yes"] = at is not None and against_yes(desk.mailboxes, caller, at.match) is None
-    return Reply("refused", facts, at=at, outcome="refused")
-
-
-def _shown_faults(desk: Desk, caller: Caller, faults: Sequence[Fault]) -> list[Fault]:
-    """Faults as the answer shows them: an example that names a match names one of the writer's own."""
-    shown = []
-    for fault in faults:
-        message, facts = fault.message, fault.message.facts
-        if facts.get("missing") == NAME_THE_MATCH and (own := own_match(desk.seats, caller)) is not None:
-            message = message.given(**facts | {"missing": NAME_THE_MATCH.given(match=own)})
-        shown.append(escaped(fault._replace(message=message)))
-    return shown
-
-
-def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
-    """Check a command's requirements, and carry it out; raises `Refused`."""
-    if command.faults:
-        raise Refused(*command.faults)
-    spec = COMMANDS[command.name]
-    if spec.for_players and caller.player is None:
-        raise refused(command.name, None, NOT_REGISTERED)
-    if spec.shown != "never" and caller.misdated:
-        raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
-    left_out: dict[str, str] = {}
-    if draft.may_leave_list(caller.tokens, command):
-        pass
-    elif spec.signed and caller.verdict.kind != "valid":
-        _demand_mailbox(desk, caller, command)
-    else:
-        left_out = _left_out(desk, caller, command)
-    if caller.waits and not spec.newcomer:
-        raise refused(command.name, None, Phrase("the key of this letter, or its address, is not yours yet"))
-    # The house program sends a greeting and its seed in each of its matches.
-    if caller.player is not None and caller.player.name != desk.config.house_name and spec.a_day is not None:
-        # Counted separately, so that letters forged in this name do not use up the player's limit.
-        proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
-        about = command.name, caller.player.name, "proved" if proved else "unproved"
-        if desk.counts.left(COMMAND, caller.now, *about, most=spec.a_day) < 0:
-            return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
-    handle = handlers(desk)[command.name]
-    if not left_out:
-        return handle(caller, command)
-    # A trial, which the raise below undoes: its faults are reported now, and not when it comes back signed.
-    at = _place(desk, caller, command)
-    handle(caller, seats.filled_in(command, left_out))
-    whole = {"sentence": seats.sentence(command, left_out)}
-    raise _UnplacedError(Reply("whole_sentence", whole, at=at, outcome="unplaced"))
-
-
-def _left_out(desk: Desk, caller: Caller, command: AnyCommand) -> dict[str, str]:
-    """All fields for a signed sentence that does not name its whole place; empty if it does."""
-    spec = COMMANDS[command.name]
-    if caller.player is None or not spec.fields:
-        return {}
-    name, server = caller.player.name, desk.config.server
-    _demand_place(command, {"server": server, "player": name})
-    request = command.request
-    setting = request.name if isinstance(request, Choose) else ""
-    # A `set` without a place that overrides no choice may be late, or from another server.
-    is_first_choice = setting in OF_ANY_PLACE and not desk.players.has_chosen(name, setting)
-    if spec.body in {"text", "sections"} or is_first_choice:
-        return {}
-    at = _place(desk, caller, command)
-    place = {"server": server, "player": name, **seats.missing(command, at.match if at else None)}
-    if place.keys() <= command.fields.keys() and ("prev" not in place or command.form.rev):
-        return {}
-    rev = seats.next_rev(command, at.match, at.seat) if spec.sentence and at else desk.players.said(name) + 1
-    return {**place, "rev": str(rev), **command.fields}
-
-
 def _demand_place(command: AnyCommand, wanted: dict[str, str]) -> None:
     """Refuse a command for another server, or by another player."""
     faults = [
@@ -486,25 +487,3 @@ def _demand_place(command: AnyCommand, wanted: dict[str, str]) -> None:
     ]
     if faults:
         raise Refused(*faults)
-
-
-def _demand_mailbox(desk: Desk, caller: Caller, command: AnyCommand) -> None:
-    """Refuse a command that changes something unless the letter counts at level `mailbox`, here and now."""
-    proof = caller.proof
-    if caller.player is None or caller.player.level == "key" or proof is None:
-        raise refused(command.name, None, Phrase("this must be signed with your key; `help signing` says how"))
-    if proof.missing is not None:
-        raise refused(command.name, None, proof.missing)
-    assert proof.token is not None
-    at = _place(desk, caller, command)
-    if at is None or proof.again is not None:
-        return
-    whole_match = COMMANDS[command.name].place == "player"
-    place = proof.token.place
-    if place != at.place and not (whole_match and place and place[0] == at.row.number):
-        raise refused(command.name, None, _ELSEWHERE.given(match=at.match.id))
-
-
-def _place(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext | None:
-    """The caller's seat in the match that a command names; None if there is none."""
-    return find_seat(desk.seats, number_of(command), caller.player.name) if caller.player else None

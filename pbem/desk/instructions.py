@@ -7,15 +7,14 @@ and letters to all players. This module knows nothing of commands or processes. 
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
 
 from pbem.desk.caller import refused
 from pbem.desk.commands import proposals
-from pbem.desk.daily_limits import UNKNOWN_HEAD
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament_director import ruling_of
 from pbem.games import Refused
@@ -34,9 +33,13 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from pbem.desk.wiring import Desk
+    from pbem.desk.commands.proposals import Offers
+    from pbem.desk.outcomes import Decision
+    from pbem.desk.seats import Seats
+    from pbem.desk.tournament_director import Director
+    from pbem.store.database import Database
+    from pbem.store.operator import Instructions
 
-HEAD = re.compile(r"[0-9a-f]{64}")
 
 PROPOSED = frozenset({"proposed", "open"})
 
@@ -46,25 +49,129 @@ REASON = 200
 _LOG: FilteringBoundLogger = structlog.get_logger("operator")
 
 
-def obey(desk: Desk, now: datetime) -> None:
-    """Carry out the operator's instructions, each in its transaction; raises only if the store fails."""
-    for instruction in desk.instructions.waiting():
+@dataclass(eq=False, repr=False)
+class Operator:
+    """The operator of the server, whose instructions are carried out."""
+
+    instructions: Instructions
+    decision: Decision
+    part: Decision
+    database: Database
+    seats: Seats
+    offers: Offers
+    tournaments: Director
+
+    def obey(self, now: datetime) -> None:
+        """Carry out the operator's instructions, each in its transaction; raises only if the store fails."""
+        for instruction in self.instructions.waiting():
+            try:
+                ruling = _ruling(instruction)
+                with self.decision():
+                    if self.instructions.outcome(instruction.id)[0] != "waiting":
+                        continue  # another desk was first
+                    self.instructions.settle(instruction.id, "done", self._carry_out(instruction, ruling, now))
+            except StoreError:
+                raise
+            except Refused as refused:
+                self._refuse(instruction, "; ".join(fault.message for fault in refused.faults))
+            except Exception as error:
+                reference = self.seats.world(now).random(6).hex()
+                _LOG.error("instruction failed", id=instruction.id, reference=reference, exc_info=error)
+                self._refuse(instruction, f"this failed; the log has the cause under the reference {reference}")
+            else:
+                _LOG.info("instruction obeyed", id=instruction.id, what=instruction.what, match=instruction.match)
+
+    def _refuse(self, instruction: Instruction, answer: str) -> None:
+        with self.database.transaction():
+            self.instructions.settle(instruction.id, "refused", answer)
+
+    def _carry_out(self, instruction: Instruction, ruling: Rule | None, now: datetime) -> str:
+        if instruction.what == "restored":
+            return self._restored(now)
+        if instruction.tournament is not None:
+            return self._direct(instruction, instruction.tournament, ruling, now)
+        number = instruction.match or 0
+        loaded = self.seats.archive.load(number)
+        if loaded is None:
+            raise refused(instruction.what, None, Phrase("there is no match m{number}", number=number))
+        at = SeatContext(self.seats, *loaded)
+        reason = " ".join(instruction.reason.split())[:REASON]
+        if instruction.what == "end" and at.match.phase in PROPOSED:
+            # Nobody has agreed to it yet: it has no transcript.
+            self.offers.people.withdraw(at.row.number)
+            at.give_up("declined")
+            facts = {"by": Phrase("The operator of the server"), "done": "declined"}
+            for taken in at.row.seats:
+                at.write_at_once(taken.seat, "declined", PHASES["declined"], now, **facts)
+            return f"{at.match.id} is declined"
+        step = at.step(now)
+        if instruction.what == "pause":
+            interventions.pause(step, reason)
+        elif instruction.what == "resume":
+            interventions.resume(step, reason)
+            progress.advance(step)
+        else:
+            interventions.stop(step, reason)
+        at.commit(step)
+        return f"m{at.row.number} is {'paused' if step.match.paused else step.match.phase}"
+
+    def _direct(self, instruction: Instruction, number: int, ruling: Rule | None, now: datetime) -> str:
+        """Pause or resume a tournament, or rule on it."""
+        director, what = self.tournaments, instruction.what
+        t = director.archive.load(number)
+        if t is None:
+            raise refused(what, None, Phrase("there is no tournament t{number}", number=number))
+        if t.phase == "ended":
+            raise refused(what, None, Phrase("the tournament is over"))
+        if ruling is None:
+            director.archive.rows.pause(number, paused=what == "pause")
+            director.wake(number, now)
+            return f"{t.id} is paused" if what == "pause" else f"{t.id} goes on"
+        step = director.step(t, now)
+        step.rule(ruling_of(ruling, " ".join(instruction.reason.split())[:REASON]))
+        director.commit(step)
+        return f"{t.id}: {instruction.ruling} is entered"
+
+    def _restored(self, now: datetime) -> str:
+        """Pause every match under way, and enter the reason there and in tournaments, before any letter is handled.
+
+        Proposals are made again: players may have accepted them since, and believe that their match began.
+        """
+        began = generation(self.database)
+        directing, matches = self.tournaments, self.seats.archive.matches
+        for tournament in directing.archive.rows.running():
+            with self._alone(f"t{tournament}"):
+                t = directing.archive.load(tournament)
+                assert t is not None
+                # They may have begun since, too, and stand still like all others.
+                directing.begin_matches(self.seats, t, now)
+                entered = directing.step(t, now)
+                entered.restored(began)
+                directing.commit(entered)
+        numbers = matches.in_phases(*RUNNING)
+        for number in numbers:
+            with self._alone(f"m{number}"):
+                at = SeatContext(self.seats, *self.seats.archive.known(number))
+                step = at.step(now)
+                interventions.restored(step, began)
+                at.commit(step)
+        for number in matches.in_phases("proposed"):
+            with self._alone(f"m{number}"):
+                row = matches.row(number)
+                if row is not None and row.seats:  # not a match of a tournament that begins soon
+                    proposals.ask_again(self.offers, number, now)
+        return f"generation {began}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
+
+    @contextmanager
+    def _alone(self, name: str) -> Iterator[None]:
+        """Apply a restore to one match or tournament: if that fails, all others stand still nevertheless."""
         try:
-            ruling = _ruling(instruction)
-            with desk.decision():
-                if desk.instructions.outcome(instruction.id)[0] != "waiting":
-                    continue  # another desk was first
-                desk.instructions.settle(instruction.id, "done", _carry_out(desk, instruction, ruling, now))
+            with self.part():
+                yield
         except StoreError:
             raise
-        except Refused as refused:
-            _refuse(desk, instruction, "; ".join(fault.message for fault in refused.faults))
         except Exception as error:
-            reference = desk.random(6).hex()
-            _LOG.error("instruction failed", id=instruction.id, reference=reference, exc_info=error)
-            _refuse(desk, instruction, f"this failed; the log has the cause under the reference {reference}")
-        else:
-            _LOG.info("instruction obeyed", id=instruction.id, what=instruction.what, match=instruction.match)
+            _LOG.error("restore failed", about=name, exc_info=error)
 
 
 def _ruling(instruction: Instruction) -> Rule | None:
@@ -75,119 +182,3 @@ def _ruling(instruction: Instruction) -> Rule | None:
     if command.faults or not isinstance(command.request, Rule):
         raise Refused(*command.faults)
     return command.request
-
-
-def unknown_head(desk: Desk, player: str, number: int, head: str, now: datetime) -> None:
-    """Tell the operator that a player's signed text cites a head which this transcript never had.
-
-    Usually it is the player's slip; but after a restore, or if the disk was set back, it is the proof that we told
-    a story which we have forgotten.
-    """
-    if not HEAD.fullmatch(head) or desk.archive.matches.signature(number, head) is not None:
-        return
-    _LOG.warning("unknown head cited", match=number, player=player)
-    match = f"m{number}"
-    subject = Phrase("[pbem] {match}: a head that this server does not know", match=match)
-    facts = {"player": player, "match": match, "head": head}
-    desk.letters.tell_operator(UNKNOWN_HEAD, now, subject, facts, about=[match])
-
-
-def _refuse(desk: Desk, instruction: Instruction, answer: str) -> None:
-    with desk.database.transaction():
-        desk.instructions.settle(instruction.id, "refused", answer)
-
-
-def _carry_out(desk: Desk, instruction: Instruction, ruling: Rule | None, now: datetime) -> str:
-    if instruction.what == "restored":
-        return _restored(desk, now)
-    if instruction.tournament is not None:
-        return _direct(desk, instruction, instruction.tournament, ruling, now)
-    number = instruction.match or 0
-    loaded = desk.archive.load(number)
-    if loaded is None:
-        raise refused(instruction.what, None, Phrase("there is no match m{number}", number=number))
-    at = SeatContext(desk.seats, *loaded)
-    reason = " ".join(instruction.reason.split())[:REASON]
-    if instruction.what == "end" and at.match.phase in PROPOSED:
-        return _withdraw(desk, at, now)
-    step = at.step(now)
-    if instruction.what == "pause":
-        interventions.pause(step, reason)
-    elif instruction.what == "resume":
-        interventions.resume(step, reason)
-        progress.advance(step)
-    else:
-        interventions.stop(step, reason)
-    at.commit(step)
-    return f"m{at.row.number} is {'paused' if step.match.paused else step.match.phase}"
-
-
-def _direct(desk: Desk, instruction: Instruction, number: int, ruling: Rule | None, now: datetime) -> str:
-    """Pause or resume a tournament, or rule on it."""
-    director, what = desk.tournaments, instruction.what
-    t = director.archive.load(number)
-    if t is None:
-        raise refused(what, None, Phrase("there is no tournament t{number}", number=number))
-    if t.phase == "ended":
-        raise refused(what, None, Phrase("the tournament is over"))
-    if ruling is None:
-        director.archive.rows.pause(number, paused=what == "pause")
-        director.wake(number, now)
-        return f"{t.id} is paused" if what == "pause" else f"{t.id} goes on"
-    step = director.step(t, now)
-    step.rule(ruling_of(ruling, " ".join(instruction.reason.split())[:REASON]))
-    director.commit(step)
-    return f"{t.id}: {instruction.ruling} is entered"
-
-
-def _withdraw(desk: Desk, at: SeatContext, now: datetime) -> str:
-    """End a match that nobody has agreed to yet: it has no transcript."""
-    desk.people.withdraw(at.row.number)
-    at.give_up("declined")
-    facts = {"by": Phrase("The operator of the server"), "done": "declined"}
-    for taken in at.row.seats:
-        at.write_at_once(taken.seat, "declined", PHASES["declined"], now, **facts)
-    return f"{at.match.id} is declined"
-
-
-def _restored(desk: Desk, now: datetime) -> str:
-    """Pause every match under way, and enter the reason there and in tournaments, before any letter is handled.
-
-    Proposals are made again: players may have accepted them since, and believe that their match began.
-    """
-    began = generation(desk.database)
-    directing, matches = desk.tournaments, desk.archive.matches
-    for tournament in directing.archive.rows.running():
-        with _alone(desk, f"t{tournament}"):
-            t = directing.archive.load(tournament)
-            assert t is not None
-            # They may have begun since, too, and stand still like all others.
-            directing.begin_matches(t, now)
-            entered = directing.step(t, now)
-            entered.restored(began)
-            directing.commit(entered)
-    numbers = matches.in_phases(*RUNNING)
-    for number in numbers:
-        with _alone(desk, f"m{number}"):
-            at = SeatContext(desk.seats, *desk.archive.known(number))
-            step = at.step(now)
-            interventions.restored(step, began)
-            at.commit(step)
-    for number in matches.in_phases("proposed"):
-        with _alone(desk, f"m{number}"):
-            row = matches.row(number)
-            if row is not None and row.seats:  # not a match of a tournament that begins soon
-                proposals.ask_again(desk.offers, number, now)
-    return f"generation {began}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
-
-
-@contextmanager
-def _alone(desk: Desk, name: str) -> Iterator[None]:
-    """Apply a restore to one match or tournament: if that fails, all others stand still nevertheless."""
-    try:
-        with desk.part():
-            yield
-    except StoreError:
-        raise
-    except Exception as error:
-        _LOG.error("restore failed", about=name, exc_info=error)

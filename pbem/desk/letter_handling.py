@@ -18,13 +18,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import account_keys, due_tasks, instructions
-from pbem.desk.authenticate import KeysChanged, authenticate
+from pbem.desk.authenticate import KeysChanged
 from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE
-from pbem.desk.dispatch import carry_out
 from pbem.desk.reading import BATCH, Findings, Question, ReaderError
 from pbem.desk.reply_tokens import NeedsDns
-from pbem.desk.sorting import sort
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail import delivery_status
 from pbem.match.changed import replace
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
-    from pbem.identity import Key
     from pbem.store.inbox import InboxRow, Stranded
     from pbem.store.noted_time import Leap
 
@@ -55,9 +51,6 @@ _HELD = 0.05
 
 _IN_A_ROW = 0.5
 """Seconds after which no further batch is begun before answers are sent: heavy letters of others delay them."""
-
-_SENDERS = 4096
-"""The size of the cache of senders' keys."""
 
 _SMALL = 16 * 1024
 """At most how many octets are read and answered sooner than others are read meanwhile."""
@@ -78,15 +71,14 @@ class WorkingDesk:
 
     def may_decide(self) -> bool:
         """True if this server is the one that decides, or has just become it."""
-        desk = self._desk
-        if not desk.database.engine.decides:
-            if not desk.database.try_to_decide():
+        if not self._desk.database.engine.decides:
+            if not self._desk.database.try_to_decide():
                 return False
-            desk.forget()  # others decided meanwhile
+            self._desk.forget()  # others decided meanwhile
             self._takes_over = True
         if self._takes_over:
             # Raises on a full disk, and is asked again. Who has died meanwhile, too, blames no letter this once.
-            _LOG.info("decides", letters=desk.inbox.release_all(blame=not desk.in_doubt))
+            _LOG.info("decides", letters=self._desk.inbox.release_all(blame=not self._desk.in_doubt))
             self._takes_over = False
         return True
 
@@ -95,195 +87,180 @@ class WorkingDesk:
 
         Raises only if the store fails, the reader cannot even be started, or the machine has no descriptors left.
         """
-        desk = self._desk
-        if desk.in_doubt:
-            desk.inbox.give_back_all()
-        desk.in_doubt = True
+        if self._desk.in_doubt:
+            self._desk.inbox.give_back_all()
+        self._desk.in_doubt = True
         # Instructions come before letters: a restored match must stand still first.
-        instructions.obey(desk, now)
-        due_tasks.beat(desk, now)
-        desk.reader.get_ready()  # without one no letter's attempts are spent
+        self._desk.operator.obey(now)
+        self._desk.due_tasks.beat(now)
+        self._desk.reader.get_ready()  # without one no letter's attempts are spent
         handled = 0
         ends = monotonic() + _IN_A_ROW
-        taken = _lease_next(desk, now)
+        taken = self._lease_next(now)
         for left in reversed(range(_BATCHES)):
             handled += len(taken)
-            taken = _handle_batch(desk, taken, now, more_until=ends if left else 0.0) if taken else []
+            taken = self._handle_batch(taken, now, more_until=ends if left else 0.0) if taken else []
         if not handled:
-            _set_aside(desk, now)
-        desk.in_doubt = False
+            self._set_aside(now)
+        self._desk.in_doubt = False
         return handled
 
     def tick(self, now: datetime) -> datetime | None:
         """Do what is due; returns when to be called again."""
-        return due_tasks.tick(self._desk, now)
+        return self._desk.due_tasks.tick(now)
 
     def stand_still(self, leap: Leap, now: datetime) -> None:
         """Decide nothing because the clock leapt, and tell the operator once."""
-        due_tasks.stand_still(self._desk, leap, now)
+        self._desk.due_tasks.stand_still(leap, now)
 
     def obey(self, now: datetime) -> None:
         """Carry out the operator's instructions."""
-        instructions.obey(self._desk, now)
+        self._desk.operator.obey(now)
 
+    def _lease_next(self, now: datetime, *, fresh: bool = False) -> list[_Leased]:
+        """Lease the next letters, perhaps only `fresh` ones, and have their reading begun."""
+        rows = self._desk.inbox.lease_some(BATCH, now, fresh=fresh)
+        if not rows:
+            return []
+        self._desk.points("letter leased")
+        # No letter is from the future: the clock may have been set back a little since it was received.
+        rows = [replace(row, received=min(row.received, now)) for row in rows]
+        records = self._desk.lookups.found([row.id for row in rows])
+        taken = [(row, self._question(row, records.get(row.id, {}))) for row in rows]
+        self._desk.reader.ask([question for _, question in taken])
+        return taken
 
-def _lease_next(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Leased]:
-    """Lease the next letters, perhaps only `fresh` ones, and have their reading begun."""
-    rows = desk.inbox.lease_some(BATCH, now, fresh=fresh)
-    if not rows:
-        return []
-    desk.points("letter leased")
-    # No letter is from the future: whoever received it may have looked at a clock that was set back a little since.
-    rows = [replace(row, received=min(row.received, now)) for row in rows]
-    records = desk.lookups.found([row.id for row in rows])
-    taken = [(row, _question(desk, row, records.get(row.id, {}))) for row in rows]
-    desk.reader.ask([question for _, question in taken])
-    return taken
+    def _question(self, row: InboxRow, records: dict[str, str | None]) -> Question:
+        """The question about a letter, with the keys of its envelope's sender; None if it goes to the operator."""
+        sender, recipients, config = row.envelope.sender, row.envelope.recipients, self._desk.config
+        keys = None if row.envelope.for_operator else self._desk.authentication.offered(sender) if sender else []
+        token = delivery_status.token(recipients, config.mail_address, config.delimiter)
+        returned = token is not None if config.return_paths else not sender or None
+        authserv_id, host = config.identity.authserv_id, config.pages_host
+        return Question(row.raw, row.received, config.server, keys, authserv_id, records, returned, host)
 
+    def _read(self, taken: Sequence[_Leased]) -> list[_Read]:
+        """The letters as they were read; read again by the keys of From if the envelope names somebody else."""
+        found = self._desk.reader.found()
+        again = {}
+        for at, ((row, question), findings) in enumerate(zip(taken, found, strict=True)):
+            if not isinstance(findings, Findings) or findings.understood is None:
+                continue
+            sender = findings.letter.sender
+            if (
+                sender not in {None, row.envelope.sender}
+                and (offered := self._desk.authentication.offered(sender)) != question.keys
+            ):
+                again[at] = replace(question, keys=offered)
+        if again:
+            self._desk.reader.ask([*again.values()])
+            for at, findings in zip(again, self._desk.reader.found(), strict=True):
+                found[at] = findings
+        return [(row, findings) for (row, _), findings in zip(taken, found, strict=True)]
 
-def _question(desk: Desk, row: InboxRow, records: dict[str, str | None]) -> Question:
-    """The question about a letter, with the keys of its envelope's sender; None for what the operator gets unread."""
-    sender, recipients, config = row.envelope.sender, row.envelope.recipients, desk.config
-    keys = None if row.envelope.for_operator else _keys(desk, sender) if sender else []
-    token = delivery_status.token(recipients, config.mail_address, config.delimiter)
-    returned = token is not None if config.return_paths else not sender or None
-    authserv_id, host = config.identity.authserv_id, config.pages_host
-    return Question(row.raw, row.received, config.server, keys, authserv_id, records, returned, host)
+    def _handle_batch(self, taken: Sequence[_Leased], now: datetime, *, more_until: float) -> list[_Leased]:
+        """Give letters their effect, while more are read, if it is not too late for that; returns the latter."""
+        letters = self._read(taken)
+        for row, _ in letters:
+            if row.suspect:
+                self._desk.inbox.begin_alone(row.id, now)
+        self._desk.points("letter read")
+        # A letter that failed before has a batch of its own, because it may take down all leased letters.
+        # One small letter is answered before anybody looks for more; it also comes alone if the next one is large.
+        is_soon_answered = len(letters) == 1 and len(letters[0][0].raw) <= _SMALL
+        more = monotonic() < more_until and not any(row.alone for row, _ in letters) and not is_soon_answered
+        following = self._lease_next(now, fresh=True) if more else []
+        outcomes: dict[int, str] = {}
+        while len(outcomes) < len(letters):
+            outcomes |= self._decide_together(letters[len(outcomes) :], now)
+        self._desk.points("effects committed")
+        for row_id, outcome in outcomes.items():
+            if outcome:
+                _LOG.info("letter handled", inbox=row_id, outcome=outcome)
+        return following
 
+    def _decide_together(self, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
+        """Give the first of some letters its effect, and those after it for which one decision has time.
 
-def _keys(desk: Desk, sender: str) -> list[Key]:
-    """The keys offered for an address when that was last looked up; `authenticate` finds out if they changed."""
-    if sender not in desk.offered:
-        desk.offered[sender] = account_keys.offered(desk.keys, sender, desk.players.by_address(sender))
-        if len(desk.offered) > _SENDERS:
-            desk.offered.popitem(last=False)
-    return desk.offered[sender]
+        Returns the outcome of each, empty if there is none yet.
+        """
+        ends = monotonic() + _HELD
+        outcomes: dict[int, str] = {}
+        try:
+            with self._desk.decision():
+                for row, findings in letters:
+                    if outcomes and monotonic() > ends:
+                        break
+                    outcomes[row.id] = self._handle_one(row, findings, now)
+        except StoreError:
+            raise
+        except Exception as error:
+            if len(letters) > 1:
+                return {row: outcome for one in letters for row, outcome in self._decide_together([one], now).items()}
+            row, _ = letters[0]
+            self._failed(row, error)
+            return {row.id: ""}
+        return outcomes
 
+    def _handle_one(self, row: InboxRow, findings: Findings | ReaderError, now: datetime) -> str:
+        """Give one letter its effect within the decision on several; returns the outcome, if there is one yet."""
+        try:
+            if isinstance(findings, ReaderError):
+                raise findings
+            with self._desk.part():
+                found = self._desk.authentication.caller_of(row, findings, now)
+                outcome = found if isinstance(found, str) else self._desk.dispatch.carry_out(*found)
+                # Just now proved by the player whose address the envelope names.
+                caller = None if isinstance(found, str) else found[0]
+                is_own = caller and caller.player and caller.address.lower() == row.envelope.sender.lower()
+                self._desk.inbox.done(row.id, outcome, proved=bool(is_own and caller and caller.new))
+                self._desk.points("effects written")
+        except StoreError:
+            raise
+        except KeysChanged:
+            self._desk.inbox.give_back(row.id)
+        except NeedsDns as awaited:
+            self._desk.lookups.ask(row.id, awaited.names, awaited.tries, now, counts=awaited.counts)
+            self._desk.inbox.give_back(row.id)
+            _LOG.info("letter waits for the DNS", inbox=row.id)
+        except Exception as error:
+            self._failed(row, error)
+        else:
+            return outcome
+        return ""
 
-def _read(desk: Desk, taken: Sequence[_Leased]) -> list[_Read]:
-    """The letters as they were read; once more, by the other's keys, where From is not whom the envelope names."""
-    found = desk.reader.found()
-    again = {}
-    for at, ((row, question), findings) in enumerate(zip(taken, found, strict=True)):
-        if not isinstance(findings, Findings) or findings.understood is None:
-            continue
-        sender = findings.letter.sender
-        if sender not in {None, row.envelope.sender} and (offered := _keys(desk, sender)) != question.keys:
-            again[at] = replace(question, keys=offered)
-    if again:
-        desk.reader.ask([*again.values()])
-        for at, findings in zip(again, desk.reader.found(), strict=True):
-            found[at] = findings
-    return [(row, findings) for (row, _), findings in zip(taken, found, strict=True)]
+    def _failed(self, row: InboxRow, error: Exception) -> None:
+        """Give back a letter on which we failed; raises the error if the machine had nothing left to work with."""
+        cause = error.__cause__ or error  # a reader says so by its cause
+        if isinstance(cause, OSError) and cause.errno in _SCARCE:
+            raise error
+        reference = self._desk.random(6).hex()
+        _LOG.error("letter failed", inbox=row.id, attempt=row.attempts + 1, reference=reference, exc_info=error)
+        self._desk.inbox.give_back(row.id, failed=1)
 
+    def _set_aside(self, now: datetime) -> None:
+        """Set aside letters whose attempts are all used up, and tell the operator and the sender."""
+        for stranded in self._desk.inbox.stranded():
+            reference = self._desk.random(6).hex()
+            with self._desk.decision():
+                if not self._desk.inbox.set_aside(stranded.id, reference):
+                    continue  # the operator has it tried again
+                self._regret(stranded, reference, now)
+                facts = {"letter": stranded, "reference": reference}
+                self._desk.letters.tell_operator(
+                    LETTER_SET_ASIDE, now, Phrase("[pbem] A letter was set aside"), facts
+                )
+            _LOG.error("letter set aside", inbox=stranded.id, reference=reference)
 
-def _handle_batch(desk: Desk, taken: Sequence[_Leased], now: datetime, *, more_until: float) -> list[_Leased]:
-    """Give letters their effect, while more are read, if it is not too late for that; returns the latter."""
-    letters = _read(desk, taken)
-    for row, _ in letters:
-        if row.suspect:
-            desk.inbox.begin_alone(row.id, now)
-    desk.points("letter read")
-    # A letter that failed before has a batch of its own, because it may take down all leased letters.
-    # One small letter is answered before anybody looks for more; it comes alone, too, where the next one is large.
-    is_soon_answered = len(letters) == 1 and len(letters[0][0].raw) <= _SMALL
-    more = monotonic() < more_until and not any(row.alone for row, _ in letters) and not is_soon_answered
-    following = _lease_next(desk, now, fresh=True) if more else []
-    outcomes: dict[int, str] = {}
-    while len(outcomes) < len(letters):
-        outcomes |= _decide_together(desk, letters[len(outcomes) :], now)
-    desk.points("effects committed")
-    for row_id, outcome in outcomes.items():
-        if outcome:
-            _LOG.info("letter handled", inbox=row_id, outcome=outcome)
-    return following
-
-
-def _decide_together(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
-    """Give the first of some letters its effect, and those after it for which one decision has time.
-
-    Returns the outcome of each, empty if there is none yet.
-    """
-    ends = monotonic() + _HELD
-    outcomes: dict[int, str] = {}
-    try:
-        with desk.decision():
-            for row, findings in letters:
-                if outcomes and monotonic() > ends:
-                    break
-                outcomes[row.id] = _handle_one(desk, row, findings, now)
-    except StoreError:
-        raise
-    except Exception as error:
-        if len(letters) > 1:
-            return {row: outcome for one in letters for row, outcome in _decide_together(desk, [one], now).items()}
-        row, _ = letters[0]
-        _failed(desk, row, error)
-        return {row.id: ""}
-    return outcomes
-
-
-def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now: datetime) -> str:
-    """Give one letter its effect within the decision on several; returns the outcome, empty if there is none yet."""
-    try:
-        if isinstance(findings, ReaderError):
-            raise findings
-        with desk.part():
-            letter = sort(desk, row, findings, now)
-            found = letter if isinstance(letter, str) else authenticate(desk, row, letter, now)
-            outcome = found if isinstance(found, str) else carry_out(desk, *found)
-            # Just now proved by the player whose address the envelope names.
-            caller = None if isinstance(found, str) else found[0]
-            is_own = caller and caller.player and caller.address.lower() == row.envelope.sender.lower()
-            desk.inbox.done(row.id, outcome, proved=bool(is_own and caller and caller.new))
-            desk.points("effects written")
-    except StoreError:
-        raise
-    except KeysChanged:
-        desk.inbox.give_back(row.id)
-    except NeedsDns as awaited:
-        desk.lookups.ask(row.id, awaited.names, awaited.tries, now, counts=awaited.counts)
-        desk.inbox.give_back(row.id)
-        _LOG.info("letter waits for the DNS", inbox=row.id)
-    except Exception as error:
-        _failed(desk, row, error)
-    else:
-        return outcome
-    return ""
-
-
-def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:
-    """Give back a letter on which we failed; raises the error if the machine had nothing left to work with."""
-    cause = error.__cause__ or error  # a reader says so by its cause
-    if isinstance(cause, OSError) and cause.errno in _SCARCE:
-        raise error
-    reference = desk.random(6).hex()
-    _LOG.error("letter failed", inbox=row.id, attempt=row.attempts + 1, reference=reference, exc_info=error)
-    desk.inbox.give_back(row.id, failed=1)
-
-
-def _set_aside(desk: Desk, now: datetime) -> None:
-    """Set aside letters whose attempts are all used up, and tell the operator and the sender."""
-    for stranded in desk.inbox.stranded():
-        reference = desk.random(6).hex()
-        with desk.decision():
-            if not desk.inbox.set_aside(stranded.id, reference):
-                continue  # the operator has it tried again
-            _regret(desk, stranded, reference, now)
-            facts = {"letter": stranded, "reference": reference}
-            desk.letters.tell_operator(LETTER_SET_ASIDE, now, Phrase("[pbem] A letter was set aside"), facts)
-        _LOG.error("letter set aside", inbox=stranded.id, reference=reference)
-
-
-def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> None:
-    """Tell the sender of a letter that it was set aside; by its envelope, as nobody reads the letter any more."""
-    sender = stranded.envelope.sender
-    if not sender or sender.lower() == desk.config.mail_address.lower():
-        return
-    if desk.players.by_address(sender):
-        told = desk.counts.left(SET_ASIDE, now, sender.lower()) >= 0
-    else:
-        told = desk.strangers.may_be_answered(sender, now)
-    if told:
-        text = desk.letters.draft("letters/set_aside.txt", received=stranded.received, reference=reference)
-        desk.letters.send(sender, OutgoingLetter(Phrase("[pbem] Your letter was set aside"), text), now)
+    def _regret(self, stranded: Stranded, reference: str, now: datetime) -> None:
+        """Tell the sender of a letter that it was set aside; by its envelope, as nobody reads the letter any more."""
+        sender = stranded.envelope.sender
+        if not sender or sender.lower() == self._desk.config.mail_address.lower():
+            return
+        if self._desk.players.by_address(sender):
+            told = self._desk.counts.left(SET_ASIDE, now, sender.lower()) >= 0
+        else:
+            told = self._desk.strangers.may_be_answered(sender, now)
+        if told:
+            text = self._desk.letters.draft("letters/set_aside.txt", received=stranded.received, reference=reference)
+            self._desk.letters.send(sender, OutgoingLetter(Phrase("[pbem] Your letter was set aside"), text), now)

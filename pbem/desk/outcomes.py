@@ -17,6 +17,7 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Caller, Command[Any]], "Reply"]
     """The function of a command, with what it may touch."""
+
+    Decision = Callable[[], AbstractContextManager[None]]
+    """Opens a decision, or a part of the open one: if the block raises, nothing of it is left."""
 
 Outcome = Literal["done", "asked", "unplaced", "refused", "again"]
 """The outcome of a command: it was obeyed; something is asked first that its writer must send; its place is missing,

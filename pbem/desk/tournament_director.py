@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import match_facts
 from pbem.desk.match_letters import ROOM
-from pbem.desk.seats import SeatContext, Seats
+from pbem.desk.seats import SeatContext
 from pbem.desk.tournament_archive import TournamentRepository, pinned_in_match
 from pbem.letters.draft import Facts, OutgoingLetter
 from pbem.match.events import begun, keys_changed
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pbem.desk.letter_writer import LetterWriter
+    from pbem.desk.seats import Seats
     from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed
     from pbem.match.state import Match
     from pbem.match.step import Signed
     from pbem.requests import Rule
     from pbem.store.inbox import Inbox
+    from pbem.store.matches import Matches
     from pbem.store.people import People
     from pbem.store.players import Players
     from pbem.store.tournament_rows import TournamentTask
@@ -63,7 +65,7 @@ class Director:
     """Directs the tournaments of a server."""
 
     archive: TournamentRepository
-    seats: Seats
+    matches: Matches
     players: Players
     people: People
     letters: LetterWriter
@@ -79,7 +81,7 @@ class Director:
 
     def next_match(self, now: datetime) -> str:
         """The name of the match that begins next."""
-        return f"m{self.seats.archive.matches.create({}, (), BEFORE, to_db(now), 'proposed')}"
+        return f"m{self.matches.create({}, (), BEFORE, to_db(now), 'proposed')}"
 
     def commit(self, step: TournamentStep, signed: Signed | None = None) -> None:
         """Write a step, which `signed` caused, if a letter did, and all that follows from it or is due by now."""
@@ -112,7 +114,7 @@ class Director:
 
     # What is planned: hundreds of matches and letters may be, and everybody's letters wait while the store is locked.
 
-    def carry_out(self, task: TournamentTask, now: datetime) -> None:
+    def carry_out(self, seats: Seats, task: TournamentTask, now: datetime) -> None:
         """Begin a match, or write a letter, that is planned."""
         if not self.archive.rows.take(task):
             return
@@ -121,11 +123,11 @@ class Director:
         if task.match is not None:
             pairing = t.pairing_of(task.match)
             assert pairing is not None
-            self._begin(t, pairing, now)
+            self._begin(seats, t, pairing, now)
         elif task.player is not None:
             self._tell(t, task.player, task.since or 0, now)
 
-    def begin_matches(self, t: Tournament, now: datetime, enters: str = "") -> None:
+    def begin_matches(self, seats: Seats, t: Tournament, now: datetime, enters: str = "") -> None:
         """Begin the planned matches of a tournament, or only those of the line for which this player enters.
 
         They begin with the keys by which their players entered. All of a tournament would take too long for a letter.
@@ -134,7 +136,7 @@ class Director:
             pairing = t.pairing_of(task.match or "")
             players = [t.entrants[name].player.name for name in pairing.names] if pairing else []
             if pairing and (not enters or enters in players or t.nominated.get(enters) in pairing.names):
-                self.carry_out(task, now)
+                self.carry_out(seats, task, now)
 
     def _due(self, t: Tournament, now: datetime) -> str | None:
         """The time at which the clock is to look at a tournament."""
@@ -151,7 +153,7 @@ class Director:
         t = self.archive.load(int(match.terms.tournament["id"][1:]))
         assert t is not None
         step = self.step(t, now)
-        rows = self.seats.archive.matches.entries(int(match.id[1:]))
+        rows = self.matches.entries(int(match.id[1:]))
         step.take([Entry.read(row.entry) for row in rows])
         self._save(step)
         return partial(self._go_on, step)
@@ -164,14 +166,14 @@ class Director:
 
     # The matches.
 
-    def _begin(self, t: Tournament, pairing: Pairing, now: datetime) -> None:
+    def _begin(self, seats: Seats, t: Tournament, pairing: Pairing, now: datetime) -> None:
         """Begin the match of a pairing, to which its players agreed when they entered."""
-        number, matches = int(pairing.match[1:]), self.seats.archive.matches
+        number, matches = int(pairing.match[1:]), self.matches
         terms = t.match_terms(pairing).document()
         for seat, name in enumerate(pairing.players, start=1):
             matches.seat(number, seat, name, terms, "proposed")
             matches.accept(number, seat)
-        at = SeatContext(self.seats, *self.seats.archive.known(number))
+        at = SeatContext(seats, *seats.archive.known(number))
         step = at.step(now)
         players, consents = [], []
         for seat, (line, mail) in enumerate(zip(pairing.names, pairing.mails, strict=True), start=1):

@@ -1,31 +1,48 @@
 """The desk of a server: the outside world that it is handed, the parts that are made from it, and its decisions.
 
-Each part is made from those before it; the modules that are handed the desk say what they do with them. A decision
-is one transaction. Implements design.md, "The way of a letter".
+Each part is made from those before it, and takes what it uses. Only the loop (`letter_handling`) has the whole desk.
+A decision is one transaction. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pbem.desk.account_keys import Keyring
+from pbem.desk.answer_letter import AnswerWriter
+from pbem.desk.authenticate import Authentication
+from pbem.desk.bounces import Bounces
+from pbem.desk.commands import (
+    account,
+    beside_orders,
+    help,  # noqa: A004 - the command's own name
+    history,
+    key_commands,
+    orders,
+    proposals,
+    substitutes,
+    tournament_commands,
+)
 from pbem.desk.commands.proposals import Offers
 from pbem.desk.daily_limits import DailyCounts
+from pbem.desk.dispatch import Dispatch
+from pbem.desk.due_tasks import DueTasks
+from pbem.desk.instructions import Operator
 from pbem.desk.letter_writer import LetterWriter
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_environment import OutagesAndZones, rehearse
 from pbem.desk.match_letters import MatchLetters
 from pbem.desk.position_files import PositionFiles
 from pbem.desk.reply_tokens import ReplyTokens
-from pbem.desk.seats import Seats
+from pbem.desk.seats import SeatContext, Seats, seated_at
 from pbem.desk.strangers import Strangers
 from pbem.desk.tournament_archive import TournamentRepository
 from pbem.desk.tournament_director import Director
+from pbem.desk.witnesses import Witnesses
 from pbem.failpoints import Failpoints, passing
 from pbem.match.step import Environment
 from pbem.store.inbox import Inbox
@@ -47,8 +64,10 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from pbem.config.server import Config
+    from pbem.desk.caller import Caller
+    from pbem.desk.outcomes import Handler, Reply
     from pbem.desk.reading import Reader
-    from pbem.identity import Key
+    from pbem.mail.commands import Command
     from pbem.mail.compose import Composer
     from pbem.store.database import Database
     from pbem.store.vault import Vault
@@ -74,104 +93,132 @@ class Desk:
     software: str = field(default_factory=_software)
     """The software and its version, as transcripts name it."""
     in_doubt: bool = False
-    """True if letters may be leased, known here or not: those of a call that broke off are given back by the next."""
-    offered: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
-    """The keys that were last offered for an address; which they are now is looked up when it matters."""
-    tables_told: str = ""
-    """The month in which the tables of tournaments last went into digests."""
-    pruned_on: str = ""
-    """The day for which old rows were last deleted."""
-    warned_on: str = ""
-    """The day on which the operator was last told that the disk is filling up."""
-    logged_all: bool = False
-    """True if the heads of times when no log was kept are in its queue."""
+    """True while letters may be leased. If a call fails, the next one returns them to the inbox."""
 
     def __post_init__(self) -> None:
-        config, database, vault = self.config, self.database, self.vault
+        config, database, vault, composer = self.config, self.database, self.vault, self.composer
+        random, points, decision, part = self.random, self.points, self.decision, self.part
         self.server_key = self.signing_key.public_key().public_bytes_raw().hex()
         """The server's public key, in hexadecimal digits."""
 
         # Rows of the store.
-        self.inbox = Inbox(database, vault, config.mailbox_account)
-        self.outbox = Outbox(database, vault)
-        self.held = DigestQueue(database, vault)
-        """The letters that wait for a digest."""
-        self.players = Players(database)
-        self.people = People(database, self.players)
-        self.changes = KeyChanges(database, vault)
-        """Keys that wait for their first signature, or for a delay."""
+        inbox = self.inbox = Inbox(database, vault, config.mailbox_account)
         self.lookups = Lookups(database)
         """The answers of the DNS."""
-        self.instructions = Instructions(database)
-        """The operator's instructions."""
-        self.notifications = Notifications(database, vault)
+        outbox = self.outbox = Outbox(database, vault)
+        held = DigestQueue(database, vault)  # letters that wait for a digest
+        players = self.players = Players(database)
+        people = self.people = People(database, players)
+        changes = self.changes = KeyChanges(database, vault)
+        """Keys that wait for their first signature, or for a delay."""
+        topics = self.notifications = Notifications(database, vault)
         """The players' topics beside the mail."""
-        self.log = TransparencyLog(database)
-        """The log of all heads."""
-        self.witness_requests = WitnessRequests(database)
-        """The requests to witnesses."""
+        matches = Matches(database, vault)
+        log = TransparencyLog(database)
 
-        # What is made of them.
-        self.counts = DailyCounts(database)
-        log = self.log if config.witness.cosigners else None
-        matches, sign = Matches(database, vault), self.signing_key.sign
-        self.archive = MatchRepository(matches, self.people, config.server, sign, self.server_key, log)
-        self.time = OutagesAndZones(Outages(database), self.players, config.clock.outage)
-        self.mailboxes = ReplyTokens(config, Tokens(database), self.random, self.composer.reply_address)
-        """Reply addresses, and letters judged by them."""
-        self.strangers = Strangers(database, self.counts, self.mailboxes, config.limits.answers_to_strangers)
-        """The answers to letters whose sender nobody vouches for."""
-        self.letters = LetterWriter(
-            config,
-            self.composer,
-            self.outbox,
-            self.players,
-            self.archive,
-            self.random,
-            vault.digest,
-            self.mailboxes,
-            self.held,
-            self.notifications,
-            self.counts,
+        # Matches and tournaments in memory, and what may be written to whom.
+        counts = self.counts = DailyCounts(database)
+        logged = log if config.witness.cosigners else None
+        sign = self.signing_key.sign
+        archive = self.archive = MatchRepository(matches, people, config.server, sign, self.server_key, logged)
+        tournaments = TournamentRepository(Tournaments(database, vault), config.server, sign, logged)
+        time = self.time = OutagesAndZones(Outages(database), players, config.clock.outage)
+        mailboxes = ReplyTokens(config, Tokens(database), random, composer.reply_address)
+        strangers = self.strangers = Strangers(database, counts, mailboxes, config.limits.answers_to_strangers)
+
+        # Letters.
+        letters = self.letters = LetterWriter(
+            config, composer, outbox, players, archive, random, vault.digest, mailboxes, held, topics, counts
         )
-        files = PositionFiles(self.letters, self.composer, matches, config.pages)
-        rows = Tournaments(database, vault)
-        tournaments = TournamentRepository(rows, config.server, sign, log)
-        self.match_letters = MatchLetters(
-            self.letters, files, self.composer, self.players, self.people, self.archive, self.mailboxes, tournaments
+        files = PositionFiles(letters, composer, matches, config.pages)
+        match_letters = self.match_letters = MatchLetters(
+            letters, files, composer, players, people, archive, mailboxes, tournaments
         )
 
-        # What commands are handed of these.
-        self.seats = Seats(
-            self.archive,
-            self.letters,
-            self.match_letters,
-            self.world,
-            config.house_name,
-            over=lambda match, now: self.tournaments.over(match, now),  # noqa: PLW0108 - it is made after this
+        # What commands change.
+        director = self.tournaments = Director(
+            tournaments, matches, players, people, letters, inbox, config.server, composer.address
         )
-        self.tournaments = Director(
-            tournaments,
-            self.seats,
-            self.players,
-            self.people,
-            self.letters,
-            self.inbox,
-            config.server,
-            self.composer.address,
+        seats = Seats(archive, letters, match_letters, self.world, config.house_name, director.over)
+        keys = Keyring(players, changes, counts, mailboxes, seats, time, config, tournaments, topics)
+        offers = Offers(seats, players, people, strangers, counts, time)
+
+        def at_seat(handle: Callable[[SeatContext, Caller, Command[Any]], Reply]) -> Handler:
+            return lambda by, said: handle(seated_at(seats, said, by.known_player.name, by.now), by, said)
+
+        # The functions of commands, each with what it may touch, by the names of their rows.
+        handlers: dict[str, Handler] = {
+            "help": partial(help.explain, config),
+            "games": help.games,
+            "rules": partial(help.mail_rules, letters),
+            "sheet": partial(history.sheet, seats, letters),
+            "status": partial(history.status, seats),
+            "report": at_seat(partial(history.report, match_letters)),
+            "diary": at_seat(partial(history.diary, matches, time)),
+            "transcript": at_seat(partial(history.transcript, match_letters)),
+            "register": partial(account.register, keys, offers),
+            "confirm": partial(account.confirm, keys, offers),
+            "whoami": partial(account.whoami, keys, people),
+            "set": partial(account.choose, players, people, matches, held),
+            "set notify": partial(account.notify, keys),
+            "key add": partial(key_commands.add, keys),
+            "key revoke": partial(key_commands.revoke, keys),
+            "key keep": partial(key_commands.keep, keys),
+            "recover": partial(key_commands.recover, keys),
+            "address add": partial(key_commands.add_address, keys, people, strangers),
+            "vacation": partial(beside_orders.vacation, seats, players, time, config.clock.vacation_days),
+            "extend": at_seat(beside_orders.extend),
+            "claim": at_seat(beside_orders.claim),
+            "new": partial(proposals.new, offers, config.clock.settle, config.pages),
+            "list": partial(history.list_matches, seats, people, config.pages),
+            "accept": at_seat(partial(proposals.accept, offers)),
+            "decline": at_seat(partial(proposals.give_up, people, held)),
+            "join": partial(proposals.join, offers),
+            "withdraw": at_seat(partial(proposals.give_up, people, held)),
+            "tournament new": partial(tournament_commands.new, director, seats, config.clock.settle),
+            "tournament": partial(tournament_commands.show, director),
+            "enter": partial(tournament_commands.enter, director, seats, people),
+            "leave": partial(tournament_commands.leave, director),
+            "challenge": partial(tournament_commands.challenge, director, seats),
+            "rule": partial(tournament_commands.rule, director, seats),
+            "setup": at_seat(orders.setup),
+            "orders": at_seat(orders.orders),
+            "clear": at_seat(orders.clear),
+            "preview": at_seat(orders.preview),
+            "seal": at_seat(orders.seal),
+            "step": at_seat(orders.take),
+            "reveal": at_seat(orders.reveal),
+            "press": at_seat(partial(beside_orders.press, people)),
+            "resign": at_seat(beside_orders.resign),
+            "observe": partial(help.observe, seats, people),
+            "unobserve": partial(help.unobserve, people),
+            "standings": partial(help.standings, people),
+            "block": partial(account.block, people),
+            "unblock": partial(account.unblock, people),
+            "draw": at_seat(beside_orders.agree),
+            "annul": at_seat(beside_orders.agree),
+            "substitute": partial(substitutes.substitute, offers),
+        }
+
+        # The way of a letter, the operator's instructions, and the clock.
+        bounces = Bounces(config, outbox, players, seats, letters, counts, time)
+        self.authentication = Authentication(
+            config, players, keys, strangers, mailboxes, seats, letters, counts, bounces
         )
-        self.keys = Keyring(
-            self.players,
-            self.changes,
-            self.counts,
-            self.mailboxes,
-            self.seats,
-            self.time,
-            config,
-            tournaments,
-            self.notifications,
+        answers = AnswerWriter(config, players, mailboxes, letters, match_letters, seats)
+        self.dispatch = Dispatch(
+            config, part, database, players, people, keys, seats, mailboxes, counts, bounces, answers, handlers
         )
-        self.offers = Offers(self.seats, self.players, self.people, self.strangers, self.counts, self.time)
+        self.operator = Operator(Instructions(database), decision, part, database, seats, offers, director)
+        requests = WitnessRequests(database)
+        witnesses = Witnesses(config, decision, log, requests, letters, counts, self.signing_key)
+        queues = (
+            (held.next_due, letters.send_digest),
+            (people.next_held_back, partial(proposals.send_held_back, offers)),
+        )
+        self.due_tasks = DueTasks(
+            config, database, decision, points, random, inbox, queues, seats, time, keys, director, bounces, witnesses
+        )
 
     def world(self, now: datetime) -> Environment:
         """The environment that a match is handed at a time."""

@@ -1,7 +1,7 @@
 """Marks of machines: signs that no person wrote a letter (RFC 3834 2), and which proof lifts each of them.
 
-One table: a mark decides at most that nothing is *answered*, never that a person is unheard. `pbem/desk/sorting.py`
-applies it, after the signature was judged. No sockets, no store. Implements reliability.md, case 28.
+One table: a mark decides at most that nothing is *answered*, never that a person is unheard. `authenticate`
+in the desk applies it, after the signature was judged. No sockets, no store. Implements reliability.md, case 28.
 """
 
 from __future__ import annotations

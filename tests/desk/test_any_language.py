@@ -65,7 +65,8 @@ def in_english(letter: EmailMessage) -> list[str]:
 
 def test_every_word_of_a_match_comes_from_a_catalogue(referee: Referee) -> None:
     ann, bob = referee.agreed("kind: scored\ngames: 2\npace: 2d\ngrace: 1d\nmiss: wait", game="marbles")
-    referee.desk.letters._config = referee.desk.config = replace(referee.desk.config, language=TAG)
+    referee.config = replace(referee.config, language=TAG)
+    referee.open_desk()
     before = len(ann.letters), len(bob.letters)
     referee.send(ann, ann.filled("setup", "hide 3"))
     referee.send(bob, bob.filled("setup", "hide 4"))

@@ -119,14 +119,16 @@ def test_help_on_sealed_matches(referee: Referee, eve: Mailbox, topic: str) -> N
 
 def test_the_page_is_named_where_it_is_served(referee: Referee, eve: Mailbox) -> None:
     assert "click" not in ask(referee, eve, "help\n")
-    referee.desk.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
+    referee.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
+    referee.open_desk()
     assert "https://play.example/pbem/" in ask(referee, eve, "help\n")
     assert "https://play.example/pbem/spaceships.html" in ask(referee, eve, "help spaceships\n")
 
 
 def test_the_page_is_named_in_the_readers_language(referee: Referee) -> None:
     ann = referee.registered("ann")
-    referee.desk.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
+    referee.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
+    referee.open_desk()
     referee.send(ann, "set language de\n")
     assert "https://play.example/pbem/index.de.html" in ask(referee, ann, "help\n")
     assert "https://play.example/pbem/spaceships.de.html" in ask(referee, ann, "help spaceships\n")

@@ -11,7 +11,6 @@ from in_a_box.inquiries import held
 from in_a_box.small_games import FLEETS
 
 from pbem.config.values import Duration
-from pbem.desk import due_tasks
 from pbem.identity import ssh
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
@@ -149,6 +148,6 @@ def test_the_operator_hears_of_it_though_the_store_was_busy(
     with monkeypatch.context() as patch:
         patch.setattr(Database, "transaction", fail)
         with pytest.raises(BusyError):
-            due_tasks.tick(referee.desk, referee.now)
-    due_tasks.tick(referee.desk, referee.now)
+            referee.desk.due_tasks.tick(referee.now)
+    referee.desk.due_tasks.tick(referee.now)
     assert referee.outbox.count() == 1

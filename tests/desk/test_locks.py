@@ -94,16 +94,16 @@ def test_each_digest_has_a_transaction_of_its_own(referee: Referee, monkeypatch:
         with desk.database.transaction():
             desk.letters.hold(player, 0, [OutgoingLetter(Phrase("the table"), "It is 1 to 0.")], referee.now)
     sent: list[int] = []
-    decision = Desk.decision
+    decision = desk.decision
 
     @contextmanager
-    def counted(desk: Desk) -> Iterator[None]:
+    def counted() -> Iterator[None]:
         before = referee.outbox.count()
-        with decision(desk):
+        with decision():
             yield
         sent.append(referee.outbox.count() - before)
 
-    monkeypatch.setattr(Desk, "decision", counted)
+    monkeypatch.setattr(desk.due_tasks, "decision", counted)
     referee.wait(timedelta(days=1))
     assert [count for count in sent if count] == [1, 1, 1]
 

@@ -649,12 +649,12 @@ def test_a_signature_that_had_expired_when_its_letter_counts_as_received_proves_
     """Verification judges it at that time: what was stored before a miss, and came after it."""
     _, bob = post.begun()
     now = post.referee.now
-    monkeypatch.setattr("pbem.desk.authenticate._arrival", lambda *_: now + timedelta(hours=1))
+    monkeypatch.setattr("pbem.desk.authenticate.Authentication._arrival", lambda *_: now + timedelta(hours=1))
     ends = int((now + timedelta(minutes=30)).timestamp())
     post.reply(bob, bob.filled("orders", "Rv1"), sign=lambda raw: HOME.craft(raw, x=str(ends)))
     assert "The DKIM signature of mail.example had expired" in " ".join(bob.text.split())
     assert post.standing(2) is None
-    monkeypatch.setattr("pbem.desk.authenticate._arrival", lambda *_: now + timedelta(minutes=20))
+    monkeypatch.setattr("pbem.desk.authenticate.Authentication._arrival", lambda *_: now + timedelta(minutes=20))
     post.reply(bob, bob.filled("orders", "Rv1"), sign=lambda raw: HOME.craft(raw, x=str(ends)))
     assert post.standing(2) == "Rv1"
 

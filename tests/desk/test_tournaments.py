@@ -16,7 +16,6 @@ from signing.domains import Domain, rsa_key
 from pbem.desk import seats
 from pbem.desk.commands import tournament_commands
 from pbem.desk.public import Public
-from pbem.desk.wiring import Desk
 from pbem.identity import ssh
 from pbem.match.transcript import utc
 from pbem.pages.site import pages, publish
@@ -460,16 +459,16 @@ def test_the_table_of_each_tournament_is_planned_in_a_transaction_of_its_own(
     told: list[int] = []
     director, rows = club.referee.desk.tournaments, club.referee.desk.tournaments.archive.rows
 
-    decision = Desk.decision
+    decision = club.referee.desk.decision
 
     @contextmanager
-    def counted(desk: Desk) -> Iterator[None]:
+    def counted() -> Iterator[None]:
         before = len(rows.tasks())
-        with decision(desk):
+        with decision():
             yield
         told.append(len(rows.tasks()) - before)
 
-    monkeypatch.setattr(Desk, "decision", counted)
+    monkeypatch.setattr(club.referee.desk.due_tasks, "decision", counted)
     monkeypatch.setattr(type(director), "carry_out", lambda *_: None)
     club.referee.wait(32 * DAY)
     assert [count for count in told if count] == [3, 3, 3]

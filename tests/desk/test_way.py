@@ -10,7 +10,7 @@ import pytest
 from in_a_box.referee import SERVER, Referee
 
 import pbem
-from pbem.desk.commands import account, handlers
+from pbem.desk.commands import account
 from pbem.desk.outcomes import Outcome, Reply
 from pbem.mail.commands import COMMANDS
 
@@ -18,7 +18,7 @@ ROOT = Path(pbem.__file__).parent
 
 
 def test_every_row_has_its_function_and_no_other(referee: Referee) -> None:
-    found = handlers(referee.desk)
+    found = referee.desk.dispatch.handlers
     assert found.keys() == COMMANDS.keys()
     for name, handler in found.items():
         assert len(inspect.signature(handler).parameters) == 2, name
@@ -47,6 +47,7 @@ def test_only_what_was_done_is_not_done_again(
         return Reply("unobserve", {"name": "m1"}, outcome=outcome)
 
     monkeypatch.setattr(account, "choose", handler)
+    referee.open_desk()
     for _ in range(2):
         referee.send(ann, f"set mail digest\nserver {SERVER}\nplayer ann\nrev 1\n")
     assert len(calls) == obeyed

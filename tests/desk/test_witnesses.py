@@ -22,7 +22,6 @@ from machines.witness_double import Double
 
 from pbem.cli.verify import verify
 from pbem.config.witnessing import Cosigner, WitnessConfig
-from pbem.desk import due_tasks
 from pbem.desk.daily_limits import WITNESS_BEHIND
 from pbem.desk.public import Public
 from pbem.match.changed import replace
@@ -60,11 +59,11 @@ class Desk(Referee):
     @property
     def due(self) -> list[WitnessRequest]:
         """What the witness is to be asked now."""
-        return self.desk.witness_requests.due(self.now, self.now)
+        return self.desk.due_tasks.witnesses.requests.due(self.now, self.now)
 
     def answered(self, asked: WitnessRequest, status: int, said: str) -> None:
         """The witness answers, and the desk hears that."""
-        self.desk.witness_requests.settle(asked, status, said)
+        self.desk.due_tasks.witnesses.requests.settle(asked, status, said)
         self.wait(timedelta(seconds=1))
 
     @property
@@ -75,7 +74,7 @@ class Desk(Referee):
     @property
     def seen(self) -> int | None:
         """The size of the latest checkpoint that a witness cosigned."""
-        found = self.desk.log.witnessed()
+        found = self.desk.due_tasks.witnesses.log.witnessed()
         return found.size if found else None
 
 
@@ -255,7 +254,7 @@ def test_a_cosignature_counts_once_and_one_that_does_not_hold_hides_no_other(wat
     line = watching.double(Asked("add-checkpoint", {}, due.request.encode())).body.decode().rstrip("\n")
     spoilt = f"{line[:-8]}AAAAAA=="
     referee.answered(due, 200, "\n".join([spoilt, *[line] * 20, spoilt, ""]))
-    found = referee.desk.log.witnessed()
+    found = referee.desk.due_tasks.witnesses.log.witnessed()
     assert found is not None
     assert len(Note.read(found.note).signatures) == 2
     referee.turn((ann, ""), (bob, ""))
@@ -331,7 +330,7 @@ def test_without_witnesses_no_log_is_kept_and_with_them_all_of_it_later(tmp_path
     with closing(Desk(tmp_path)) as referee:
         ann, bob = referee.begun("keys: demanded")
         referee.wait(TEN)
-        assert referee.desk.log.waits() is None
+        assert referee.desk.due_tasks.witnesses.log.waits() is None
         seq = referee.match().seq
         referee.watch(VerifierKey("w.example", COSIGNATURE, bytes(32)))
         referee.wait(timedelta(seconds=1))
@@ -358,7 +357,7 @@ def test_of_each_day_the_last_checkpoint_that_was_cosigned_stays(watching: Watch
     assert len(rows) > 3
     referee.now += referee.config.limits.letters_kept + timedelta(days=5)
     referee.alive()
-    while due_tasks.tick(referee.desk, referee.now) == referee.now:
+    while referee.desk.due_tasks.tick(referee.now) == referee.now:
         pass
     kept_now = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints").fetchall()
     assert sorted(set(kept_now) & set(rows)) == sorted(dict(sorted(rows)).items())
@@ -390,11 +389,11 @@ def test_the_public_page_of_a_match_shows_who_saw_its_end_and_stays_the_same(wat
     ((shown, proof),) = compared()
     assert shown == last
     assert InclusionProof.read(proof).note.by(watching.double.verifier)
-    size = referee.desk.log.size
+    size = referee.desk.due_tasks.witnesses.log.size
     referee.send(ann, new(ann, "spaceships", "bob"))
     referee.send(bob, form_in(bob.text, "accept", lines=1))
     watching.wait()
-    assert referee.desk.log.size > size
+    assert referee.desk.due_tasks.witnesses.log.size > size
     assert compared() == [(last, proof)], "the log has grown, and the page has not changed"
 
 
@@ -422,15 +421,15 @@ def test_cosignatures_count_by_their_signatures_alone(watching: Watching) -> Non
     stranger = cosigned("w.example", Ed25519PrivateKey.generate(), text, 1)
     for said in ("", "hello\n", f"{stranger}\n", "— x AAAA\n" * 300):
         with referee.database.transaction():
-            referee.desk.witness_requests.put("w.example", due.request, referee.now)
+            referee.desk.due_tasks.witnesses.requests.put("w.example", due.request, referee.now)
         (again,) = referee.due
         referee.answered(again, 200, said)
         assert referee.seen is None
     # A newer request takes the place of one that is being asked.
     with referee.database.transaction():
-        referee.desk.witness_requests.put("w.example", f"{due.request} ", referee.now)
-    referee.desk.witness_requests.settle(due, 200, f"{stranger}\n")
-    assert referee.desk.witness_requests.answered() is None
+        referee.desk.due_tasks.witnesses.requests.put("w.example", f"{due.request} ", referee.now)
+    referee.desk.due_tasks.witnesses.requests.settle(due, 200, f"{stranger}\n")
+    assert referee.desk.due_tasks.witnesses.requests.answered() is None
     assert not referee.told
 
 
@@ -476,6 +475,6 @@ def test_heads_are_stated_though_their_desk_died_before_it_made_the_checkpoint(w
     broke = patch("pbem.desk.witnesses.signed", side_effect=BusyError("the connection broke"))
     with broke, pytest.raises(BusyError):
         watching.wait()
-    assert referee.desk.log.waits() is None
+    assert referee.desk.due_tasks.witnesses.log.waits() is None
     watching.wait(2 * TEN)
-    assert watching.asked[-1][1] == referee.desk.log.size > before
+    assert watching.asked[-1][1] == referee.desk.due_tasks.witnesses.log.size > before

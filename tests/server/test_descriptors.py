@@ -161,7 +161,7 @@ def test_case_40_no_letter_is_blamed_for_a_want_of_descriptors(
             envelope = Envelope(f"anna{number}@mail.example", ("pbem@play.example",))
             referee.inbox.put(envelope, LETTER % (number, number), referee.now)
         with monkeypatch.context() as patch:
-            patch.setattr("pbem.desk.letter_handling.authenticate", fail)
+            patch.setattr("pbem.desk.authenticate.Authentication.caller_of", fail)
             for _ in range(5):
                 with pytest.raises(type(trouble())):
                     referee.running.handle_next(referee.now)

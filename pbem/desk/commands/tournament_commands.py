@@ -22,6 +22,7 @@ from pbem.tournament.tournament_terms import LADDER, TournamentTerms
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from pbem.desk.seats import Seats
     from pbem.mail.commands import Command
     from pbem.match.pinned_keys import Player
     from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, InTournament, Leave, Rule, ShowTournament
@@ -45,9 +46,11 @@ _TOGETHER = 150
 """The most matches that may begin together: all in one transaction, while no other letter is handled."""
 
 
-def new(director: Director, settle: timedelta, caller: Caller, command: Command[AnnounceTournament]) -> Reply:
+def new(
+    director: Director, seats: Seats, settle: timedelta, caller: Caller, command: Command[AnnounceTournament]
+) -> Reply:
     """`tournament new`: a tournament is announced; `settle` is the server's default."""
-    name, world = caller.known_player.name, director.seats.world(caller.now)
+    name, world = caller.known_player.name, seats.world(caller.now)
     terms = TournamentTerms.propose(command.request.rules, command.request.options, settle)
     running = map(director.archive.load, director.archive.rows.running())
     if sum(t is not None and t.organiser.name == name for t in running) >= _ANNOUNCED:
@@ -68,7 +71,7 @@ def new(director: Director, settle: timedelta, caller: Caller, command: Command[
     step = announce(
         f"t{number}",
         terms,
-        _player(director, caller, f"t{number}"),
+        _player(director, seats, caller, f"t{number}"),
         _said(caller),
         server=director.server,
         server_key=world.server_key,
@@ -87,7 +90,7 @@ def show(director: Director, caller: Caller, command: Command[ShowTournament]) -
     return _told(director, caller, _tournament(director, command), "shown")
 
 
-def enter(director: Director, people: People, caller: Caller, command: Command[Enter]) -> Reply:
+def enter(director: Director, seats: Seats, people: People, caller: Caller, command: Command[Enter]) -> Reply:
     """`enter`: a player accepts all matches of a tournament, takes a place as a substitute, or renews the keys."""
     t, name, given = _tournament(director, command), caller.known_player.name, command.request.hash
     if given is None:
@@ -101,11 +104,11 @@ def enter(director: Director, people: People, caller: Caller, command: Command[E
         says = Phrase("{name} has entered {most} times, and may not again", name=name, most=_ENTRIES)
         raise refused("enter", t.id, says)
     if t.line_of(name) is None:
-        demand_leisure(director.seats, name, director.to_begin(name) + t.terms.games_at_once)
+        demand_leisure(seats, name, director.to_begin(name) + t.terms.games_at_once)
     people.opt_in(caller.address)
-    director.begin_matches(t, caller.now, name)
+    director.begin_matches(seats, t, caller.now, name)
     step = director.step(t, caller.now)
-    step.enter(_player(director, caller, t.id), command.request.team, _said(caller))
+    step.enter(_player(director, seats, caller, t.id), command.request.team, _said(caller))
     director.archive.rows.forget_keys(int(t.id[1:]), name)
     director.commit(step, caller.signed)
     return _told(director, caller, step.tournament, "entered")
@@ -121,7 +124,7 @@ def leave(director: Director, caller: Caller, command: Command[Leave]) -> Reply:
     return _told(director, caller, step.tournament, "left")
 
 
-def challenge(director: Director, caller: Caller, command: Command[ChallengePlayer]) -> Reply:
+def challenge(director: Director, seats: Seats, caller: Caller, command: Command[ChallengePlayer]) -> Reply:
     """`challenge`: a match for a place of a ladder begins.
 
     Neither blocks nor other matches of the challenged player matter: they would keep a place from everybody else.
@@ -129,14 +132,14 @@ def challenge(director: Director, caller: Caller, command: Command[ChallengePlay
     name, against = caller.known_player.name, command.request.name
     t = _tournament(director, command)
     _demand_entered(director, t, name, caller)
-    demand_leisure(director.seats, name)
+    demand_leisure(seats, name)
     step = director.step(t, caller.now)
     step.challenge(name, against, _said(caller))
     director.commit(step, caller.signed)
     return _told(director, caller, step.tournament, "challenged")
 
 
-def rule(director: Director, caller: Caller, command: Command[Rule]) -> Reply:
+def rule(director: Director, seats: Seats, caller: Caller, command: Command[Rule]) -> Reply:
     """`rule`: the organiser's bare word, which the table shows as such."""
     t, asked = _tournament(director, command), command.request
     if caller.known_player.name != t.organiser.name:
@@ -150,10 +153,10 @@ def rule(director: Director, caller: Caller, command: Command[Rule]) -> Reply:
         faults.append(Fault("reason", None, says))
     if faults:
         raise Refused(*faults)
-    if asked.match and find_seat(director.seats, int(asked.match[1:]), t.organiser.name):
+    if asked.match and find_seat(seats, int(asked.match[1:]), t.organiser.name):
         raise refused("rule", asked.match, Phrase("nobody rules on a match of one's own; ask the operator"))
     step = director.step(t, caller.now)
-    other = None if _is_pinned(director, t, t.organiser, caller) else _player(director, caller, t.id)
+    other = None if _is_pinned(director, t, t.organiser, caller) else _player(director, seats, caller, t.id)
     step.rule(ruling_of(asked, reason), _said(caller), other)
     director.commit(step, caller.signed)
     return _told(director, caller, step.tournament, "ruled")
@@ -167,9 +170,9 @@ def _tournament(director: Director, command: Command[InTournament]) -> Tournamen
     return found
 
 
-def _player(director: Director, caller: Caller, tournament: str) -> Player:
+def _player(director: Director, seats: Seats, caller: Caller, tournament: str) -> Player:
     """The caller as a tournament pins one; raises `Refused`."""
-    salt = director.seats.world(caller.now).salt()
+    salt = seats.world(caller.now).salt()
     found = pinned(director.players, caller.known_player.name, (director.server, tournament, 0), salt)
     if len(canonical(found.document())) > _KEYS:
         says = Phrase(
