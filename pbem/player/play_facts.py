@@ -21,7 +21,7 @@ def account_facts(letters: Correspondence, agent: Agent, now: datetime) -> JsonO
     memory = letters.memory
     return {
         "account": letters.account.id,
-        "registered": memory.fact("account") is not None,
+        "registered": memory.account().name is not None,
         "key": bool(letters.account.key),
         "matches": [match_facts(letters, agent, standing, now) for standing in reversed(letters.matches.standings)],
         "tournaments": [tournament_facts(told) for told in reversed(memory.tournaments())],

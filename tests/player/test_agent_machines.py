@@ -25,8 +25,7 @@ class Another(Owner):
         self.random = type(self.random)("another machine")
         self.restart()
         self.chance = "another"
-        for fact in ("account", "server_key", "fingerprint"):
-            self.memory.know(fact, first.memory.fact(fact) or "")
+        self.memory.keep(first.memory.account())
         self.agent.use_words(first.agent.words)
 
 

@@ -97,7 +97,7 @@ def sit(referee: Referee, tmp_path: Path) -> Iterator[Callable[..., tuple[Planne
         ann.typed, ann.plans = typed, plans
         bob.typed = ANSWERS[game]
         for one in (ann, bob):
-            while not one.memory.fact("account"):
+            while not one.memory.account().name:
                 try:
                     one.register()
                 except Killed:

@@ -57,7 +57,7 @@ def list_matches(table: PlayTable) -> None:
     table.send()
     letters = table.letters
     account = table.account
-    click.echo(f"{account.id}" + ("" if letters.memory.fact("account") else "  (not registered yet)"))
+    click.echo(f"{account.id}" + ("" if letters.memory.account().name else "  (not registered yet)"))
     rows = letters.matches.standings
     list_rows(table, rows)
     if not rows:

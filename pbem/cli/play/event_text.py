@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pbem.cli.telling import line_of, tell
 from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.known import MatchKnown
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
@@ -96,9 +97,10 @@ def prove_ended(letters: Correspondence, events: Sequence[Event]) -> None:
     """Verify each match whose game has ended by these letters."""
     for name in dict.fromkeys(event.match for event in events if event.kind == "news"):
         ended = len(letters.matches.standing(name).ended)
-        if ended and letters.memory.bundle(name) and letters.memory.fact(f"proved {name}") != str(ended):
+        if ended and letters.memory.bundle(name) and letters.memory.known(MatchKnown, name).proved != ended:
             proved(letters, name)
-            letters.memory.know(f"proved {name}", str(ended))
+            with letters.memory.noting(MatchKnown, name) as known:
+                known.proved = ended
 
 
 def proved(letters: Correspondence, name: str) -> bool:

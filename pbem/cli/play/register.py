@@ -119,14 +119,14 @@ def introduce(table: PlayTable, ours: signing.SigningKey | None, *, anew: bool =
     `anew`: ask again at once, as the account was written otherwise before.
     """
     letters = table.letters
-    if letters.memory.fact("account") is None:
+    if letters.memory.account().name is None:
         if ours is None:
             letters.registration.register_mailbox(table.now(), anew=anew)
         else:
             letters.registration.register(ours.public, ours.fingerprint, table.now(), anew=anew)
         table.send()
-        table.wait(lambda _: letters.memory.fact("account") is not None, "the server's answers")
-    if letters.memory.fact("account") is not None:
+        table.wait(lambda _: letters.memory.account().name is not None, "the server's answers")
+    if letters.memory.account().name is not None:
         return True
     tell(Phrase("The server has not answered yet; `pbem play` goes on when it does."))
     for subject in sorted(table.unproved):
@@ -169,7 +169,7 @@ def begin_to_play(table: PlayTable, game: str) -> MatchStanding:
     if table.name not in table.folders.accounts:
         _save_account(table)
     mail_in.begin(table.account)
-    if table.letters.memory.fact("account") is None:
+    if table.letters.memory.account().name is None:
         introduce(table, table.key)
     table.fetch()
     standing = _running(table, game) or _begin(table, game)
