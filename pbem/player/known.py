@@ -1,4 +1,4 @@
-"""The facts that a player's memory keeps beside letters, matches and forms: each kind is a type, read and written whole.
+"""The facts that a player's memory keeps beside letters and forms: each kind is a type, read and written whole.
 
 A kind belongs to the account, to a match, to a game, or to a game in a generation of the server: `Memory.known` takes
 that place, and gives a fact without any content where nothing is known yet. Only types.

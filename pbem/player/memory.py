@@ -106,6 +106,14 @@ class SentForm(NamedTuple):
         """The date that it bears."""
         return parsedate_to_datetime(message_from_bytes(self.raw)["Date"])
 
+    @property
+    def about(self) -> str:
+        """What it is, in a few words."""
+        if self.command == "ask":
+            return self.form.partition("\n")[0]
+        place = self.place if self.command in {"orders", "setup"} else ""
+        return " ".join(filter(None, [self.command, self.match, place]))
+
 
 _REST, _LONGEST_REST = timedelta(hours=1), timedelta(days=1)
 

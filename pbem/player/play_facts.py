@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pbem.games import GAMES, rules
+from pbem.mail.calendar import Appointment
+from pbem.match.terms import Terms
+from pbem.phrase import Span, clean
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.results import line_of
+from pbem.player.standing import OVER
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Iterator, Mapping
 
     from pbem.json_object import JsonObject
+    from pbem.letters.render import Templates
     from pbem.player.correspondence import Correspondence
     from pbem.player.sealed_agent import Agent
     from pbem.player.standing import MatchStanding, TournamentStanding
@@ -130,3 +137,83 @@ def seen(letters: Correspondence, agent: Agent, standing: MatchStanding) -> Json
     reports = latest["reports"] if latest and latest["game"] == position["game"] else None
     over = standing.phase == "closed"  # after a resignation the last position still has something to order
     return {"view": position["view"] | ({"entitled": None} if over else {}), "reports": reports}
+
+
+# In words, for the terminal and for the templates of the page.
+
+
+def title_of(letters: Correspondence, standing: MatchStanding) -> str:
+    """The game of a match, and the other players."""
+    game, programs = standing.rules, letters.matches.programs
+    title = rules(game).title if game in GAMES else game
+    others = [
+        f"{name} (a program)" if name in programs else name or "(free)"
+        for seat, name in enumerate(standing.players, start=1)
+        if seat != standing.seat
+    ]
+    return line_of(f"{title} with {', '.join(others)}" if others else str(title))
+
+
+def deadlines(letters: Correspondence) -> Iterator[Appointment]:
+    """The deadlines of the matches that are not over, for a calendar."""
+    server = letters.account.server
+    for standing in letters.matches.standings:
+        if standing.deadline is None or standing.phase in OVER:
+            continue
+        what = "reveal" if "reveal" in standing.owes else f"turn {standing.turn}"
+        what = "setup" if standing.phase == "setup" else what
+        summary = f"{title_of(letters, standing)}, {standing.match}: {what}"
+        told = f"To be sent to {standing.address}"
+        time = datetime.fromisoformat(standing.deadline)
+        place = server, standing.match, standing.game, what.replace(" ", "-"), standing.seat
+        yield Appointment(*place, summary, told, time, standing.seq)
+
+
+def names_of(standing: MatchStanding) -> dict[int, str]:
+    """The players of a match, by seat."""
+    return {number: player or "(free)" for number, player in enumerate(standing.players, start=1)}
+
+
+def terms_of(letters: Correspondence, standing: MatchStanding, names: Mapping[int, str]) -> dict[str, object]:
+    """The terms of a match, for the template of letters."""
+    return {
+        **_in_words(letters.matches.terms(standing.match)),
+        "id": standing.match,
+        "names": names,
+        "levels": dict.fromkeys(names, ""),
+        "programs": [seat for seat, name in names.items() if name in letters.matches.programs],
+        "phase": standing.phase,
+        "rules_hash": standing.hash,
+    }
+
+
+def _in_words(terms: Terms) -> dict[str, object]:
+    return {
+        "title": rules(terms.game).title,
+        "terms": terms,
+        "kind": terms.kind,
+        **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},
+        "settling": _span(terms.settle),
+    }
+
+
+def tournament_terms(letters: Correspondence, name: str, templates: Templates) -> tuple[str, str]:
+    """The terms of a tournament in words, and their hash, which was computed from these; raises `Impossible`."""
+    terms = letters.matches.tournament_terms(name)
+    told = letters.memory.tournament(name)
+    assert told is not None
+    try:
+        matches = _in_words(Terms.read({**terms.match, "players": ("1", "2")}))
+        facts = {"id": name, "organiser": told.organiser, "format": terms.format, "terms": terms, "hash": told.hash}
+        facts |= {
+            "closes": terms.closes[:10] if terms.closes else None,
+            "m": {**matches, "id": None, "phase": "open"},
+        }
+        text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants)
+    except Exception as error:  # the server may have sent anything
+        raise Impossible("The terms of {tournament} cannot be shown: do not enter it.", tournament=name) from error
+    return clean(text.rstrip("\n")) + "\n", told.hash
+
+
+def _span(seconds: int) -> str:
+    return Span(seconds) if seconds else "none"

@@ -66,7 +66,7 @@ class PlanKnown(Known):
     plan: Plan | None = None
     offered: int = 0
     """The last game in which it offered a draw."""
-    claims: dict[str, datetime] = {}
+    claims: dict[str, datetime] = {}  # noqa: RUF012 - msgspec copies it
     """The time at which a silent player's game could first be claimed, by place."""
 
 
@@ -154,6 +154,8 @@ class Program:
         self._say_what_it_is(now)
         self._look_around(now)
         self.agent.act(now)
+        for match, why in self.agent.hindered.items():
+            log.warning("%s: %s", match, why)
         for match in sorted(self._waiting):
             try:
                 waits = self._act(self.letters.matches.standing(match), now)

@@ -8,23 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.event_text import indented, when
-from pbem.cli.telling import clean, line_of
-from pbem.games import GAMES, rules
+from pbem.games import GAMES
 from pbem.games.outside import PACKAGES, coded, not_enabled
-from pbem.match.terms import Terms
-from pbem.phrase import Span
+from pbem.phrase import Span, clean
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.play_facts import seen
+from pbem.player.play_facts import names_of, seen, terms_of, title_of
+from pbem.player.results import indented, line_of
 from pbem.player.sealed_view import Contradiction
 from pbem.player.secret_vault import BadSecrets
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from pbem.cli.play.foundation import PlayTable
-    from pbem.letters.render import Templates
-    from pbem.player.correspondence import Correspondence
+    from pbem.player.play_table import PlayTable
     from pbem.player.standing import MatchStanding, TournamentStanding
 
 
@@ -80,25 +77,6 @@ def list_rows(table: PlayTable, standings: Sequence[MatchStanding]) -> None:
     """A line for each of these matches: what it is, and whose move."""
     for standing in standings:
         click.echo(f"  {standing.match:5} {title_of(table.letters, standing):34} {_whose(table, standing)}".rstrip())
-
-
-def title_of(letters: Correspondence, standing: MatchStanding) -> str:
-    """The game of a match, and the other players."""
-    game, programs = standing.rules, letters.matches.programs
-    title = rules(game).title if game in GAMES else game
-    others = [
-        f"{name} (a program)" if name in programs else name or "(free)"
-        for seat, name in enumerate(standing.players, start=1)
-        if seat != standing.seat
-    ]
-    return line_of(f"{title} with {', '.join(others)}" if others else str(title))
-
-
-def is_due(table: PlayTable, standing: MatchStanding) -> bool:
-    """True if a match waits for this player to decide on a setup or orders."""
-    if standing.sealed:
-        return table.agent.asks(standing.match)
-    return standing.asked and table.letters.matches.pending(standing.match) is None
 
 
 def _whose(table: PlayTable, standing: MatchStanding) -> str:
@@ -232,51 +210,6 @@ def _show_plans(table: PlayTable, match: str) -> None:
             click.echo(f"  - {line_of(fault.message)}")
 
 
-def names_of(standing: MatchStanding) -> dict[int, str]:
-    """The players of a match, by seat."""
-    return {number: player or "(free)" for number, player in enumerate(standing.players, start=1)}
-
-
-def terms_of(letters: Correspondence, standing: MatchStanding, names: Mapping[int, str]) -> dict[str, object]:
-    """The terms of a match, for the template of letters."""
-    return {
-        **_in_words(letters.matches.terms(standing.match)),
-        "id": standing.match,
-        "names": names,
-        "levels": dict.fromkeys(names, ""),
-        "programs": [seat for seat, name in names.items() if name in letters.matches.programs],
-        "phase": standing.phase,
-        "rules_hash": standing.hash,
-    }
-
-
-def _in_words(terms: Terms) -> dict[str, object]:
-    return {
-        "title": rules(terms.game).title,
-        "terms": terms,
-        "kind": terms.kind,
-        **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},
-        "settling": _span(terms.settle),
-    }
-
-
-def tournament_terms(letters: Correspondence, name: str, templates: Templates) -> tuple[str, str]:
-    """The terms of a tournament in words, and their hash, which was computed from these; raises `Impossible`."""
-    terms = letters.matches.tournament_terms(name)
-    told = letters.memory.tournament(name)
-    assert told is not None
-    try:
-        matches = _in_words(Terms.read({**terms.match, "players": ("1", "2")}))
-        facts = {"id": name, "organiser": told.organiser, "format": terms.format, "terms": terms, "hash": told.hash}
-        facts |= {
-            "closes": terms.closes[:10] if terms.closes else None,
-            "m": {**matches, "id": None, "phase": "open"},
-        }
-        text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants)
-    except Exception as error:  # the server may have sent anything
-        raise Impossible("The terms of {tournament} cannot be shown: do not enter it.", tournament=name) from error
-    return clean(text.rstrip("\n")) + "\n", told.hash
-
-
-def _span(seconds: int) -> str:
-    return Span(seconds) if seconds else "none"
+def when(turn: int) -> str:
+    """The turn for which orders are, or the turns for which default orders are."""
+    return f"turn {turn}" if turn != DEFAULT else "whenever you miss a turn"
