@@ -121,7 +121,7 @@ def check_entries(match: Match, entries: Sequence[Entry]) -> None:
             found = re.match(r"[a-z]+/\S+", str(error))
             raise Wrong(entry.seq, found[0] if found else None, str(error)) from error
         except UNREADABLE as error:
-            raise Wrong(entry.seq, None, f"cannot be read: {error!r}") from error
+            raise Wrong(entry.seq, None, f"{entry.type}: what it says or names has not its form") from error
         before = entry
     if match.due:
         raise Wrong(len(entries) + 1, None, f"{match.due[0][0]} must follow")

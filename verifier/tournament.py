@@ -387,7 +387,7 @@ def verified_tournament(content: bytes) -> Tournament:
             found = re.match(r"[a-z]+/\S+", str(error))
             raise Wrong(entry.seq, found[0] if found else None, str(error)) from error
         except UNREADABLE as error:
-            raise Wrong(entry.seq, None, f"cannot be read: {error!r}") from error
+            raise Wrong(entry.seq, None, f"{entry.type}: what it says or names has not its form") from error
         before = entry
         state.seq, state.octets = entry.seq, state.octets + len(line) + 1
     if state.phase != "ended" and (needed := due(state)):

@@ -19,7 +19,6 @@ from browser.test_replay import verified as proved
 from browser.waiting import until
 from in_a_box.referee import ANN, SERVER, Referee, attachment, form_in
 from in_a_box.sealed_seats import document
-from judges import sentences
 from machines import post_office
 from machines.by_hand import Letter, Player, agree, new_player, register
 from machines.post_office import PBEM, PostOffice, Servers
@@ -255,7 +254,7 @@ def test_a_second_device_is_a_second_key(device: Callable[..., Device], referee:
     )
     referee.send(ann, f"register ann\n{one.make()}\n", sign=False)
     referee.send(ann, one.sign(form_in(ann.text, "confirm")), sign=False)
-    assert sentences.YOU_ARE_REGISTERED in ann.text
+    assert "You are registered" in ann.text
     line = other.make()
     assert other.page.locator("#add").is_disabled()
     other.page.locator("#name").fill("ann")

@@ -13,7 +13,6 @@ import pytest
 import structlog
 from in_a_box.referee import SERVER, Mailbox, Referee, body, sent_from
 from in_a_box.small_games import FLEETS, SMALL
-from judges import sentences
 
 from pbem import identity
 from pbem.config.limits import Limits
@@ -81,7 +80,7 @@ def test_case_16_headers_beyond_reading_are_answered(referee: Referee) -> None:
     ann = referee.person("ann")
     raw = b"From: ann@mail.example\r\n" + bomb("headers")
     referee.deliver(raw, ann.address)
-    assert sentences.COULD_NOT_BE_READ in ann.text
+    assert "could not be read" in ann.text
     assert referee.inbox.outcome(1) == ("done", "unreadable, answered")
     assert referee.inbox.raw(1) == raw
 
@@ -116,7 +115,7 @@ def test_case_17_odd_letters(referee: Referee, worker: Worker, trait: str) -> No
     referee.deliver(raw, ann.address)
     assert referee.inbox.count("done") == 1
     assert len(ann.letters) == 1
-    assert (sentences.COULD_NOT_BE_READ in ann.text) == (trait == "two From")
+    assert ("could not be read" in ann.text) == (trait == "two From")
 
 
 def orders_as(referee: Referee, ann: Mailbox, text: str, head: str = "") -> str:
@@ -138,9 +137,9 @@ def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
     flowed = form.replace("orders m1 turn 1\n", "orders m1 \nturn 1\n")
     mangled = "\ufeff" + flowed.replace("player ann", "player\u00a0ann").replace("\nend\n", "  \n\nend\n") + armor
     told = orders_as(referee, ann, mangled, "Content-Type: text/plain; charset=utf-8; format=flowed\r\n")
-    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}:\n\n  Rv5" in told
+    assert "Your orders for turn 1 stand, revision 1:\n\n  Rv5" in told
     referee.send(ann, ann.filled("orders", "R\u200bv4", rev=2))
-    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 2)}:\n\n  Rv4" in ann.text
+    assert "Your orders for turn 1 stand, revision 2:\n\n  Rv4" in ann.text
     for looks, is_shown in (
         ("\u041ev5", "\\u041ev5"),
         ("\u201cRv5\u201d", "\\u201cRv5\\u201d"),
@@ -150,7 +149,7 @@ def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
         refusal = ann.text.partition("nothing was changed")[2]
         assert f"line 6: `{is_shown}`" in refusal
         assert refusal.isascii()
-    assert f"{sentences.YOUR_ORDERS_STAND_REVISION.format(2)}:\n\n  Rv4" in status(referee, ann)
+    assert "Your orders stand, revision 2:\n\n  Rv4" in status(referee, ann)
 
 
 def test_case_19_quotes_signatures_and_footers(referee: Referee) -> None:
@@ -158,13 +157,13 @@ def test_case_19_quotes_signatures_and_footers(referee: Referee) -> None:
     signed = referee.signed(ann, ann.filled("orders", "Rv5"))
     footer = "-- \nresign m1 match\n______\nlist footer: resign m1 match\n"
     told = orders_as(referee, ann, f"> resign m1 match\n\nresign m1 match\n\n{signed}\n{footer}")
-    assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in told
+    assert "Your orders for turn 1 stand" in told
     assert "You resigned" not in told
     assert "No orders" not in status(referee, ann)
     inside = ann.filled("orders", "Rv4", rev=2) + "\nHello there!\n-- \nresign m1 match\n"
     referee.send(ann, inside)
-    assert sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 2) in ann.text
-    assert sentences.NOT_UNDERSTOOD_AND_IGNORED in ann.text
+    assert "Your orders for turn 1 stand, revision 2" in ann.text
+    assert "Not understood, and ignored" in ann.text
     assert "Hello there!" in ann.text
     assert "Turn 1" in status(referee, ann) or "turn 1" in status(referee, ann)
 
@@ -177,7 +176,7 @@ def test_case_20_half_valid_orders(referee: Referee) -> None:
     assert "`gx3`" in refusal
     assert "`sRv1`" in refusal
     assert "Gv1" not in refusal
-    assert f"{sentences.YOUR_ORDERS_STAND_REVISION.format(1)}:\n\n  Rv5" in status(referee, ann)
+    assert "Your orders stand, revision 1:\n\n  Rv5" in status(referee, ann)
 
 
 def test_case_21_forged_letters(referee: Referee) -> None:
@@ -203,8 +202,8 @@ def test_case_21_forged_letters(referee: Referee) -> None:
     referee.deliver(referee.raw(ann, referee.signed(mallory, orders)), mallory.address)
     assert len(ann.letters) == before + 11
     referee.deliver(referee.raw(ann, orders, headers=same_provider), ann.address)
-    assert sentences.MUST_BE_SIGNED in ann.text
-    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in status(referee, ann)
+    assert "must be signed" in ann.text
+    assert "You have submitted no orders" in status(referee, ann)
     assert not mallory.letters
 
 
@@ -215,8 +214,8 @@ def test_case_22_another_players_key(referee: Referee) -> None:
     with structlog.testing.capture_logs() as logs:
         referee.deliver(referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5"))), ann.address)
     assert "signature: unknown key, noticed" in [entry.get("outcome") for entry in logs]
-    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in status(referee, ann)
-    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in status(referee, bob)
+    assert "You have submitted no orders" in status(referee, ann)
+    assert "You have submitted no orders" in status(referee, bob)
 
 
 def test_case_23_replay(referee: Referee) -> None:
@@ -229,7 +228,7 @@ def test_case_23_replay(referee: Referee) -> None:
         referee.wait(timedelta(seconds=1))  # the same octets in the same second are one letter
         before = status(referee, ann)
         referee.deliver(old.replace(b"Message-ID: <", b"Message-ID: <again."), sender)
-        assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
+        assert "Refused; nothing was changed" in ann.text
         assert status(referee, ann) == before
     text = ann.filled("orders", "Rv4")
     for old_text, new_text in (
@@ -237,17 +236,17 @@ def test_case_23_replay(referee: Referee) -> None:
         *(("server play", "server other"), ("player ann", "player bob")),
     ):
         referee.send(ann, text.replace(old_text, new_text, 1))
-        assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text, new_text
+        assert "Refused; nothing was changed" in ann.text, new_text
     referee.send(ann, text)
     stands = status(referee, ann)
     referee.send(ann, text)
-    assert sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(2, 1) in ann.text
+    assert "Your orders for turn 2 stand, revision 1" in ann.text
     assert status(referee, ann) == stands
     higher = text.replace("rev 1", "rev 3").replace("Rv4", "Rv3")
     referee.send(ann, higher)
     stands = status(referee, ann)
     referee.send(ann, text.replace("\nrev 1", "\nrev 2").replace("Rv4", "Rv2"))
-    assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
+    assert "Refused; nothing was changed" in ann.text
     assert status(referee, ann) == stands
 
 
@@ -264,10 +263,10 @@ def test_case_23_replay(referee: Referee) -> None:
 def test_case_24_what_headers_say_of_themselves(referee: Referee, head: str) -> None:
     ann, _ = referee.begun(SMALL, FLEETS)
     referee.deliver(referee.raw(ann, ann.filled("orders", "Rv5"), headers=head), ann.address)
-    assert sentences.NOTHING_SHOWS_THAT_THIS_LETTER_CAME in ann.text
+    assert "Nothing shows that this letter came from you" in ann.text
     referee.deliver(referee.raw(ann, ann.filled("orders", "Rv5"), headers=sent_from(ann.address) + head), ann.address)
-    assert sentences.MUST_BE_SIGNED in ann.text
-    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in status(referee, ann)
+    assert "must be signed" in ann.text
+    assert "You have submitted no orders" in status(referee, ann)
 
 
 HOSTILE = ("a\r\nBcc: evil@x.example", "a\nBcc: evil@x.example", "a\rb", "a\x00b", "a\x0bb\x0c\x85\u2028\u2029c")
@@ -351,7 +350,7 @@ def test_case_30_the_deadline_race(referee: Referee) -> None:
     referee.running.tick(referee.now)
     referee.work()
     assert "strike    Rv5  miss" in body(ann.find("turn 1"))
-    assert sentences.NOTHING_WAS_CHANGED in ann.text
+    assert "nothing was changed" in ann.text
     referee.send(ann, ann.filled("orders", "Rv4"))
     referee.send(bob, bob.filled("orders", "final"))
     early = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv3", rev=2)))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from judges import sentences
 
 from pbem.cli.group import group
 from pbem.games import GAMES
@@ -73,7 +72,7 @@ def test_with_a_configuration_the_page_is_for_that_server(tmp_path: Path) -> Non
     assert done.exit_code == 0, done.output
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', done.stdout)
     assert json.loads(data) == {"server": "play.example", "address": "games@mail.example", "delimiter": "-"}
-    assert sentences.ITS_LETTERS_GO_TO_STRONG_STRONG.format("games@mail.example") in done.stdout
+    assert "its letters go to <strong>games@mail.example</strong>" in done.stdout
     missing = CliRunner().invoke(group, ["page", "spaceships", "--config", str(tmp_path / "none.toml")])
     assert missing.exit_code == 4
     assert "none.toml" in missing.stderr

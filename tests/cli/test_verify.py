@@ -15,7 +15,6 @@ from attackers.forgers import with_entry
 from click.testing import CliRunner
 from in_a_box import witnessed
 from in_a_box.referee import Referee, attachment
-from judges import sentences
 from world.mutations import signed_again
 
 from pbem.cli.group import group
@@ -195,7 +194,7 @@ class TestLettersAgainstABundle:
         status, lines = run(str(other), "--against", str(proof.parent / "last.eml"))
         assert status == 1
         said = "\n".join(lines)
-        assert f"{sentences.THE_MATCH_IS_CLOSED} <" in said.partition("two stories: ")[2].partition("\n")[0]
+        assert "the match is closed <" in said.partition("two stories: ")[2].partition("\n")[0]
         assert "play.example signed two different entries 8 of m1" in said
         assert "Letters that prove that the server told two stories: 1" in said
         assert lines[-1] == "The bundle is valid on its own, but the letters contradict it."

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from demo import demo_sealed
-from judges import sentences
 from machines import forked
 from machines.by_hand import Letter
 from machines.post_office import PATIENCE, PBEM, SERVER, PostOffice, Servers, Trouble
@@ -345,7 +344,7 @@ def verify(folder: Path, ann: Terminal) -> Path:
     name, content = ann.receive("the match is closed").attachment(".pbem.zip")
     bundle, opening = folder / name, folder / "seed.eml"
     bundle.write_bytes(content)
-    opening.write_bytes(ann.receive(sentences.IT_PROVES_THAT_I_SAW_NOTHING).message.as_bytes())
+    opening.write_bytes(ann.receive("It proves that I saw nothing").message.as_bytes())
     words = ("verify", str(bundle), "--opponent", str(opening))
     print(f"ann$ pbem {shlex.join(words)}", flush=True)
     done = subprocess.run([PBEM, *words], timeout=3 * PATIENCE, check=False, capture_output=True, text=True)

@@ -9,7 +9,6 @@ import pytest
 from in_a_box.inquiries import early, held, proved
 from in_a_box.referee import Mailbox, Referee, attachment, body
 from in_a_box.small_games import FLEETS, PIECES, SMALL
-from judges import sentences
 from judges.golden import reads_like
 
 from verifier import verified
@@ -88,7 +87,7 @@ class TestInAdvance:
         assert "Stored, revision 3" in ann.text
         for text, rev in (("Rv5", 2), ("Rv5", 3), ("final\nRv3", 3)):
             early(referee, ann, "turn 2", text, rev)
-            assert sentences.WAS_USED_BEFORE in ann.text
+            assert "was used before" in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
         assert "\nrev 4\n" in ann.form("orders")
         referee.turn((bob, ""))
@@ -111,9 +110,9 @@ class TestInAdvance:
         assert "Withdrawn: orders for turn 2\n\n  Rv5\n\nTo store new ones, send the form with `rev 4`." in ann.text
         referee.read_cold()
         early(referee, ann, "turn 2", "Rv4", rev=1)
-        assert sentences.REV_WAS_USED_BEFORE.format(3) in ann.text  # the withdrawal took it
+        assert "rev 3 was used before" in ann.text  # the withdrawal took it
         referee.send(ann, "# again\nclear m1 turn 2\n")
-        assert sentences.YOU_HAVE_STORED_NOTHING_FOR_TURN.format(2) in ann.text
+        assert "you have stored nothing for turn 2" in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
         assert "in advance" not in body(reports(ann)[0])
         assert "\nrev 4\n" in ann.form("orders")
@@ -127,7 +126,7 @@ class TestInAdvance:
         referee.send(ann, "status m1\n", sign=False)
         assert "Stored for turn 5, revision 1, final:\n\n  Gx1 # a comment\n" in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
-        assert f"{sentences.YOU_HAVE_ALSO_STORED}: orders for turn 5." in body(reports(ann)[0])
+        assert "You have also stored: orders for turn 5." in body(reports(ann)[0])
         referee.send(bob, "status m1\n", sign=False)
         assert "Stored" not in bob.text
         assert "Stored" not in body(reports(bob)[0])
@@ -144,7 +143,7 @@ class TestInAdvance:
     def test_refused_at_once(self, referee: Referee, place: str, text: str, word: str) -> None:
         ann, _ = begun(referee)
         early(referee, ann, place, text)
-        assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
+        assert "Refused; nothing was changed" in ann.text
         assert word in " ".join(ann.text.split())
         assert not referee.match().stored
 
@@ -168,25 +167,25 @@ class TestInAdvance:
         ann, _ = referee.agreed(SMALL)
         form = ann.form("setup").replace("setup m1 game 1", "orders m1 turn 2")
         referee.send(ann, form)
-        assert sentences.NO_TURN_IS_BEING_PLAYED_SETUPS in ann.text
+        assert "no turn is being played: setups are due" in ann.text
 
     def test_a_letter_that_comes_after_its_turn_has_come(self, referee: Referee) -> None:
         ann, bob = begun(referee)
         form = ann.filled("orders", "final\nRv3").replace("turn 1", "turn 2")
         referee.turn((ann, "Rv1"), (bob, ""))
         referee.send(ann, form)
-        assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(2, 1)}, final" in ann.text
+        assert "Your orders for turn 2 stand, revision 1, final" in ann.text
         referee.turn((bob, ""))
         proved(referee, ann)
         referee.send(ann, form)
-        assert sentences.TURN_IS_OVER_TURN_IS_BEING.format(2, 3) in ann.text
+        assert "turn 2 is over; turn 3 is being played" in ann.text
 
     def test_they_take_their_time_to_settle(self, referee: Referee) -> None:
         ann, bob = referee.begun("fleet: cost:3\nsettle: 2h", FLEETS)
         early(referee, ann, "turn 2", "Rv3")
         early(referee, bob, "turn 2", "final\n")
         referee.turn((ann, "Rv1"), (bob, ""))
-        assert sentences.WE_ALREADY_HAVE_YOUR_ORDERS_FOR.format(2) in body(ann.last)
+        assert "We already have your orders for turn 2" in body(ann.last)
         referee.wait(timedelta(minutes=119))
         assert len(reports(bob)) == 1
         referee.wait(timedelta(minutes=1))
@@ -215,9 +214,9 @@ class TestInAdvance:
         early(referee, bob, "turn 2", "Rv3")
         referee.turn((ann, "Rv1"), (bob, ""))
         html = {person.name: str(reports(person)[0].get_body(("html",))) for person in (ann, bob)}
-        assert sentences.WE_ALREADY_HAVE_YOUR_ORDERS_FOR_TURN.format(2) in html["ann"]
-        assert sentences.THE_ORDERS_THAT_YOU_SENT_IN.format(2) in html["bob"]
-        assert sentences.YOU_HAVE_NO_CONVENTIONAL_STRIKE_THIS in html["bob"]
+        assert "We already have your orders for turn 2: you sent them in advance" in html["ann"]
+        assert "The orders that you sent in advance for turn 2 are not used" in html["bob"]
+        assert "you have no conventional strike this turn" in html["bob"]
 
 
 def unquoted(letter: EmailMessage) -> str:
@@ -229,7 +228,7 @@ def unquoted(letter: EmailMessage) -> str:
 def test_an_alternating_game_asks_every_other_turn(referee: Referee) -> None:
     ann, bob = referee.table("dueling-masters", "", PIECES)
     early(referee, ann, "turn 2", "Z1 D1-D2")
-    assert sentences.THAT_TURN_IS_YOUR_OPPONENTS in ann.text
+    assert "that turn is your opponent's" in ann.text
     early(referee, ann, "turn 3", "Z1 D2-B9")
     assert "Z1 does not move from D2 to B9" in " ".join(ann.text.split())
     early(referee, ann, "turn 3", "Z1 D2-D3")
@@ -237,11 +236,11 @@ def test_an_alternating_game_asks_every_other_turn(referee: Referee) -> None:
     assert "in turn 1. You may send orders for a later turn in advance: `status m1` sends you the form." in told
     referee.send(bob, "status m1\n", sign=False)
     referee.send(bob, bob.filled("orders", "final\nZ1 G2-G3"))
-    assert sentences.YOUR_ORDERS_FOR_TURN.format(2) in bob.text
+    assert "your orders for turn 2" in bob.text
     referee.turn((ann, "Z1 D1-D2"))
     assert len(reports(ann)) == len(reports(bob)) == 1
     assert str(reports(ann)[0]["Subject"]).endswith("game 1, turn 1; turn 2")
-    assert sentences.WE_ALREADY_HAVE_YOUR_ORDERS_FOR.format(3) in body(reports(ann)[0])
+    assert "We already have your orders for turn 3" in body(reports(ann)[0])
 
 
 class TestDefaults:
@@ -290,7 +289,7 @@ class TestDefaults:
         early(referee, ann, "default", "next Rv5")
         early(referee, ann, "turn 2", "next Rv5")
         referee.turn((ann, "Rv5"), (bob, ""))
-        assert sentences.NO_CELL_OF_THE_TARGET_LIST_IS_LEFT in body(ann.find("turn 1"))
+        assert "no cell of the target list is left" in body(ann.find("turn 1"))
         referee.turn((bob, ""))
         referee.wait(OVER)
         assert referee.match().turn == 2
@@ -306,7 +305,7 @@ class TestDefaults:
         early(referee, ann, "default", "Rv5")
         referee.wait(OVER)
         referee.send(ann, ann.filled("orders", "Rv1"))
-        assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in ann.text
+        assert "Your orders for turn 1 stand" in ann.text
         referee.turn((bob, ""))
         assert "You\n  strike    Rv1  hit" in body(reports(ann)[-1])
         assert all("by default" not in line for line in proved(referee, bob))
@@ -318,14 +317,14 @@ class TestDefaults:
         referee.send(ann, ann.filled("orders", "Rv1"))
         referee.send(ann, "clear m1 turn 1\n")
         referee.turn((bob, ""))
-        assert sentences.YOUR_DEFAULT_ORDERS_WERE_PLAYED in body(reports(ann)[-1])
+        assert "your default orders were played" in body(reports(ann)[-1])
         referee.read_cold()
         proved(referee, bob)
 
     def test_not_legal_the_match_waits_and_may_be_claimed(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: default")
         early(referee, bob, "default", "Gx3")
-        assert sentences.IN_THIS_TURN_THEY_WOULD_NOT in bob.text
+        assert "In this turn they would not be legal" in bob.text
         referee.turn((ann, "Rv1"))
         referee.wait(OVER)
         assert referee.match().turn == 1
@@ -338,7 +337,7 @@ class TestDefaults:
         ann, bob = begun(referee, "miss: default")
         referee.turn((ann, "Rv1"))
         referee.wait(OVER)
-        assert sentences.YOU_HAVE_SENT_NO_DEFAULT_ORDERS in body(bob.find(": a deadline was missed"))
+        assert "You have sent no default orders" in body(bob.find(": a deadline was missed"))
         assert referee.match().turn == 1
         early(referee, bob, "default", "")
         assert referee.match().turn == 2
@@ -390,7 +389,7 @@ class TestDefaults:
                 early(referee, bob, "default", text)
             referee.wait(OVER)
             told.append([(letter["Date"], body(letter).partition("Transcript of")[0]) for letter in ann.letters[-3:]])
-            assert sentences.DEFAULT_ORDERS_ARE_PLAYED_FOR_IF.format("bob") in told[-1][-1][1]
+            assert "default orders are played for bob, if there are any" in told[-1][-1][1]
             referee.close()
         assert told[0] == told[1] == told[2]
 
@@ -398,7 +397,7 @@ class TestDefaults:
         ann, bob = referee.agreed(f"{SMALL}\nmiss: default")
         referee.send(ann, ann.filled("setup", FLEETS[0]))
         referee.wait(OVER)
-        assert sentences.NOTHING_HAPPENS_AUTOMATICALLY in body(bob.last)
+        assert "Nothing happens automatically" in body(bob.last)
         referee.send(ann, "claim m1\n")
         assert proved(referee, ann)[-1].startswith("ann won")
 

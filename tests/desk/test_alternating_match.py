@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.referee import Mailbox, Referee, body
 from in_a_box.small_games import PIECES
-from judges import sentences
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
@@ -40,12 +39,12 @@ def proved(person: Mailbox) -> list[str]:
 
 def test_a_game_is_played_to_the_reveal_and_proved(referee: Referee) -> None:
     ann, bob = begun(referee)
-    assert sentences.TURN_IS_YOURS.format(1) in body(ann.find("begins"))
-    assert sentences.YOU_HAVE_NOTHING_TO_DO_IN.format(1) in body(bob.find("begins"))
+    assert "Turn 1 is yours" in body(ann.find("begins"))
+    assert "You have nothing to do in turn 1" in body(bob.find("begins"))
     move(referee, ann, "Z1 D1-J1")
-    assert sentences.YOU_HAVE_NOTHING_TO_DO_IN.format(2) in told(ann, 1)
+    assert "You have nothing to do in turn 2" in told(ann, 1)
     assert "Z1 D1-J1" in told(ann, 1)
-    assert sentences.TURN_IS_YOURS.format(2) in told(bob, 1)
+    assert "Turn 2 is yours" in told(bob, 1)
     assert "departure  ann's Z1 departs from D1" in told(bob, 1)
     assert "D1-J1" not in told(bob, 1)
     referee.read_cold()
@@ -62,10 +61,10 @@ def test_who_is_not_asked_is_refused(referee: Referee) -> None:
     form = ann.form("orders").replace("player ann", "player bob")
     head, _, _ = form.rpartition("\nend\n")
     referee.send(bob, f"{head.rstrip()}\nZ1 G2-G3\nend\n")
-    assert sentences.YOU_HAVE_NOTHING_TO_ORDER_IN.format(1) in bob.text
+    assert "you have nothing to order in turn 1" in bob.text
     move(referee, ann, "Z1 D1-D2")
     referee.send(ann, ann.filled("orders", "Z1 D2-D3"))
-    assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
+    assert "Refused; nothing was changed" in ann.text
 
 
 def test_a_pass_is_made_for_the_one_who_cannot_move(referee: Referee) -> None:
@@ -79,10 +78,10 @@ def test_a_pass_is_made_for_the_one_who_cannot_move(referee: Referee) -> None:
     move(referee, bob, "Z4 C5-D5")
     move(referee, ann, "Z2 D4-D3")
     referee.read_cold()
-    assert sentences.YOU_HAVE_NOTHING_TO_DO_IN.format(6) in told(ann, 5)
-    assert sentences.TURN_IS_YOURS.format(7) in told(ann, 6)
-    assert sentences.HAS_NO_LEGAL_MOVE.format("bob") in told(ann, 6)
-    assert sentences.YOU_HAVE_NOTHING_TO_DO_IN.format(7) in told(bob, 6)
+    assert "You have nothing to do in turn 6" in told(ann, 5)
+    assert "Turn 7 is yours" in told(ann, 6)
+    assert "bob has no legal move" in told(ann, 6)
+    assert "You have nothing to do in turn 7" in told(bob, 6)
     move(referee, ann, "Z2 D3-D2")
     move(referee, ann, "Z2 D2-D3")
     assert "draw" in body(bob.find(", the end"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 import pytest
 from in_a_box.referee import Mailbox, Referee, sent_from
-from judges import sentences
 
 from pbem.games import GAMES, titles
 
@@ -48,10 +47,10 @@ def test_a_cry_for_help_is_heard(referee: Referee, eve: Mailbox, text: str) -> N
 
 @pytest.mark.parametrize("text", ["Unsubscribe\n", "UNSUBSCRIBE!\n\nSent from my iPhone\n"])
 def test_who_wants_no_mail_need_not_know_our_word_for_it(referee: Referee, eve: Mailbox, text: str) -> None:
-    assert sentences.NO_MORE_MAIL_FROM.format("play.example") in " ".join(ask(referee, eve, text).split())
+    assert "no more mail from play.example" in " ".join(ask(referee, eve, text).split())
     bob = referee.registered("bob")
-    assert sentences.NO_MORE_MAIL_FROM.format("play.example") not in ask(referee, bob, f"status\n\n{text}")
-    assert sentences.NO_MORE_MAIL_FROM.format("play.example") in " ".join(ask(referee, bob, text).split())
+    assert "no more mail from play.example" not in ask(referee, bob, f"status\n\n{text}")
+    assert "no more mail from play.example" in " ".join(ask(referee, bob, text).split())
 
 
 def test_a_line_of_ours_that_is_sent_as_it_stands_registers_nobody(referee: Referee, eve: Mailbox) -> None:
@@ -62,7 +61,7 @@ def test_a_line_of_ours_that_is_sent_as_it_stands_registers_nobody(referee: Refe
 
 def test_a_letter_without_a_command_is_told_how_to_begin(referee: Referee, eve: Mailbox) -> None:
     text = ask(referee, eve, "Hi, I would like to play!\n")
-    assert sentences.YOUR_LETTER_HAS_NO_COMMAND in text
+    assert "Your letter has no command" in text
     assert BEGIN in text
     assert all(title in text for title in titles().values())
 
@@ -70,25 +69,25 @@ def test_a_letter_without_a_command_is_told_how_to_begin(referee: Referee, eve: 
 def test_a_player_is_told_what_is_due_instead(referee: Referee) -> None:
     ann, bob = referee.begun()
     text = ask(referee, bob, "What now?\n")
-    assert sentences.YOUR_MOVE_ORDERS_ARE_DUE_BY in text
-    assert sentences.STATUS_SHOWS_IN_FULL_WITH_WHAT.format("m1", "m1") in text
+    assert "Your move: orders are due by" in text
+    assert "`status m1` shows m1 in full, with what to send" in text
     assert BEGIN not in text
-    assert sentences.NO_RUNNING_OR_PROPOSED_MATCH in ask(referee, referee.registered("carl"), "What now?\n")
+    assert "no running or proposed match" in ask(referee, referee.registered("carl"), "What now?\n")
     referee.send(ann, "resign m1 match\n")
-    assert sentences.ONE_MORE_MATCH_IS_OVER in ask(referee, bob, "")
+    assert "One more match is over" in ask(referee, bob, "")
 
 
 @pytest.mark.parametrize("subject", ["register eve", "new spaceships"])
 def test_a_command_in_the_subject_is_said_to_belong_into_the_text(
     referee: Referee, eve: Mailbox, subject: str
 ) -> None:
-    assert sentences.COMMANDS_GO_INTO_ITS_TEXT_NOT in " ".join(ask(referee, eve, "", subject).split())
+    assert "commands go into its text, not into the subject" in " ".join(ask(referee, eve, "", subject).split())
 
 
 def test_yes_to_another_letter_than_the_proposal_is_told_what_to_write(referee: Referee) -> None:
     ann, bob = referee.registered("ann"), referee.registered("bob")
     referee.send(ann, "new spaceships with bob\nend\n")
-    assert sentences.YOUR_MOVE_WRITE_ACCEPT_OR_DECLINE.format("m1", "m1") in ask(referee, bob, "Yes!\n")
+    assert "Your move: write `accept m1`, or `decline m1`" in ask(referee, bob, "Yes!\n")
 
 
 def test_the_status_of_a_proposal_has_what_agrees_to_it(referee: Referee) -> None:
@@ -99,9 +98,9 @@ def test_the_status_of_a_proposal_has_what_agrees_to_it(referee: Referee) -> Non
     referee.send(bob, "status m1\n", sign=False)
     assert f"\n{agreeing}\n" in bob.text
     assert "`decline m1`" in bob.text
-    assert sentences.NOT_ACCEPTED_YET_BY not in bob.text
+    assert "Not accepted yet by" not in bob.text
     referee.send(ann, "status m1\n", sign=False)
-    assert sentences.NOT_ACCEPTED_YET_BY_X.format("bob") in ann.text
+    assert "Not accepted yet by: bob" in ann.text
     assert "accept m1" not in ann.text
 
 
@@ -115,7 +114,7 @@ def test_help_on_a_game(referee: Referee, eve: Mailbox, game: str) -> None:
 
 @pytest.mark.parametrize("topic", ["sealed", "seal"])
 def test_help_on_sealed_matches(referee: Referee, eve: Mailbox, topic: str) -> None:
-    assert sentences.WE_NEVER_SEE_A_SETUP in ask(referee, eve, f"help {topic}\n")
+    assert "we never see a setup or orders before the game is over" in ask(referee, eve, f"help {topic}\n")
 
 
 def test_the_page_is_named_where_it_is_served(referee: Referee, eve: Mailbox) -> None:

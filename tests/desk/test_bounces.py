@@ -8,7 +8,6 @@ import pytest
 from in_a_box.bounces import bounce, return_path
 from in_a_box.inquiries import held
 from in_a_box.referee import Mailbox, Referee, body, form_in
-from judges import sentences
 from judges.golden import reads_like
 
 from pbem.mail import delivery_status
@@ -54,7 +53,7 @@ def test_a_hard_bounce_cuts_a_player_off_and_is_told_once(
     bounce(referee, return_path(referee, bob))
     assert since(referee, bob) == to_db(referee.now)
     assert (len(ann.letters), len(bob.letters), len(operator.letters)) == tuple(number + 1 for number in letters)
-    assert sentences.LETTERS_TO_NO_LONGER_ARRIVE_MATCH.format("bob", "m1") in ann.text
+    assert "Letters to bob no longer arrive (match m1" in ann.text
     assert "bounced" in bob.text
     assert "bob@mail.example" in operator.text
     assert "player     bob" in operator.text
@@ -102,7 +101,7 @@ def test_a_letter_that_was_refused_cuts_off_as_well(
     referee.work()
     assert since(referee, bob) is not None
     assert "550 5.1.1 bob@mail.example unknown" in operator.text
-    assert sentences.LETTERS_TO_NO_LONGER_ARRIVE.format("bob") in ann.text
+    assert "Letters to bob no longer arrive" in ann.text
     assert referee.outbox.failures() == []
 
 
@@ -160,7 +159,7 @@ def test_a_signed_letter_brings_a_player_back(referee: Referee, table: tuple[Mai
     assert since(referee, bob) is not None
     referee.send(bob, "status m1\n")
     assert since(referee, bob) is None
-    assert sentences.A_LETTER_FROM_HAS_ARRIVED.format("bob") in body(ann.find("can be reached again"))
+    assert "A letter from bob has arrived" in body(ann.find("can be reached again"))
     assert "2026-03-01 at 13:00" in body(ann.find("can be reached again"))
 
 
@@ -236,16 +235,14 @@ class TestForEver:
         reads_like(ann.last, "post/unreachable")
         gone(referee, bob, 9 * self.DAY)
         referee.send(ann, "claim m1\n")
-        assert sentences.THERE_IS_NOTHING_TO_CLAIM in ann.text
+        assert "there is nothing to claim" in ann.text
         referee.open_desk()
         gone(referee, bob, self.DAY)
         referee.send(ann, "claim m1 # now\n")
-        assert sentences.YOUR_CLAIM_IS_GRANTED in ann.text
+        assert "Your claim is granted" in ann.text
         end = ann.find("the end")
-        assert f"{sentences.GAME_ENDS_WITHOUT_A_WINNER.format(1)} after 0 turns, because nobody\nplayed on." in body(
-            end
-        )
-        assert sentences.BECAUSE_NOBODY_PLAYED_ON in body(ann.find("the match is closed"))
+        assert "game 1 ends without a winner after 0 turns, because nobody\nplayed on." in body(end)
+        assert "because nobody played on" in body(ann.find("the match is closed"))
         held(end)
         referee.send(ann, "standings\n", sign=False)
         assert "     -        0     0      0       1  ann" in ann.text
@@ -272,9 +269,9 @@ class TestForEver:
         referee.open_desk()
         gone(referee, bob, 60 * self.DAY)
         assert "is lost" not in ann.text
-        assert not any(sentences.A_DEADLINE_WAS_MISSED in str(letter["Subject"]) for letter in ann.letters)
+        assert not any("a deadline was missed" in str(letter["Subject"]) for letter in ann.letters)
         referee.send(bob, "status m1\n")
-        assert f"{sentences.YOUR_ORDERS_ARE_DUE_BY}\n    Thursday 7 May 2026, 12:00 UTC" in bob.text
+        assert "Your orders are due by\n    Thursday 7 May 2026, 12:00 UTC" in bob.text
 
     def test_who_comes_back_in_time_goes_on(self, referee: Referee) -> None:
         ann, bob = self.lost(referee)
@@ -282,7 +279,7 @@ class TestForEver:
         referee.send(bob, "status m1\n")
         referee.wait(3 * self.DAY)
         referee.send(ann, "claim m1\n")
-        assert sentences.NOBODY_HAS_MISSED_THE_DEADLINE_AND in ann.text
+        assert "nobody has missed the deadline and the grace period" in ann.text
 
     def test_a_pause_and_vacations_and_unreachable_at_once(self, referee: Referee) -> None:
         """Clocks stand as long as any reason lasts, and run on with what was left."""
@@ -313,7 +310,7 @@ class TestSilence:
         reads_like(ann.find("can be reached again"), "post/reached-again")
         reads_like(bob.find("letters reach you again"), "post/letters-reach-you-again")
         referee.wait(10 * self.DAY)
-        assert sentences.YOU_WON_GAME.format("Spaceships", 1) in body(ann.find("the end"))
+        assert "You won Spaceships game 1" in body(ann.find("the end"))
         held(ann.find("the end"))
 
     def test_a_letter_that_bounces_although_a_later_one_arrived_is_not_believed(
@@ -338,7 +335,7 @@ class TestSilence:
         gone(referee, bob, 9 * self.DAY)
         assert not any("the end" in str(letter["Subject"]) for letter in ann.letters)
         gone(referee, bob, self.DAY)
-        assert sentences.YOU_WON_GAME.format("Spaceships", 1) in body(ann.find("the end"))
+        assert "You won Spaceships game 1" in body(ann.find("the end"))
         held(ann.find("the end"))
 
     def test_without_deadlines_the_match_can_be_left(self, referee: Referee) -> None:
@@ -346,7 +343,7 @@ class TestSilence:
         referee.send(ann, ann.filled("orders", "final\n"))
         gone(referee, bob, 30 * self.DAY)
         referee.send(ann, "claim m1\n")
-        assert sentences.WITHOUT_A_WINNER in body(ann.find("the end"))
+        assert "without a winner" in body(ann.find("the end"))
 
     def test_nothing_is_claimed_by_who_owes_an_answer(self, referee: Referee) -> None:
         """Bob missed his time, and then his letters bounced; he may have answered since."""
@@ -355,4 +352,4 @@ class TestSilence:
         bounce(referee, return_path(referee, bob))
         gone(referee, bob, 11 * self.DAY)
         referee.send(ann, "claim m1\n")
-        assert sentences.FIRST_SEND_WHAT_IS_DUE in ann.text
+        assert "first send what is due" in ann.text

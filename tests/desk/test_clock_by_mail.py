@@ -14,7 +14,6 @@ import pytest
 from in_a_box.inquiries import held, proved, types
 from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in
 from in_a_box.small_games import FLEETS, SMALL
-from judges import sentences
 from judges.golden import reads_like
 from signing.domains import Domain, rsa_key
 
@@ -101,7 +100,7 @@ class TestReminders:
     def test_no_pace_no_deadline(self, referee: Referee) -> None:
         _ann, bob = begun(referee, "pace: none")
         before = len(bob.letters)
-        assert sentences.THERE_IS_NO_DEADLINE in body(bob.find("game 1 begins"))
+        assert "There is no deadline" in body(bob.find("game 1 begins"))
         assert referee.running.tick(referee.now) is None
         referee.wait(400 * DAY)
         assert len(bob.letters) == before
@@ -114,7 +113,7 @@ class TestReminders:
         assert "Your orders are due by\n    Thursday 2 April 2026, 00:30 Europe/Berlin (UTC+2)\n" in body(letter)
         assert deadline(letter) == datetime(2026, 4, 1, 22, 30, tzinfo=UTC)
         letter = ann.find("game 1 begins")
-        assert f"{sentences.YOUR_ORDERS_ARE_DUE_BY}\n    Wednesday 1 April 2026, 23:30 UTC\n" in body(letter)
+        assert "Your orders are due by\n    Wednesday 1 April 2026, 23:30 UTC\n" in body(letter)
         assert deadline(letter) == datetime(2026, 4, 1, 23, 30, tzinfo=UTC)
         (event,) = icalendar.Calendar.from_ical(attachment(letter, ".ics")).walk("VEVENT")
         assert str(event["SUMMARY"]) == "Spaceships m1, game 1, turn 1"
@@ -122,28 +121,28 @@ class TestReminders:
     def test_a_zone_that_is_none(self, referee: Referee) -> None:
         ann = referee.registered("ann")
         referee.send(ann, "set timezone Middle-Earth\n")
-        assert sentences.NO_SUCH_TIME_ZONE in ann.text
+        assert "no such time zone" in ann.text
         referee.send(ann, "whoami\n", sign=False)
         assert "timezone UTC" in ann.text
         referee.send(ann, "set timezone America/New_York\n", sign=False)
-        assert sentences.MUST_BE_SIGNED in ann.text
+        assert "must be signed" in ann.text
 
 
 class TestMisses:
     def test_wait_until_the_opponent_claims(self, referee: Referee) -> None:
         ann, bob = begun(referee)
         referee.send(ann, "claim m1\n")
-        assert sentences.THE_MATCH_IS_ALSO_WAITING_FOR in ann.text
+        assert "the match is also waiting for you" in ann.text
         referee.send(ann, ann.filled("orders", "Rv1"))
         referee.wait(10 * DAY - timedelta(seconds=1))
         referee.send(ann, "claim  m1\n")
-        assert sentences.NOBODY_HAS_MISSED_THE_DEADLINE_AND in ann.text
+        assert "nobody has missed the deadline and the grace period" in ann.text
         referee.wait(60 * DAY)
         assert types(referee)[-1] == "missed"
         referee.send(bob, "claim m1\n")
-        assert sentences.THE_MATCH_IS_ALSO_WAITING_FOR in bob.text
+        assert "the match is also waiting for you" in bob.text
         referee.send(ann, "claim m1 # now\n")
-        assert sentences.YOUR_CLAIM_IS_GRANTED in ann.text
+        assert "Your claim is granted" in ann.text
         reads_like(ann.find("game 1, the end"), "clock/claimed-end")
         assert types(referee)[-5:] == ["missed", "claimed", "ended", "revealed", "closed"]
         found = proved(referee, bob)
@@ -173,7 +172,7 @@ class TestMisses:
         assert types(referee)[-2:] == ["missed", "turn"]
         referee.send(ann, ann.filled("orders", "Rv3"))
         referee.send(ann, "claim m1\n")
-        assert sentences.NOBODY_HAS_MISSED_THE_DEADLINE_AND in ann.text
+        assert "nobody has missed the deadline and the grace period" in ann.text
 
     def test_pass_empty_orders_are_played(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: pass")
@@ -198,7 +197,7 @@ class TestMisses:
         assert "You lost Spaceships game 1 after 1 turn, because you missed the deadline" in body(
             bob.find("game 1, the end")
         )
-        assert sentences.YOU_LOSE_THE_GAME_IF_NOTHING in body(bob.find("turn 1"))
+        assert "You lose the game if nothing arrives by" in body(bob.find("turn 1"))
         reads_like(bob.find(OVER), "clock/missed-twice")
         # The next game's setup is the third miss in a row.
         referee.send(ann, ann.filled("setup", FLEETS[0]))
@@ -221,11 +220,11 @@ class TestMisses:
 
     def test_forfeit_at_the_first_miss(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: forfeit\npace: 3d\ngrace: 0")
-        assert f"{sentences.YOU_LOSE_THE_GAME_IF_NOTHING}\n    Wednesday 4 March" in body(bob.find("game 1 begins"))
+        assert "You lose the game if nothing arrives by\n    Wednesday 4 March" in body(bob.find("game 1 begins"))
         referee.turn((bob, ""))
         referee.wait(3 * DAY)
         assert types(referee)[-5:] == ["missed", "forfeited", "ended", "revealed", "closed"]
-        assert sentences.YOU_HAVE_LOST_THE_MATCH in body(ann.find("closed"))
+        assert "You have lost the match" in body(ann.find("closed"))
         proved(referee, ann)
 
     def test_forfeit_waits_for_an_opponent_with_more_time(self, referee: Referee) -> None:
@@ -257,7 +256,7 @@ class TestMisses:
             reads_like(next(letter for letter in bob.letters if OVER in str(letter["Subject"])), "clock/missed-setup")
         referee.wait(HOUR)
         assert types(referee)[-3:] == ["missed", "forfeited", "closed"]
-        assert sentences.YOU_HAVE_LOST_THE_MATCH in body(bob.find("closed"))
+        assert "You have lost the match" in body(bob.find("closed"))
         proved(referee, bob)
 
     def test_a_setup_that_is_claimed(self, referee: Referee) -> None:
@@ -269,16 +268,16 @@ class TestMisses:
         proved(referee, bob)
         for one in (ann, bob):  # no game ended, so that nothing else brings the proof
             closed = one.find("closed")
-            assert sentences.PBEM_VERIFY_PBEM_ZIP.format("m1") in body(closed)
+            assert "pbem verify m1.pbem.zip" in body(closed)
             held(closed)
 
     def test_claims_where_nothing_is_to_be_claimed(self, referee: Referee) -> None:
         ann, _ = begun(referee, "miss: pass")
         referee.send(ann, "claim m1\n")
-        assert sentences.THERE_IS_NOTHING_TO_CLAIM in ann.text
+        assert "there is nothing to claim" in ann.text
         referee.send(ann, "resign m1 match\n")
         referee.send(ann, "claim  m1\n")
-        assert sentences.THE_MATCH_IS_OVER in ann.text
+        assert "the match is over" in ann.text
 
 
 class TestGifts:
@@ -308,7 +307,7 @@ class TestGifts:
         referee.send(ann, "extend m1 2d\n")
         assert deadline(bob.last) == datetime(2026, 3, 23, 12, tzinfo=UTC)
         referee.send(ann, "claim m1\n")
-        assert sentences.NOBODY_HAS_MISSED_THE_DEADLINE_AND in ann.text
+        assert "nobody has missed the deadline and the grace period" in ann.text
         referee.wait(5 * DAY)
         assert types(referee)[-3:] == ["missed", "extended", "missed"]
         referee.send(ann, "claim m1 # again\n")
@@ -319,11 +318,11 @@ class TestGifts:
         ann, bob = begun(referee)
         for time in ("59m", "31d"):
             referee.send(ann, f"extend m1 {time}\n")
-            assert sentences.AT_LEAST_H_AND_AT_MOST in ann.text
+            assert "at least 1h and at most 30d" in ann.text
         referee.send(ann, "extend m1 soon\n")
-        assert sentences.SAY_HOW_LONG in ann.text
+        assert "say how long" in ann.text
         referee.send(ann, f"extend m1 1d\nprev {'0' * 64}\n")
-        assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
+        assert "Refused; nothing was changed" in ann.text
         assert len([letter for letter in bob.letters if "more time" in str(letter["Subject"])]) == 0
 
 
@@ -352,7 +351,7 @@ class TestVacations:
             ("11.01. 12:00", OVER),
         ]
         days = "    Sunday 20 December 2026, 00:00 Europe/Berlin (UTC+1)\nuntil\n    Monday 4 January 2027, 00:00"
-        assert f"{sentences.YOUR_CLOCK_STANDS_STILL_FOR_YOUR}\n{days}" in body(bob.letters[before])
+        assert f"Your clock stands still for your vacation, from\n{days}" in body(bob.letters[before])
         proved(referee, ann)
 
     def test_a_turn_that_comes_meanwhile(self, referee: Referee) -> None:
@@ -380,14 +379,14 @@ class TestVacations:
         referee.send(bob, "vacation 2026-03-03 to 2026-03-20\n")
         referee.wait(4 * DAY)
         referee.send(bob, "vacation off\n")
-        assert sentences.YOUR_VACATION_IS_CALLED_OFF in bob.text
+        assert "Your vacation is called off, and no longer stops your clocks" in bob.text
         reads_like(ann.last, "clock/vacation-off")
         referee.send(bob, "status m1\n", sign=False)
         assert "due by\n    Wednesday 11 March 2026, 00:00 UTC" in bob.text
         referee.send(bob, "vacation off # again\n")
-        assert sentences.NO_PRESENT_OR_FUTURE_VACATION in bob.text
+        assert "no present or future vacation" in bob.text
         referee.send(bob, "vacation 2026-06-01 to 2026-06-25\n")
-        assert sentences.YOU_HAVE_DAYS_OF_VACATION_LEFT.format(2, 2026) in bob.text
+        assert "You have 2 days of vacation left in 2026" in bob.text
 
     def test_the_budget_is_of_each_year(self, referee: Referee) -> None:
         referee.now = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -508,7 +507,7 @@ class TestOutages:
         bob = referee.person("bob")
         referee.send(bob, f"register bob\n{ssh.public(bob.key)}\n", sign=False)
         referee.send(ann, form)
-        assert sentences.YOU_ARE_REGISTERED in ann.text
+        assert "You are registered" in ann.text
 
     def test_a_mailbox_that_is_out_of_reach_for_days_is_one(self, referee: Referee) -> None:
         """The letters that lie there came in time; the first of them meets the deadline that has moved."""
@@ -688,7 +687,7 @@ class TestSecrets:
                 referee.send(bob, bob.filled("orders", ""))
                 referee.wait(4 * DAY)
                 referee.send(bob, "substitute m1 carl for ann\n")
-                assert sentences.HAS_BEEN_ASKED.format("carl") in bob.text
+                assert "carl has been asked" in bob.text
                 referee.send(bob, "clear m1 turn 1\n")
                 before = len(carl.letters)
                 self.answer(referee, ann, plan, 1)

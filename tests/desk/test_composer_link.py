@@ -13,7 +13,6 @@ import msgspec
 import pytest
 from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
 from in_a_box.sealed_seats import SealedSeat, document, play
-from judges import sentences
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -66,7 +65,7 @@ def test_what_asks_for_something_has_the_link_in_text_and_html(referee: Referee,
 def test_the_page_itself_comes_once_a_match_to_who_asked(referee: Referee) -> None:
     ann, bob = referee.registered("ann"), referee.registered("bob")
     referee.send(ann, "set composer on\n")
-    assert sentences.AS_A_FILE in ann.text
+    assert "as a file" in ann.text
     referee.send(ann, "new spaceships with bob\nsettle: 0\nkind: scored\ngames: 2\nend\n")
     referee.send(bob, form_in(bob.text, "accept", lines=1))
     page = attachment(ann.find("your setup"), "spaceships.html").decode()

@@ -17,7 +17,6 @@ import pytest
 from in_a_box.bounces import bounce, return_path
 from in_a_box.referee import ANN, Mailbox, Referee, attachment, body, form_in, placed
 from in_a_box.sealed_seats import SealedSeat, agreed, play
-from judges import sentences
 from playing import random_players
 
 from pbem.proof.signed_letters import Letters
@@ -322,7 +321,7 @@ def test_who_gives_up_a_game_leaves_the_other_a_legal_setup(referee: Referee) ->
     more = "AG1 Rv1 Rv2\nAG2 Rw1 Rw2\nAG3 Rx1 Rx2\nAG4 Ry1 Ry2\nLG1 Rv3\nLG2 Rw3\nLG3 Rx3\nLG4 Ry3\n"
     more += "LG5 Rv4\nLG6 Rw4\nLG7 Rx4\nLG8 Ry4\nLG9 Rv5"
     referee.send(ann, ann.filled("setup", f"{ANN}\n{more}"))
-    assert sentences.YOUR_SETUP_STANDS in ann.text, ann.text
+    assert "Your setup stands" in ann.text, ann.text
 
 
 @pytest.mark.parametrize("opened", [0, 1, 2])

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from in_a_box.inquiries import held
 from in_a_box.small_games import FLEETS
-from judges import sentences
 
 from pbem.config.values import Duration
 from pbem.desk import due_tasks
@@ -134,7 +133,7 @@ def test_case_36_the_operator_hears_that_room_runs_out_once_a_day(
         referee.open_desk()  # also across restarts
         referee.work()
     assert len(operator.letters) == 1
-    assert sentences.HAS_MIB_LEFT.format(100) in operator.text
+    assert "has 100 MiB left" in operator.text
     referee.wait(timedelta(days=1))
     assert len(operator.letters) == 2
 

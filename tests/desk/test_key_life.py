@@ -27,7 +27,6 @@ from in_a_box.referee import (
 )
 from in_a_box.small_games import FLEETS, SMALL
 from in_a_box.stores import at_rest
-from judges import sentences
 from signing.openpgp_maker import Signer, packet
 
 from pbem.identity import parse_key, ssh
@@ -60,7 +59,7 @@ def send(referee: Referee, person: Mailbox, text: str, key: Ed25519PrivateKey | 
 def add(referee: Referee, person: Mailbox, new: Ed25519PrivateKey) -> None:
     send(referee, person, f"key add\n{line(new)}\n", person.key)
     send(referee, person, form_in(person.text, "confirm"), new)
-    assert sentences.IS_YOURS_AND_VALID_FROM_NOW in person.text, person.text
+    assert "is yours, and valid from now on" in person.text, person.text
 
 
 def said(person: Mailbox) -> str:
@@ -102,10 +101,10 @@ class TestAdding:
         assert fingerprint(new) in said(ann)
         assert "proof old-key" in said(ann)
         send(referee, ann, form_in(ann.text, "confirm"), new)
-        assert sentences.IS_YOURS_AND_VALID_FROM_NOW in said(ann)
+        assert "is yours, and valid from now on" in said(ann)
         told = body(bob.find("ann has changed keys"))
         assert fingerprint(new) in told
-        assert sentences.THIS_WAS_SIGNED_WITH_BOTH_AN in told
+        assert "This was signed with both an old key and the new one" in told
         send(referee, ann, ann.filled("orders", "final\nRv1"), new)
         assert "You have no such" not in said(ann)
         ann.key = new
@@ -130,39 +129,39 @@ class TestAdding:
         for text in (ann.filled("orders", "Rv1"), "press m1\nhello\nend\n", "key keep\n", "whoami\n"):
             before = len(bob.letters)
             send(referee, ann, text, new)
-            assert sentences.IS_NOT_YOURS_YET in said(ann), text
+            assert "is not yours yet" in said(ann), text
             assert len(bob.letters) == before
         for key in (ann.key, bob.key, None):
             send(referee, ann, form, key)
-            assert sentences.VALID_FROM_NOW_ON not in said(ann)
+            assert "valid from now on" not in said(ann)
         for old, changed in (("server play", "server other"), ("challenge ", "challenge 0"), ("old-key", "mailbox")):
             send(referee, ann, form.replace(old, changed), new)
-            assert sentences.THE_FORM_SAID in said(ann)
+            assert "the form said" in said(ann)
         send(referee, ann, form.replace("confirm ann", "confirm bob"), new)
         assert "the form said `name ann`" in said(ann)
         assert not changes(proof(referee, bob))
         referee.open_desk()
         send(referee, ann, form, new)
-        assert sentences.VALID_FROM_NOW_ON in said(ann)
+        assert "valid from now on" in said(ann)
 
     def test_only_an_own_old_key_may_ask(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         new = another("ann")
         send(referee, ann, f"key add\n{line(new)}\n", None)
-        assert sentences.MUST_BE_SIGNED in said(ann)
+        assert "must be signed" in said(ann)
         send(referee, ann, f"key add\n{line(new)}\n", bob.key)
-        assert sentences.NOTHING_WAS_DONE_WITH_IT in said(ann)
+        assert "nothing was done with it" in said(ann)
         send(referee, ann, f"key add\n{line(bob.key)}\n", ann.key)
-        assert sentences.WAS_USED_HERE_BEFORE in said(ann)
+        assert "was used here before" in said(ann)
         send(referee, ann, f"key add\n{line(ann.key)}\n", ann.key)
-        assert sentences.IS_YOURS_ALREADY in said(ann)
+        assert "is yours already" in said(ann)
         send(referee, ann, "key add\n", ann.key)
-        assert sentences.PASTE_THE_NEW_PUBLIC_KEY in said(ann)
+        assert "paste the new public key" in said(ann)
         send(referee, ann, f"key add\n{line(new)}\nplayer bob\n", ann.key)
         send(referee, ann, f"key revoke {fingerprint(ann.key)}\nserver other.example\n", ann.key)
         assert "wrong `server`; expected play.example" in said(ann)
         send(referee, ann, f"key add\n{line(new)}\n\nstatus m1\n", ann.key)
-        assert sentences.SEND_NOTHING_ELSE_IN_IT in said(ann)
+        assert "send nothing else in it" in said(ann)
         assert not changes(proof(referee, bob))
 
     @pytest.mark.parametrize("named", [True, False])
@@ -178,10 +177,10 @@ class TestAdding:
         )
         referee.deliver(raw.replace("\n", "\r\n").encode(), ann.address)
         if not named:
-            assert sentences.WRITE_ITS_FINGERPRINT_AFTER_KEY_ADD in said(ann)
+            assert "write its fingerprint after `key add`" in said(ann)
             return
         send(referee, ann, form_in(ann.text, "confirm"), new)
-        assert sentences.VALID_FROM_NOW_ON in said(ann)
+        assert "valid from now on" in said(ann)
         proved(referee, ann)
 
     def test_a_letter_that_others_may_not_see_proves_nothing(self, referee: Referee) -> None:
@@ -190,10 +189,10 @@ class TestAdding:
         for beside in ("> your setup: MD Rv1 Rv2 Rv3\n", f"I keep {code_of(ann)}\n", "as in orders m1\n"):
             send(referee, ann, f"key add\n{line(new)}\n\n# {beside}", ann.key)
             if not beside.startswith(">"):
-                assert sentences.OPPONENTS_GET_THIS_LETTER_AS_PROOF in said(ann)
+                assert "opponents get this letter as proof" in said(ann)
         raw = referee.raw(ann, referee.signed(ann, f"key add\n{line(new)}\n") + "\n> MD Rv1\n")
         referee.deliver(raw, ann.address)
-        assert sentences.IT_QUOTES_ANOTHER_LETTER in said(ann)
+        assert "it quotes another letter" in said(ann)
 
     def test_asked_by_a_key_that_is_revoked_meanwhile(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
@@ -204,7 +203,7 @@ class TestAdding:
         send(referee, ann, f"key revoke {fingerprint(stolen)}\n", own)
         send(referee, ann, form, theirs)
         assert fingerprint(theirs) in said(ann)
-        assert sentences.NOTHING_WAS_DONE_WITH_IT in said(ann)
+        assert "nothing was done with it" in said(ann)
         assert [change["change"] for change in changes(proof(referee, bob))] == ["added", "revoked"]
 
     def test_replayed_letters_change_nothing(self, referee: Referee) -> None:
@@ -215,13 +214,13 @@ class TestAdding:
         form = form_in(ann.text, "confirm")
         send(referee, ann, form, new)
         send(referee, ann, f"key revoke {fingerprint(new)[:14]}\n", ann.key)
-        assert sentences.IS_REVOKED_LETTERS in said(ann)
+        assert "is revoked: letters" in said(ann)
         referee.deliver(referee.raw(ann, asked), ann.address)
-        assert sentences.IS_NOT_OBEYED_TWICE in said(ann)
+        assert "is not obeyed twice" in said(ann)
         send(referee, ann, form, new)
         assert "is revoked" in said(ann)
         send(referee, ann, f"key add\n{line(new)}\n# once more\n", ann.key)
-        assert sentences.WAS_USED_HERE_BEFORE in said(ann)
+        assert "was used here before" in said(ann)
         assert [change["change"] for change in changes(proof(referee, bob))] == ["added", "revoked"]
 
 
@@ -233,9 +232,9 @@ class TestRevoking:
         referee.send(ann, ann.filled("orders", "final\nRv1"))
         head = ann.form("orders")
         send(referee, ann, f"key revoke {fingerprint(old)[:15]}\n", new)
-        assert sentences.WHAT_YOU_SENT_BEFORE_STILL_STANDS.format("m1") in said(ann)
+        assert "What you sent before still stands in m1" in said(ann)
         told = body(bob.find("ann has changed keys"))
-        assert sentences.HAS_REVOKED_A_KEY in told
+        assert "has revoked a key" in told
         assert fingerprint(old) in told
         before = len(bob.letters)
         send(referee, ann, ann.filled("orders", "final\nGv1", rev=2), old)
@@ -263,14 +262,14 @@ class TestRevoking:
     def test_the_last_key_stays(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         send(referee, ann, f"key revoke {fingerprint(ann.key)}\n", ann.key)
-        assert sentences.THIS_IS_YOUR_ONLY_KEY in said(ann)
+        assert "this is your only key" in said(ann)
         send(referee, ann, f"key revoke {fingerprint(bob.key)}\n", ann.key)
-        assert sentences.WHOAMI_LISTS_YOUR_KEYS in said(ann)
+        assert "`whoami` lists your keys" in said(ann)
         add(referee, ann, another("ann"))
         send(referee, ann, "key revoke SHA256:\n", ann.key)
-        assert sentences.WHOAMI_LISTS_YOUR_KEYS in said(ann)
+        assert "`whoami` lists your keys" in said(ann)
         send(referee, ann, f"key revoke {fingerprint(ann.key)}\n", bob.key)
-        assert sentences.NOTHING_WAS_DONE_WITH_IT in said(ann)
+        assert "nothing was done with it" in said(ann)
         assert len(changes(proof(referee, bob))) == 1
 
     def test_a_key_revokes_itself_between_setups(self, referee: Referee) -> None:
@@ -296,24 +295,22 @@ class TestRecoveryCode:
         assert "proof recovery-code" in said(ann)
         assert not CODE.search(ann.text)
         send(referee, ann, form_in(ann.text, "confirm"), new)
-        assert sentences.HAS_REPLACED_ALL_YOUR_OTHERS in said(ann)
+        assert "has replaced all your others" in said(ann)
         assert fingerprint(old) in said(ann)
         second = code_of(ann)
         assert second != first
         told = body(bob.find("ann has changed keys"))
-        assert sentences.DONE_WITH_THE_PLAYERS_RECOVERY_CODE in told
+        assert "done with the player's recovery code" in told
         assert not CODE.search(told)
         send(referee, ann, "clear m1\n", old)
         assert "is revoked" in said(ann)
         send(referee, ann, f"recover {first}\n{line(another('third'))}\n", None)
-        assert sentences.THIS_IS_NOT_YOUR_RECOVERY_CODE in said(ann)
+        assert "this is not your recovery code" in said(ann)
         referee.send(bob, bob.filled("orders", "final\n"))
         ann.key = new
         play(referee, ann, bob, ("Rv3", "Bz5"))
         bundle = attachment(bob.find(", the end"), ".zip")
-        assert any(
-            "(recovery code)" in one and sentences.THE_SERVERS_WORD in one for one in held(bob.find(", the end"))
-        )
+        assert any("(recovery code)" in one and "the server's word" in one for one in held(bob.find(", the end")))
         for code in (first, second):
             assert code.encode() not in bundle
             assert code.replace("-", "").encode() not in bundle
@@ -335,7 +332,7 @@ class TestRecoveryCode:
                     headers=sent_from(ann.address),
                 )
                 referee.deliver(raw, ann.address)
-                assert sentences.THIS_IS_NOT_YOUR_RECOVERY_CODE in said(ann)
+                assert "this is not your recovery code" in said(ann)
                 assert wrong[:20] not in str(ann.last)
         logged = [entry for entry in entries if entry["event"] == "wrong recovery code"]
         assert [entry["log_level"] for entry in logged] == ["info"] * 5 + ["warning"]
@@ -353,13 +350,13 @@ class TestRecoveryCode:
         ann, bob = referee.begun(SMALL, FLEETS)
         code, new = code_of(ann), another("ann")
         send(referee, bob, f"recover {code}\n{line(new)}\n", None)
-        assert sentences.THIS_IS_NOT_YOUR_RECOVERY_CODE in said(bob)
+        assert "this is not your recovery code" in said(bob)
         send(referee, ann, f"recover {code}\n", None)
-        assert sentences.PASTE_THE_NEW_PUBLIC_KEY in said(ann)
+        assert "paste the new public key" in said(ann)
         send(referee, ann, f"recover {code}\n{line(new)}\n", None)
         form = form_in(ann.text, "confirm")
         send(referee, ann, form, another("other"))
-        assert sentences.NOTHING_WAS_DONE_WITH_IT in said(ann)
+        assert "nothing was done with it" in said(ann)
         send(referee, ann, "status m1\n", ann.key)
         assert "Refused" not in said(ann)
 
@@ -369,7 +366,7 @@ class TestMailboxAlone:
         send(referee, ann, f"recover\n{line(new)}\n", None)
         form = form_in(body(ann.find("says that your keys are lost")), "confirm")
         send(referee, ann, form, new)
-        assert sentences.REPLACES_ALL_YOUR_OTHERS_ON in said(ann), ann.text
+        assert "replaces all your others on" in said(ann), ann.text
 
     def test_each_is_told_the_day_in_the_own_zone(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
@@ -378,9 +375,7 @@ class TestMailboxAlone:
         self.lost(referee, ann, another("ann"))
         told = [" ".join(body(letter).split()) for letter in bob.letters]
         assert "Pacific/Auckland (UTC+13)" in said(ann)
-        assert any(
-            "America/New_York (UTC-4)" in text and sentences.SAYS_THAT_ALL_KEYS_ARE_LOST in text for text in told
-        )
+        assert any("America/New_York (UTC-4)" in text and "says that all keys are lost" in text for text in told)
         send(referee, ann, "whoami\n", ann.key)
         assert "Pacific/Auckland (UTC+13)" in said(ann)
 
@@ -396,14 +391,14 @@ class TestMailboxAlone:
         assert not changes(proof(referee, bob))
         referee.wait(timedelta(days=7) - timedelta(seconds=1))
         send(referee, ann, "clear m1\n", new)
-        assert sentences.IS_NOT_YOURS_YET in said(ann)
+        assert "is not yours yet" in said(ann)
         referee.open_desk()
         referee.wait(timedelta(seconds=1))
         done = body(ann.find("Your keys"))
         assert fingerprint(new) in done
         assert code_of(ann) == first, "the code stays good, and nothing of it is mailed"
         assert not CODE.search(done)
-        assert sentences.OBJECTED_IN_TIME in body(bob.find("ann has changed keys"))
+        assert "objected in time" in body(bob.find("ann has changed keys"))
         assert not CODE.search(body(bob.last))
         send(referee, ann, "clear m1\n", old)
         assert "is revoked" in said(ann)
@@ -450,15 +445,15 @@ class TestMailboxAlone:
         self.lost(referee, ann, new)
         send(referee, ann, "help key\nnonsense\n", old)
         send(referee, ann, ann.filled("orders", "no orders"), old)
-        assert sentences.STAY_AS_THEY_ARE not in body(ann.letters[-2]) + ann.text, "what has no effect stops nothing"
+        assert "stay as they are" not in body(ann.letters[-2]) + ann.text, "what has no effect stops nothing"
         send(referee, ann, ann.filled("orders", "Rv1") if by == "orders" else by, old)
         told = [" ".join(body(letter).split()) for letter in ann.letters[-2:]]
-        assert any(sentences.YOUR_KEYS_STAY_AS_THEY_ARE in text for text in told)
-        assert sentences.NO_OTHER_REPLACES_THEM in body(bob.find("still has a key"))
+        assert any("Your keys stay as they are" in text for text in told)
+        assert "no other replaces them" in body(bob.find("still has a key"))
         referee.wait(timedelta(days=30))
         assert not changes(proof(referee, bob))
         send(referee, ann, "clear m1\n", new)
-        assert sentences.NOTHING_WAS_DONE_WITH_IT in said(ann)
+        assert "nothing was done with it" in said(ann)
 
     def test_a_key_that_is_somebody_elses_by_then_is_not_taken(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
@@ -467,7 +462,7 @@ class TestMailboxAlone:
         eve.key = another("ann")
         referee.send(eve, f"register eve\n{line(eve.key)}\n", sign=False)
         referee.send(eve, confirming(eve))
-        assert sentences.YOU_ARE_REGISTERED in eve.text
+        assert "You are registered" in eve.text
         referee.wait(timedelta(days=30))
         assert referee.desk.changes.next_due() is None
         assert not changes(proof(referee, bob))
@@ -489,7 +484,7 @@ class TestMailboxAlone:
             assert following is not None
             assert following > referee.now
         referee.work()
-        assert sentences.NO_OTHER_REPLACES_THEM in body(bob.find("still has a key"))
+        assert "no other replaces them" in body(bob.find("still has a key"))
         referee.wait(timedelta(days=30))
         assert not changes(proof(referee, bob))
 
@@ -499,9 +494,9 @@ class TestMailboxAlone:
         said = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv1")))
         self.lost(referee, ann, another("ann"))
         referee.deliver(b"Date: Mon, 1 Jan 2001 00:00:00 +0000\r\n" + said, "eve@elsewhere.example")
-        assert not [letter for letter in bob.letters if sentences.STILL_HAS_A_KEY in str(letter["Subject"])]
+        assert not [letter for letter in bob.letters if "still has a key" in str(letter["Subject"])]
         referee.deliver(said, ann.address)
-        assert sentences.NO_OTHER_REPLACES_THEM in body(bob.find("still has a key"))
+        assert "no other replaces them" in body(bob.find("still has a key"))
         referee.wait(timedelta(days=30))
         assert not changes(proof(referee, bob))
 
@@ -522,7 +517,7 @@ class TestMailboxAlone:
         theirs = another("eve")
         before = len(bob.letters)
         send(referee, ann, f"recover\n{line(theirs)}\n", None)  # by somebody else at the same provider
-        assert sentences.A_FORM_IS_ON_ITS_WAY in said(ann)
+        assert "A form is on its way" in said(ann)
         assert "challenge" not in said(ann)
         assert len(bob.letters) == before
         place = f"confirm ann\nserver {SERVER}\nchallenge {'0' * 64}\n"
@@ -540,12 +535,12 @@ class TestMailboxAlone:
         form = form_in(body(ann.find("says that your keys are lost")), "confirm")
         send(referee, ann, f"recover\n{line(new)}\n", None)
         send(referee, ann, form, new)
-        assert sentences.REPLACES_ALL_YOUR_OTHERS_ON in said(ann)
+        assert "replaces all your others on" in said(ann)
         send(referee, ann, f"recover\n{line(new)}\n", None)
-        assert sentences.ITS_DELAY_RUNS in said(ann)
+        assert "its delay runs" in said(ann)
         for _ in range(9):
             send(referee, ann, f"recover\n{line(another('eve'))}\n", None)
-        assert sentences.ANSWER_THIS_LETTER_WITH_YOUR_COMMAND in said(ann)
+        assert "Answer this letter with your command" in said(ann)
         referee.wait(timedelta(days=7))
         assert len(changes(proof(referee, bob))) == 1
 
@@ -572,7 +567,7 @@ class TestEverywhere:
         assert f"{fingerprint(new)} valid since 2026-03-01" in said(ann)
         assert f"{fingerprint(old)} since 2026-03-01, revoked on 2026-03-03" in said(ann)
         assert f"{fingerprint(another('third'))} not yet confirmed by a signature" in said(ann)
-        assert sentences.YOUR_ACCOUNT_HAS_A_RECOVERY_CODE in said(ann)
+        assert "Your account has a recovery code" in said(ann)
 
     def test_several_matches_and_those_not_begun(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
@@ -588,7 +583,7 @@ class TestEverywhere:
         subjects = [str(letter["Subject"]) for letter in bob.letters[before:]]
         assert [subject[:10] for subject in subjects] == ["[pbem m1] ", "[pbem m3] "]
         referee.send(bob, proposal)
-        assert sentences.THE_MATCH_BEGINS in said(bob)
+        assert "the match begins" in said(bob)
         for number in (1, 3, 4):
             referee.send(bob, f"transcript m{number}\n", sign=False)
             bundle = attachment(bob.last, ".zip")
@@ -614,16 +609,16 @@ class TestEverywhere:
         ann, bob = referee.begun(SMALL, FLEETS)
         other = referee.person("annas-other")
         send(referee, ann, f"address add {other.address}\n", None)
-        assert sentences.MUST_BE_SIGNED in said(ann)
+        assert "must be signed" in said(ann)
         send(referee, ann, f"address add {bob.address}\n", ann.key)
-        assert sentences.CANNOT_BE_USED in said(ann)
+        assert "cannot be used" in said(ann)
         send(referee, ann, f"address add pbem+m1@{SERVER}\n", ann.key)
-        assert sentences.CANNOT_BE_USED in said(ann)
+        assert "cannot be used" in said(ann)
         silent = referee.person("annas-silent")
         send(referee, silent, "stop\n", None)
         referee.send(silent, "stop\n", sign=False, to=str(silent.last["Reply-To"]))
         send(referee, ann, f"address add {silent.address}\n", ann.key)
-        assert sentences.SOMEBODY_WROTE_STOP_FROM_IT in " ".join(said(ann).split())
+        assert "we send no mail there: somebody wrote `stop` from it" in " ".join(said(ann).split())
         send(referee, ann, f"address add {other.address}\n", ann.key)
         assert "challenge" not in said(ann)
         form = form_in(other.text, "confirm")
@@ -632,13 +627,13 @@ class TestEverywhere:
             assert "MD" not in said(other)
             send(referee, other, text, ann.key)
             assert "Spaceships" not in said(other)
-            assert sentences.NOT_YOURS_YET in said(other)
+            assert "not yours yet" in said(other)
         send(referee, other, form, bob.key)
         send(referee, other, form, None)
         send(referee, ann, "whoami\n", None)
         assert f"The form for the address {other.address} has not come back yet" in said(ann)
         send(referee, other, form, ann.key)
-        assert sentences.IS_YOURS_AS_WELL in said(other)
+        assert "is yours as well" in said(other)
         send(referee, other, ann.filled("orders", "Rv5"), ann.key)
         assert "Rv5" in said(other)
         referee.send(bob, bob.filled("orders", "final"))
@@ -661,10 +656,10 @@ def test_orders_in_advance_need_a_key_that_still_counts(referee: Referee) -> Non
     ann.key = another("ann")
     referee.turn((bob, ""))
     told = " ".join(body(ann.find("turn 2")).split())
-    assert sentences.THE_ORDERS_THAT_YOU_SENT_IN.format(3) in told
-    assert sentences.THEY_NO_LONGER_COUNT_THE_KEY in told
+    assert "The orders that you sent in advance for turn 3 are not used" in told
+    assert "they no longer count: the key that signed them is revoked" in told
     play(referee, ann, bob, ("Rv3",))
-    assert sentences.WE_ALREADY_HAVE_YOUR_ORDERS_FOR.format(4) in body(ann.find("turn 3"))
+    assert "We already have your orders for turn 4" in body(ann.find("turn 3"))
     referee.turn((bob, ""))
     assert "not revealed yet" in " ".join(proved(referee, bob))
 
@@ -710,7 +705,7 @@ def test_who_changes_long_keys_every_day_makes_no_letters_long(referee: Referee)
         text = form_in(ann.text, "confirm").rstrip("\n")
         signed = f"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n{text}\n"
         send(referee, ann, signed + signer.over(text.encode(), referee.now), None)
-        assert sentences.IS_YOURS_AND_VALID_FROM_NOW in ann.text, ann.text
+        assert "is yours, and valid from now on" in ann.text, ann.text
         referee.send(ann, f"key revoke {signer.fingerprint.hex()}\n")
         referee.wait(timedelta(hours=12))
     assert number > 2

@@ -14,7 +14,6 @@ from data.material import IN_FORCE, KEYS
 from in_a_box.inquiries import held
 from in_a_box.referee import Mailbox, Referee, attachment, body, confirming, form_in, placed
 from in_a_box.small_games import FLEETS, SMALL
-from judges import sentences
 from signing import passkeys
 from signing.signers import WAYS, by_openpgp_mime, by_ssh, head, pasted
 
@@ -51,7 +50,7 @@ def test_the_first_attached_file_that_is_a_key_registers(referee: Referee) -> No
     referee.deliver(raw.replace(b"--b--\r\n", end), ann.address)
     assert parse_key(key).fingerprint in ann.text
     referee.deliver(raw, ann.address)
-    assert sentences.NOTHING_WAS_CHANGED in ann.text
+    assert "nothing was changed" in ann.text
 
 
 @pytest.mark.parametrize("by_attachment", [False, True])
@@ -71,7 +70,7 @@ def test_register_play_and_prove(referee: Referee, way: str, *, by_attachment: b
     fingerprint = parse_key(content).fingerprint
     assert fingerprint in ann.text
     send(confirming(ann))
-    assert sentences.YOU_ARE_REGISTERED in ann.text, ann.text
+    assert "You are registered" in ann.text, ann.text
     bob = referee.registered("bob")
     referee.send(bob, f"new spaceships with ann\n{SMALL}\nend\n")
     send(form_in(ann.text, "accept", lines=1))
@@ -104,7 +103,7 @@ def test_add_a_key_of_each_format_and_revoke_the_first(referee: Referee, way: st
         referee.send(ann, f"key add\n{content.decode()}")
     assert "proof old-key" in ann.text, ann.text
     referee.deliver(sign(ann, confirming(ann)), ann.address)
-    assert sentences.AND_VALID_FROM_NOW_ON in ann.text, ann.text
+    assert "and valid from now on" in ann.text, ann.text
     own = parse_key(ssh.public(ann.key)).fingerprint
     referee.deliver(sign(ann, f"key revoke {own}\n{placed(ann)}"), ann.address)
     assert "is revoked" in ann.text, ann.text
@@ -128,7 +127,7 @@ def test_a_key_attached_within_the_signature(referee: Referee) -> None:
     referee.deliver(by_openpgp_mime(ann, parts, content_type=""), ann.address)
     assert "proof old-key" in ann.text, ann.text
     referee.deliver(by_ssh(ann, confirming(ann)), ann.address)
-    assert sentences.AND_VALID_FROM_NOW_ON in ann.text
+    assert "and valid from now on" in ann.text
 
 
 def test_a_signed_entity_that_programs_read_in_different_ways_has_no_effect(referee: Referee) -> None:
@@ -143,7 +142,7 @@ def test_a_signed_entity_that_programs_read_in_different_ways_has_no_effect(refe
     for kind, content in ((plain + page, wish), ("Content-Type: multipart/alternative; boundary=c\n", parts)):
         referee.deliver(by_openpgp_mime(ann, f"\n{content}", content_type=kind), ann.address)
         assert ann.last["Subject"] == "[pbem] A letter in your name was not accepted"
-        assert sentences.IN_DIFFERENT_WAYS in " ".join(ann.text.split())
+        assert "in different ways" in " ".join(ann.text.split())
     referee.deliver(by_openpgp_mime(ann, f"\n{wish}", content_type=plain), ann.address)
     assert "not accepted" not in ann.last["Subject"]
 
@@ -205,4 +204,4 @@ def test_letters_say_how_to_sign_with_ones_own_key(referee: Referee, way: str) -
         assert (name in text) == (way != "passkey")
         assert [other for other, command in words.items() if command in text] == [way if way in words else kind]
         assert max(map(len, text.split("\n"))) <= 80
-    assert sentences.SSH_KEYGEN_Y_SIGN in body(bob.find("your setup"))
+    assert "ssh-keygen -Y sign" in body(bob.find("your setup"))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import structlog
 from in_a_box.referee import SERVER, Referee, body, sent_from, whole_sentence
-from judges import sentences
 from judges.unlocked import watched
 
 from pbem.desk.letter_writer import LetterWriter
@@ -133,4 +132,4 @@ def test_what_cannot_be_put_into_words_harms_its_letter_alone(
     structlog.reset_defaults()
     assert [referee.inbox.outcome(number)[0] for number in numbers] == ["done", "aside", "done"]
     assert [len(who.letters) for who in people] == [3, 3, 3]
-    assert sentences.WAS_SET_ASIDE in str(people[1].last["Subject"])
+    assert "was set aside" in str(people[1].last["Subject"])

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 from in_a_box.referee import Mailbox, Referee, body
-from judges import sentences
 
 from pbem.config.server import NotifyConfig
 from pbem.match.changed import replace
@@ -43,13 +42,13 @@ def code_of(texts: list[str]) -> str:
 def notified(referee: Referee, person: Mailbox, url: str = URL) -> None:
     referee.send(person, f"set notify {url}\n")
     referee.send(person, f"set notify {code_of(posted(referee))}\n")
-    assert sentences.FROM_NOW_ON_YOUR_TOPIC.format("ntfy.example") in person.text
+    assert "From now on, your topic at ntfy.example is told" in person.text
 
 
 def test_nothing_but_a_code_goes_to_a_topic_before_the_code_comes_back(allowing: Referee) -> None:
     ann, bob = allowing.begun("fleet: cost:3", SETUPS)
     allowing.send(ann, f"set notify {URL}\n")
-    assert sentences.A_CODE_IS_ON_ITS_WAY.format("ntfy.example") in ann.text
+    assert "A code is on its way to your topic at ntfy.example" in ann.text
     (text,) = posted(allowing)
     code = code_of([text])
     assert text == (
@@ -60,7 +59,7 @@ def test_nothing_but_a_code_goes_to_a_topic_before_the_code_comes_back(allowing:
     allowing.wait(7 * DAY)
     assert posted(allowing) == []
     allowing.send(ann, "set notify aaaaaaaa\n")
-    assert sentences.NOT_THE_CODE in ann.text
+    assert "this is not the code that was posted last" in ann.text
     allowing.turn((bob, ""), (ann, ""))
     assert posted(allowing) == []
     allowing.send(ann, f"set notify {code.upper()}\n")
@@ -117,12 +116,12 @@ def test_off_is_off_and_whoami_says_what_is(allowing: Referee) -> None:
     ann, bob = allowing.begun("fleet: cost:3", SETUPS)
     allowing.send(ann, f"set notify {URL}\n")
     allowing.send(ann, "whoami\n")
-    assert f"{sentences.THIS_TOPIC_WAITS}\n  {URL}\n" in ann.text
+    assert f"This topic waits for its code (`set notify CODE`):\n  {URL}\n" in ann.text
     allowing.send(ann, f"set notify {code_of(posted(allowing))}\n")
     allowing.send(ann, "whoami\n")
-    assert f"{sentences.ALSO_TOLD_TO_YOUR_TOPIC}\n  {URL}\n" in ann.text
+    assert f"Something that is due is also told to your topic:\n  {URL}\n" in ann.text
     allowing.send(ann, "set notify off\n")
-    assert sentences.BY_MAIL_ALONE in ann.text
+    assert "You are notified by mail alone" in ann.text
     allowing.send(ann, "whoami\n")
     assert URL not in ann.text
     allowing.turn((bob, ""), (ann, ""))
@@ -132,7 +131,7 @@ def test_off_is_off_and_whoami_says_what_is(allowing: Referee) -> None:
 def test_a_server_allows_no_topic_unless_its_operator_does(referee: Referee) -> None:
     ann = referee.registered("ann")
     referee.send(ann, f"set notify {URL}\n")
-    assert sentences.NOBODY_BESIDE_THE_MAIL in ann.text
+    assert "this server notifies nobody beside the mail" in ann.text
     assert posted(referee) == []
 
 
@@ -169,7 +168,7 @@ def test_codes_to_one_topic_are_few_whoever_asks(allowing: Referee) -> None:
     for person in people:
         allowing.send(person, f"set notify {URL}\n")
     assert len(posted(allowing)) == 3
-    assert sentences.TOO_MANY_CODES in people[-1].text
+    assert "too many codes were posted there today" in people[-1].text
 
 
 def test_the_code_of_another_topic_confirms_none(allowing: Referee) -> None:
@@ -194,7 +193,7 @@ def test_a_letter_that_others_are_shown_sets_no_topic(allowing: Referee) -> None
     ann, _ = allowing.begun("fleet: cost:3", SETUPS)
     place = "server play.example\nplayer ann\nprev 0\nrev 9\n"
     allowing.send(ann, ann.filled("orders", "final") + f"set notify {URL}\n{place}", follow=False)
-    assert sentences.SEND_NOTHING_SECRET in ann.text
+    assert "opponents get this letter: send nothing secret in it" in ann.text
     assert allowing.desk.notifications.of("ann") is None
     assert URL not in ann.text
 
@@ -210,7 +209,7 @@ def test_after_twenty_failures_in_a_row_it_is_off_and_a_letter_says_so(allowing:
         posted(allowing, arrived=False)
         allowing.work()
     assert ann.last["Subject"] == "[pbem] No more notifications"
-    assert sentences.DID_NOT_ARRIVE_THERE in body(ann.last)
+    assert "did not arrive there" in body(ann.last)
     assert notifications.of("ann") is None
     before = len(ann.letters)
     allowing.work()

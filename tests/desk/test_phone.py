@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.inquiries import held
 from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, body, form_in
-from judges import sentences
 from signing.domains import Domain, rsa_key
 
 if TYPE_CHECKING:
@@ -189,9 +188,9 @@ def test_orders_in_answer_to_an_older_letter_come_back_for_the_turn_that_is_due(
     phone.reply("Gx3")
     referee.turn((ann, ""))
     phone.reply("Yes!", older)
-    assert sentences.NO_COMMAND_THAT_WE_KNOW in phone.bob.text
+    assert "no command that we know" in phone.bob.text
     phone.reply("Gx4", older)
-    assert sentences.YOU_ANSWERED_AN_OLDER_LETTER_TURN.format(2) in phone.bob.text
+    assert "you answered an older letter; turn 2 is due now" in phone.bob.text
     assert not referee.match().orders.get(2)
     phone.reply("yes")
     assert standing(referee) == "Gx4"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 import pytest
 from in_a_box.referee import Mailbox, Referee, body, form_in, new
-from judges import sentences
 
 from pbem.config.server import HousePlayer
 from pbem.identity import ssh
@@ -18,7 +17,7 @@ SETUPS = {"ann": "MD Rv1 Rv2 Rv3", "bob": "LG1 Rv1\nLG2 Rv3\nLG3 Bz5", "robo": "
 def program(referee: Referee, name: str = "robo") -> Mailbox:
     robo = referee.registered(name)
     referee.send(robo, "set program yes\n")
-    assert sentences.FROM_NOW_ON_YOU_ARE_A in robo.text
+    assert "From now on you are a program; this cannot be undone" in robo.text
     return robo
 
 
@@ -30,19 +29,19 @@ class TestSaying:
     def test_it_is_for_ever(self, referee: Referee) -> None:
         robo = program(referee)
         referee.send(robo, "set program no\n")
-        assert sentences.IS_A_PROGRAM_FOR_EVER.format("robo") in robo.text
+        assert "robo is a program for ever" in robo.text
         referee.send(robo, "set program yes\n")
-        assert sentences.FROM_NOW_ON_YOU_ARE_A in robo.text
+        assert "From now on you are a program; this cannot be undone" in robo.text
         referee.send(robo, "whoami\n", sign=False)
-        assert sentences.YOU_ARE_A_PROGRAM_AND_OTHERS in robo.text
+        assert "You are a program, and others are told so" in robo.text
         assert "program yes" in robo.text
 
     def test_a_person_may_say_so_and_is_none(self, referee: Referee) -> None:
         ann = referee.registered("ann")
         referee.send(ann, "set program no\n")
-        assert sentences.YOU_ARE_A_PERSON in ann.text
+        assert "You are a person" in ann.text
         referee.send(ann, "whoami\n", sign=False)
-        assert sentences.YOU_ARE_A_PROGRAM not in ann.text
+        assert "You are a program" not in ann.text
         program(referee, "ann2")
 
     def test_whoever_others_agreed_to_play_with_stays_a_person(self, referee: Referee) -> None:
@@ -50,7 +49,7 @@ class TestSaying:
         referee.send(ann, "new spaceships\nend\n")
         referee.send(ann, "new spaceships with bob\nend\n")
         referee.send(ann, "set program yes\n")
-        assert f"{sentences.THE_OTHERS_THERE_AGREED_TO_PLAY.format('m1')}, m2" in words(ann)
+        assert "the others there agreed to play with a person: first end m1, m2" in words(ann)
         assert not People(referee.database).is_program("ann")
         for match in ("m1", "m2"):
             referee.send(ann, f"withdraw {match}\n")
@@ -85,7 +84,7 @@ class TestTold:
         ann, bob = referee.begun(SMALL, (SETUPS["ann"], SETUPS["bob"]))
         program(referee)
         referee.send(bob, "substitute m1 robo for bob\n")
-        assert sentences.IS_A_PROGRAM.format("robo") in ann.text
+        assert "robo is a program" in ann.text
 
 
 class TestRatings:
@@ -116,7 +115,7 @@ class TestRatings:
         assert "robo" not in first
         assert "bob" not in second
         assert second.index("robo, a program\n") < second.index("ann\n")
-        assert sentences.MATCHES_WITH_PROGRAMS_HAVE_TABLES_OF in second
+        assert "Matches with programs have tables of their own" in second
         robo_sees = people.standing("spaceships", "ann")
         assert (robo_sees.played, robo_sees.pool) == (1, "people")
         ann_sees = people.standing("spaceships", "robo")
@@ -141,10 +140,10 @@ class TestWelcome:
     def test_names_the_house(self, housed: Referee) -> None:
         program(housed)
         ann = housed.registered("ann")
-        assert f"{sentences.NOBODY_THERE_YET_WRITE_FOR_NAME.format('robo')}:\nrobo is a program" in ann.text
+        assert "Nobody there yet? Write robo for NAME:\nrobo is a program" in ann.text
         form = form_in(ann.text, "new", 4)
         housed.deliver(housed.raw(ann, housed.signed(ann, form.replace("NAME", "robo"))), ann.address)
-        assert f"{sentences.IT_HAS_BEEN_SENT_TO} robo" in ann.text
+        assert "It has been sent to robo" in ann.text
 
     @pytest.mark.parametrize("house", [True, False])
     def test_names_nobody_who_is_no_program_and_nobody_where_there_is_no_house(
@@ -157,7 +156,7 @@ class TestWelcome:
             housed.open_desk()
             program(housed)
         ann = housed.registered("ann")
-        assert sentences.NOBODY_THERE_YET not in "".join(body(letter) for letter in ann.letters)
+        assert "Nobody there yet" not in "".join(body(letter) for letter in ann.letters)
 
     @pytest.mark.parametrize("house", [HousePlayer(), HousePlayer(name="house"), HousePlayer(name="robo")])
     def test_names_that_speak_for_the_server_are_for_nobody(self, referee: Referee, house: HousePlayer) -> None:
@@ -166,7 +165,7 @@ class TestWelcome:
         eve = referee.person("house")
         for name in ("house", "admin", "postmaster", house.name or "abuse"):
             referee.send(eve, f"register {name}\n{ssh.public(eve.key)} eve@home\n", sign=False)
-            assert sentences.THIS_NAME_IS_TAKEN in eve.text, name
+            assert "this name is taken" in eve.text, name
 
     @pytest.mark.parametrize(
         ("said", "kept"),
@@ -176,12 +175,12 @@ class TestWelcome:
         program(housed)
         ann = housed.registered("ann")
         housed.send(ann, f"{said}\n")
-        assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
+        assert "Refused; nothing was changed" in ann.text
         form = form_in(ann.text, "new")
         assert form.startswith("new spaceships with robo\nserver play.example\nplayer ann\n")
         assert kept in form
         housed.send(ann, form)
-        assert f"{sentences.IT_HAS_BEEN_SENT_TO} robo" in ann.text
+        assert "It has been sent to robo" in ann.text
 
     def test_a_proposal_with_more_than_that_wrong_does_not(self, housed: Referee) -> None:
         program(housed)
@@ -199,10 +198,10 @@ class TestWelcome:
         for person, refused in ((robo, False), (ann, True)):
             for number in range(51):
                 housed.send(person, f"press m1\n{number} is it.\nend\n")
-            assert (sentences.TRY_AGAIN_TOMORROW in person.text) is refused, person.name
+            assert ("try again tomorrow" in person.text) is refused, person.name
 
     def test_the_houses_name_is_for_its_address_alone(self, housed: Referee) -> None:
         eve = housed.person("eve")
         housed.send(eve, f"register robo\n{ssh.public(eve.key)} eve@home\n", sign=False)
-        assert sentences.THIS_NAME_IS_TAKEN in eve.text
+        assert "this name is taken" in eve.text
         assert housed.registered("robo").letters

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.referee import SERVER, Mailbox, Referee, another, body, form_in, placed, sent_from
 from in_a_box.small_games import FLEETS, SMALL
-from judges import sentences
 
 from pbem.identity import ssh
 
@@ -48,14 +47,14 @@ class TestStop:
         ann = referee.registered("ann")
         letter = referee.raw(ann, referee.signed(ann, f"stop\n{placed(ann)}"))
         referee.deliver(letter, ann.address)
-        assert sentences.YOU_WILL_GET_NO_MORE_MAIL_FROM_HERE in ann.text
+        assert "You will get no more mail from here" in ann.text
         assert silent(referee, ann)
         referee.send(ann, "new spaceships\nend\n")
         assert not silent(referee, ann)
         # The same letter, by somebody who has seen it: not proved, so the player is asked.
         referee.deliver(letter.replace(b"Subject: orders", b"Subject: again"), "eve@elsewhere.example")
         assert not silent(referee, ann)
-        assert sentences.IF_IT_WAS_YOU_ANSWER_THIS in " ".join(ann.text.split())
+        assert "If it was you, answer this letter" in " ".join(ann.text.split())
 
     @pytest.mark.parametrize("who", ["with a key", "without one", "stranger"])
     def test_case_41_an_unsigned_one_is_asked_about_once_a_week(self, referee: Referee, who: str) -> None:
@@ -76,7 +75,7 @@ class TestStop:
         assert not silent(referee, ann)
         answer(referee, ann, "Stop\n\nOn Sunday the referee wrote:\n> stop\n", asked)
         assert silent(referee, ann)
-        assert sentences.YOU_WILL_GET_NO_MORE_MAIL_FROM_HERE in ann.text
+        assert "You will get no more mail from here" in ann.text
         before = len(ann.letters)
         forge(referee, ann, "stop\n")
         assert len(ann.letters) == before, "there is nothing left to ask"
@@ -112,10 +111,10 @@ class TestRegistration:
         ann = referee.person("ann")
         for number in range(9):
             forge(referee, ann, f"register ann{number}\n{line(number)}\n")
-        assert sentences.ANSWER_THIS_LETTER_WITH_YOUR_COMMAND in " ".join(ann.text.split())
+        assert "Answer this letter with your command" in " ".join(ann.text.split())
         answer(referee, ann, f"register ann\n{ssh.public(ann.key)}\n")
         referee.send(ann, form_in(ann.text, "confirm"))
-        assert sentences.YOU_ARE_REGISTERED_AS_X.format("ann") in ann.text
+        assert "You are registered as ann" in ann.text
 
     def test_forged_ones_do_not_fill_the_store(self, referee: Referee) -> None:
         ann = referee.person("ann")
@@ -136,13 +135,13 @@ class TestRegistration:
             forge(referee, ann, f"register zoe\n{ssh.public(ann.key)}\n")
             forge(referee, ann, f"register ann\n{ssh.public(ann.key)}\n")
         referee.send(ann, form)
-        assert sentences.YOU_ARE_REGISTERED_AS_X.format("ann") in ann.text
+        assert "You are registered as ann" in ann.text
 
     def test_without_a_key_neither(self, referee: Referee) -> None:
         ann = referee.person("ann")
         for number in range(9):
             forge(referee, ann, f"register ann{number}\n")
-        assert sentences.ANSWER_THIS_LETTER_WITH_YOUR_COMMAND in " ".join(ann.text.split())
+        assert "Answer this letter with your command" in " ".join(ann.text.split())
         answer(referee, ann, "register ann\n")
         assert "Welcome, ann" in ann.text
         assert str(ann.last["Reply-To"]).startswith("pbem+register.")
@@ -158,15 +157,15 @@ class TestQuotas:
         ann, _ = referee.begun(SMALL, FLEETS)
         for _ in range(60):
             forge(referee, ann, "games\n")
-        assert sentences.MORE_THAN_UNSIGNED_LETTERS.format(50) in ann.text
+        assert "More than 50 unsigned letters" in ann.text
         letters = len(ann.letters)
         forge(referee, ann, "status m1\n")
         assert len(ann.letters) == letters
         for _ in range(3):
             answer(referee, ann, "status m1\n")
-            assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in ann.text
+            assert "You have submitted no orders" in ann.text
         referee.send(ann, "status m1\n")
-        assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in ann.text
+        assert "You have submitted no orders" in ann.text
 
     def test_a_token_is_good_once(self, referee: Referee) -> None:
         ann = referee.person("ann")
@@ -193,11 +192,11 @@ class TestQuotas:
         ann, _ = referee.begun(SMALL, FLEETS)
         for number in range(15):
             forge(referee, ann, signed("eve", f"help # {number}\n"))
-        assert sentences.YOU_GET_NO_MORE_SUCH_LETTERS in ann.text
+        assert "You get no more such letters today" in ann.text
         letters = len(ann.letters)
         answer(referee, ann, signed("new laptop", "status m1\n"))
         assert len(ann.letters) == letters + 1
-        assert sentences.A_LETTER_CAME_IN_YOUR_NAME in ann.text
+        assert "A letter came in your name, and nothing was done with it" in ann.text
         answer(referee, ann, signed("new laptop", "status m1 # again\n"))
         assert len(ann.letters) == letters + 2
 
@@ -213,7 +212,7 @@ class TestKeys:
             forge(referee, ann, f"recover {number:032x}\n{line('eve')}\n")
         referee.send(ann, f"recover {code}\n{line('new')}\n", sign=False)
         referee.send(ann, signed("new", form_in(ann.text, "confirm")), sign=False)
-        assert sentences.HAS_REPLACED_ALL_YOUR_OTHERS in ann.text
+        assert "has replaced all your others" in ann.text
 
     def test_case_41_forged_recoveries_do_not_keep_the_true_one_out(self, referee: Referee) -> None:
         ann, _ = referee.begun(SMALL, FLEETS)
@@ -221,14 +220,14 @@ class TestKeys:
         before = form_in(body(ann.find("says that your keys are lost")), "confirm")
         for number in range(9):
             forge(referee, ann, f"recover\n{line(number)}\n")
-        assert sentences.ANSWER_THIS_LETTER_WITH_YOUR_COMMAND in " ".join(ann.text.split())
+        assert "Answer this letter with your command" in " ".join(ann.text.split())
         answer(referee, ann, f"recover\n{line('after')}\n")
         after = form_in(body(ann.find("says that your keys are lost")), "confirm")
         referee.send(ann, signed("after", after), sign=False)
-        assert sentences.REPLACES_ALL_YOUR_OTHERS_ON in " ".join(ann.text.split())
+        assert "replaces all your others on" in " ".join(ann.text.split())
         # Those that wait side by side stand: the first one can be confirmed as well.
         referee.send(ann, signed("before", before), sign=False)
-        assert sentences.REPLACES_ALL_YOUR_OTHERS_ON in " ".join(ann.text.split())
+        assert "replaces all your others on" in " ".join(ann.text.split())
 
     def test_nobody_says_first_what_the_player_is_going_to_say(self, referee: Referee) -> None:
         """Signed with a key that merely waits, a text is not the player's: it does not count as said before."""
@@ -236,6 +235,6 @@ class TestKeys:
         forge(referee, ann, f"recover\n{line('eve')}\n")
         text = "press m1\nWell played.\nend\n"
         forge(referee, ann, signed("eve", text))
-        assert sentences.IS_NOT_YOURS_YET in " ".join(ann.text.split())
+        assert "is not yours yet" in " ".join(ann.text.split())
         referee.send(ann, text)
         assert "Well played." in bob.text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from in_a_box.referee import SERVER, Mailbox, Referee, sent_from
-from judges import sentences
 
 from pbem.store.inbox import Envelope
 
@@ -47,7 +46,7 @@ def test_no_more_than_twenty_a_day(referee: Referee, operator: Mailbox) -> None:
     for _ in range(22):
         come(referee, (f"abuse@{SERVER}",))
     assert len(operator.letters) == 20
-    assert sentences.NO_MORE_SUCH_LETTERS_TODAY in operator.text
+    assert "no more such letters today" in operator.text
 
 
 @pytest.mark.parametrize("sender", [OPERATOR, f"pbem@{SERVER}"])
@@ -75,4 +74,4 @@ def test_a_long_one_is_not_attached(referee: Referee, operator: Mailbox) -> None
     come(referee, (f"postmaster@{SERVER}",), ("x" * 70 + "\n") * 16_000)
     (letter,) = operator.letters
     assert not list(letter.iter_attachments())
-    assert sentences.PBEM_INBOX_SHOW in operator.text
+    assert "pbem inbox show" in operator.text

@@ -13,7 +13,6 @@ from in_a_box.bulletins import bulletin
 from in_a_box.referee import SERVER, Referee, attachment, body, confirming
 from in_a_box.sealed_seats import SealedSeat, agreed, document, play
 from in_a_box.stores import of_sqlite
-from judges import sentences
 from judges.honest import accused
 from signing.signers import WAYS
 
@@ -68,7 +67,7 @@ def test_letters_say_what_came_what_it_led_to_and_what_is_due_from_whom(referee:
     ann, bob = begun(referee)
     first = body(ann.box.find("game 1 begins"))
     assert "Due from you: the commitment to orders." in first
-    assert sentences.S_SPACE_AS_EVERYBODY_KNOWS_IT.format("ann") in first
+    assert "ann's space, as everybody knows it" in first
     assert "your setup stands" not in first.lower()
     assert ann.write(referee)
     assert "Entered, turn 1: the commitment to orders.\n\nDue from bob: the orders, revealed." in ann.box.text
@@ -140,7 +139,7 @@ def test_status_and_diary(referee: Referee) -> None:
     turns(referee, (ann, bob), 1)
     referee.send(bob.box, "status m1\ndiary m1\nstatus\n")
     assert "Due from ann: the orders, revealed." in bob.box.text
-    assert sentences.GAME_BEGINS_EVERYBODY_HAS_COMMITTED_TO.format(1) in bob.box.text
+    assert "game 1 begins; everybody has committed to a setup" in bob.box.text
     assert "game 1, turn 1, ann: the commitment to orders" in bob.box.text
 
 
@@ -160,21 +159,21 @@ def test_reminders_and_misses_say_what_is_due(referee: Referee) -> None:
     ann, bob = begun(referee)
     assert ann.write(referee)
     referee.wait(timedelta(days=6, hours=1))
-    assert f"{sentences.ONE_DAY_IS_LEFT_AND} your letter has not arrived yet." in bob.box.text
+    assert "One day is left, and your letter has not arrived yet." in bob.box.text
     assert "Due from you: the orders, revealed." in bob.box.text
     assert "orders m1" not in bob.box.text
     referee.wait(timedelta(days=5))
     missed = ann.box.find("a deadline was missed")
-    assert sentences.SIGNED_AND_SENT_THIS_WINS_YOU in body(missed)
+    assert "Signed and sent, this wins you the game" in body(missed)
     assert "substitute" not in body(missed)
     referee.send(ann.box, ann.box.form("claim"))
     # What was secret is asked for before anybody has won.
-    assert sentences.REVEAL_YOUR_SECRETS in str(ann.box.find("reveal your secrets")["Subject"])
+    assert "reveal your secrets" in str(ann.box.find("reveal your secrets")["Subject"])
     assert ann.write(referee)
     referee.wait(timedelta(days=11))
     ended = body(ann.box.find("the end: you won"))
-    assert sentences.HAS_REVEALED_NOTHING.format("bob") in ended
-    assert sentences.TOLD_THE_TRUTH_IN_EVERYTHING.format("ann") in ended
+    assert "bob has revealed nothing" in ended
+    assert "ann told the truth in everything" in ended
     assert referee.match().phase == "closed"
 
 
@@ -183,7 +182,7 @@ def test_while_reveals_are_due_letters_tell_what_silence_leads_to(referee: Refer
     turns(referee, (ann, bob), 1)
     referee.send(ann.box, "resign m1 game 1\n")
     asked = ann.box.find("reveal your secrets")
-    assert sentences.YOU_LOSE_THE_GAME_IF_NOTHING in body(asked)
+    assert "You lose the game if nothing arrives by" in body(asked)
     assert "claim" not in body(asked)
     assert [part.get_filename() for part in asked.iter_attachments()][-1] == "m1-game-1-reveal.ics"
     referee.send(bob.box, "status m1\nstatus\n")
@@ -195,19 +194,19 @@ def test_while_reveals_are_due_letters_tell_what_silence_leads_to(referee: Refer
     assert "game 1, reveal: a reminder" in str(ann.box.find("a reminder")["Subject"])
     referee.wait(timedelta(days=5))
     told = body(ann.box.find("the end: you lost"))
-    assert sentences.BECAUSE_YOU_REVEALED_NOTHING in told
-    assert f"{sentences.YOU_MISSED_THE_DEADLINE_AND_THE} the reveal.\nThis loses the game.\n" in told
+    assert "because you revealed nothing" in told
+    assert "You missed the deadline and the grace period for the reveal.\nThis loses the game.\n" in told
     assert "may claim" not in told
 
 
 def test_reports_again_are_counted_and_the_state_is_brought_once(referee: Referee) -> None:
     ann, bob = begun(referee)
     referee.send(ann.box, "report m1\n")
-    assert sentences.HOW_THE_GAME_STANDS_IS_ATTACHED in ann.box.text
+    assert "How the game stands is attached, for your program" in ann.box.text
     assert "sent again" not in ann.box.text
     turns(referee, (ann, bob), 2)
     referee.send(ann.box, "report m1\nreport m1 all\n")
-    assert sentences.REPORTS_ARE_SENT_AGAIN.format(2) in ann.box.text
+    assert "2 reports are sent again" in ann.box.text
     names = [part.get_filename() for part in ann.box.last.iter_attachments()]
     assert "m1-game-1-position.json" in names
     assert len(names) == len(set(names))
@@ -236,7 +235,7 @@ def test_sentences_are_as_ever_and_secrets_are_revealed(referee: Referee, words:
     assert referee.match().revealing
     play(referee, [ann, bob])
     assert referee.match().phase == "closed"
-    assert sentences.YOUR_SPACE_AS_IT_WAS in body(ann.box.find("the end"))
+    assert "Your space, as it was" in body(ann.box.find("the end"))
 
 
 @pytest.mark.parametrize("words", ["resign m1 game 1", "annul m1 offer", "extend m1 3d"])
@@ -264,7 +263,7 @@ def test_an_annulled_match_ends_with_what_was_told(referee: Referee) -> None:
     referee.send(bob.box, "annul m1 accept\n")
     assert referee.match().phase == "closed"
     told = body(ann.box.find("the match is closed"))
-    assert sentences.S_SPACE_AS_EVERYBODY_KNOWS_IT.format("ann") in told
+    assert "ann's space, as everybody knows it" in told
     assert "was annulled" in told
     assert ann.setup not in told
 
@@ -287,13 +286,13 @@ def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) ->
     instructions = Instructions(referee.database)
     instructions.give("pause", 1, "the server moves", "root", referee.now)
     referee.work()
-    assert sentences.UNTIL_IT_RESUMES_NOTHING_IS_ENTERED in body(bob.box.find("the match is paused"))
+    assert "Until it resumes, nothing is entered" in body(bob.box.find("the match is paused"))
     referee.send(bob.box, "status m1\n")
-    assert sentences.THE_MATCH_IS_PAUSED_NOTHING_IS in bob.box.text
+    assert "The match is paused; nothing is entered until it resumes" in bob.box.text
     text, before = ann.letter(), stands(referee)
     assert text is not None
     referee.send(ann.box, text, follow=False)
-    assert sentences.AS_THE_MATCH_IS_PAUSED in ann.box.text
+    assert "the match is paused" in ann.box.text
     assert stands(referee) == before
     instructions.give("resume", 1, "it has moved", "root", referee.now)
     referee.work()
@@ -319,7 +318,7 @@ def test_nothing_secret_is_to_come_here(referee: Referee, text: str) -> None:
     ann, _ = begun(referee)
     before = stands(referee)
     referee.send(ann.box, text.format(server=SERVER, prev=ann.look()["prev"]))
-    assert sentences.THIS_MATCH_IS_SEALED_KEEP_YOUR in " ".join(ann.box.text.split())
+    assert "this match is sealed: keep your secrets" in " ".join(ann.box.text.split())
     assert "still stands" not in ann.box.text
     assert stands(referee) == before
 
@@ -328,7 +327,7 @@ def test_a_seat_is_not_handed_on(referee: Referee) -> None:
     ann, _ = begun(referee)
     referee.registered("carl")
     referee.send(ann.box, "substitute m1 carl for bob\n")
-    assert sentences.NOBODY_CAN_TAKE_OVER_A_SEAT in ann.box.text
+    assert "nobody can take over a seat of a sealed match" in ann.box.text
 
 
 @pytest.mark.parametrize("command", ["seal", "step", "reveal"])
@@ -338,7 +337,7 @@ def test_other_matches_know_no_such_letters(referee: Referee, command: str) -> N
     section = {"seal": "commitment", "step": "commit", "reveal": "seed"}[command]
     place = f"server {SERVER}\nplayer ann\nprev {'ab' * 32}\nrev 1\n"
     referee.send(ann, f"{command} m1 game 1{turn}\n{place}{section} {'ab' * 32}\nend\n")
-    assert sentences.THIS_MATCH_IS_NOT_SEALED in ann.text
+    assert "this match is not sealed" in ann.text
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -356,7 +355,7 @@ def test_the_others_must_be_able_to_check_what_is_signed(referee: Referee, way: 
         assert "Entered, turn 1" in ann.box.text
         assert bob.write(referee)
     else:
-        assert sentences.SIGN_IT_AS_TEXT in " ".join(ann.box.text.split())
+        assert "sign it as text" in " ".join(ann.box.text.split())
         assert len(referee.match().sealed_game.steps) == 0  # type: ignore[union-attr]  # it has begun
 
 
@@ -414,7 +413,7 @@ def test_the_same_letter_again_is_answered_again_and_changes_nothing(referee: Re
     before, letters = stands(referee), len(bob.box.letters)
     referee.deliver(raw, ann.box.address)  # the very same
     referee.send(ann.box, text, follow=False)  # the same words in another letter
-    assert sentences.THIS_VERY_TEXT_WITH_YOUR_SIGNATURE in ann.box.text
+    assert "This very text, with your signature, was received" in ann.box.text
     referee.send(ann.box, text.replace("\nend\n", f"\nnote {NOTE}\nend\n"), follow=False)
     assert stands(referee) == before
     assert len(bob.box.letters) == letters
@@ -437,17 +436,17 @@ def test_a_lie_is_told_of_at_the_end_by_name(referee: Referee) -> None:
     while bob.lie is deny:
         assert sum(seat.write(referee) for seat in (ann, bob))
     referee.send(bob.box, "resign m1 game 1\n")
-    assert f"{sentences.THE_GAME_IS_OVER}, because bob resigned." in body(ann.box.last)
-    assert f"{sentences.THE_GAME_IS_OVER}, because you resigned." in body(bob.box.find("reveal your secrets"))
+    assert "The game is over, because bob resigned." in body(ann.box.last)
+    assert "The game is over, because you resigned." in body(bob.box.find("reveal your secrets"))
     play(referee, [ann, bob])
     told = body(ann.box.find("the match is closed"))
-    assert sentences.YOU_WON_GAME.format("Spaceships", 1) in told
-    assert sentences.BECAUSE_HAD_GIVEN_FALSE_INFORMATION.format("bob") in " ".join(told.split())
+    assert "You won Spaceships game 1" in told
+    assert "because bob had given false information" in " ".join(told.split())
     assert re.search(r"bob gave false information in turn \d \(the answers; ruling \d+\)", " ".join(told.split()))
     assert "You lost" in body(bob.box.find("the match is closed"))
     for seat in (ann, bob):
         lines = "\n".join(f"    {line}" for line in seat.setup.split("\n"))
-        assert f"{sentences.THE_SETUP_OF.format(seat.box.name)}:\n\n{lines}\n" in body(ann.box.last)
+        assert f"The setup of {seat.box.name}:\n\n{lines}\n" in body(ann.box.last)
 
 
 # The promise: what is not sent is not here.

@@ -18,7 +18,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from in_a_box.owners import Owner, live, propose
 from in_a_box.referee import SERVER, Referee
-from judges import sentences
 from signing.dresses import DRESSES, WAYS
 
 from pbem import identity
@@ -104,7 +103,9 @@ def test_plain_words_are_taken(post: Post, way: str, dress: str) -> None:
 
 def test_the_refusal_says_how_to_sign(post: Post) -> None:
     assert not post.send("attached ssh", ("mixed line ends",))
-    assert sentences.AS_UTF_WITH_THE_SAME_LINE in " ".join(post.referee.people["ann@mail.example"].text.split())
+    assert "as UTF-8, with the same line end after every line" in " ".join(
+        post.referee.people["ann@mail.example"].text.split()
+    )
 
 
 @pytest.mark.parametrize("dress", DRESSES)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from in_a_box.referee import SERVER, Mailbox, Referee, form_in, new, sent_from
-from judges import sentences
 
 from pbem.desk.daily_limits import WITHOUT_COMMAND
 from pbem.desk.strangers import EACH
@@ -89,7 +88,7 @@ def test_case_35_all_such_answers_together_are_limited(referee: Referee) -> None
     # Who is vouched for is answered all the same, and so is a player.
     honest = referee.person("honest")
     referee.send(honest, "help\n", sign=False)
-    assert sentences.WRITE_COMMANDS_ONE_BELOW_THE_OTHER in honest.text
+    assert "Write commands one below the other" in honest.text
 
 
 def test_letters_beyond_the_limits_are_answered_no_more_often(referee: Referee) -> None:
@@ -102,7 +101,7 @@ def test_letters_beyond_the_limits_are_answered_no_more_often(referee: Referee) 
         )
         referee.deliver(raw.replace("\n", "\r\n").encode(), victim.address)
     assert len(victim.letters) == EACH
-    assert sentences.COULD_NOT_BE_READ in victim.text
+    assert "could not be read" in victim.text
     assert f"at most {EACH} such answers a day" in plain(victim.last)
     assert all(SPAM not in letter.as_string().upper() for letter in victim.letters)
 
@@ -112,11 +111,11 @@ def test_words_that_changed_nothing_yet_are_obeyed_though_no_answer_is_left(refe
     ann, bob = referee.begun()
     said = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Gx3")))
     referee.deliver(b"Date: Mon, 1 Jan 2001 00:00:00 +0000\r\n" + said, "eve@elsewhere.example")
-    assert sentences.CANNOT_BE_RIGHT in plain(ann.last)
+    assert "cannot be right" in plain(ann.last)
     for _ in range(EACH):
         forged(referee, ann, "help")
     referee.deliver(said, ann.address)
-    assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in ann.text
+    assert "Your orders for turn 1 stand" in ann.text
     before = len(ann.letters), len(bob.letters)
     for number in range(3):
         referee.deliver(b"X-Number: %d\r\n" % number + said, "eve@elsewhere.example")
@@ -138,7 +137,7 @@ def test_who_has_the_mailbox_is_answered_in_full(referee: Referee) -> None:
     """Without DKIM: the answer to a short letter proves that its address is the writer's."""
     zoe = referee.person("zoe")
     referee.deliver(referee.raw(zoe, "games\n"), zoe.address)
-    assert sentences.NOTHING_SHOWS_THAT_THIS_LETTER_CAME in plain(zoe.last)
+    assert "Nothing shows that this letter came from you" in plain(zoe.last)
     to = email.utils.parseaddr(str(zoe.last["Reply-To"]))[1]
     referee.deliver(referee.raw(zoe, "games\n"), zoe.address, to)
     assert "> games" in zoe.text
@@ -149,8 +148,8 @@ def test_who_has_the_mailbox_is_answered_in_full(referee: Referee) -> None:
 def test_what_holds_no_command_is_answered_with_the_way_to_begin(referee: Referee, text: str) -> None:
     zoe = referee.person("zoe")
     referee.deliver(referee.raw(zoe, f"{text}\n"), zoe.address)
-    assert plain(zoe.last).startswith(sentences.THIS_IS_A_REFEREE_FOR_GAMES)
-    assert sentences.NOTHING_SHOWS_THAT_THIS_LETTER_CAME in plain(zoe.last)
+    assert plain(zoe.last).startswith("This is a referee for games by mail")
+    assert "Nothing shows that this letter came from you" in plain(zoe.last)
 
 
 @pytest.mark.parametrize("text", [f"help {SPAM}", f"rules {SPAM}", "register help"])
@@ -171,12 +170,12 @@ def test_one_registers_by_short_letters_alone(referee: Referee) -> None:
     referee.deliver(referee.raw(zoe, f"register zoe\n{ssh.public(zoe.key)}\n"), zoe.address)
     form = form_in(zoe.text, "confirm")
     assert form.startswith("confirm NAME\n")
-    assert sentences.REPLACE_NAME_WITH_THE_NAME_THAT in plain(zoe.last)
+    assert "replace NAME with the name that you asked for" in plain(zoe.last)
     assert zoe.last["Subject"] == "[pbem] One more step"
-    assert sentences.DO_WHAT_IS_ASKED_FOR_ABOVE in plain(zoe.last)
-    assert sentences.THIS_IS_A_REFEREE_FOR_GAMES not in plain(zoe.last)
+    assert "do what is asked for above" in plain(zoe.last)
+    assert "This is a referee for games by mail" not in plain(zoe.last)
     referee.deliver(referee.raw(zoe, referee.signed(zoe, form.replace("NAME", "zoe"))), zoe.address)
-    assert sentences.YOU_ARE_REGISTERED_AS_X.format("zoe") in plain(zoe.last)
+    assert "You are registered as zoe" in plain(zoe.last)
 
 
 def test_a_newcomer_who_looked_around_first_can_still_register(referee: Referee) -> None:
@@ -190,7 +189,7 @@ def test_a_newcomer_who_looked_around_first_can_still_register(referee: Referee)
     referee.deliver(
         referee.raw(zoe, referee.signed(zoe, form_in(zoe.text, "confirm").replace("NAME", "zoe"))), zoe.address
     )
-    assert sentences.YOU_ARE_REGISTERED_AS_X.format("zoe") in plain(zoe.last)
+    assert "You are registered as zoe" in plain(zoe.last)
 
 
 @pytest.mark.parametrize("path", ["dora+games@mail.example", "Dora@mail.example", "prvs=0129c1a5=dora@mail.example"])
@@ -200,7 +199,7 @@ def test_a_return_path_of_its_senders_mailbox_is_vouched_for_however_it_is_writt
     dora = referee.person("dora")
     for text in ("help", "games", "rules spaceships", f"register dora\n{ssh.public(dora.key)}"):
         referee.deliver(referee.raw(dora, f"{text}\n", headers=sent_from(path)), without_tags(path))
-    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER not in plain(letter) for letter in dora.letters)
+    assert all("Nothing shows that this letter" not in plain(letter) for letter in dora.letters)
     assert "> games" in "".join(map(plain, dora.letters))
     assert form_in(dora.text, "confirm")
 
@@ -222,7 +221,7 @@ def test_the_word_of_our_server_is_about_the_domain_that_it_names(referee: Refer
     for number in range(8):
         referee.deliver(b"X-Number: %d\r\n" % number + raw, without_tags(path))
     assert len(victim.letters) == EACH
-    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER in plain(letter) for letter in victim.letters)
+    assert all("Nothing shows that this letter" in plain(letter) for letter in victim.letters)
 
 
 def test_a_return_path_that_is_not_the_sender_is_vouched_for_by_nobody(referee: Referee) -> None:
@@ -232,7 +231,7 @@ def test_a_return_path_that_is_not_the_sender_is_vouched_for_by_nobody(referee: 
     raw = referee.raw(victim, f"help\n{SPAM}\n", headers=sent_from(victim.address))
     referee.deliver(raw, "eve@elsewhere.example")
     assert len(victim.letters) == 2
-    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER in plain(letter) for letter in victim.letters)
+    assert all("Nothing shows that this letter" in plain(letter) for letter in victim.letters)
 
 
 @pytest.mark.parametrize(
@@ -258,9 +257,9 @@ def test_what_makes_letters_is_limited_by_the_day(referee: Referee, text: str, m
     if text.startswith("transcript"):
         for _ in range(most + 1):
             referee.send(ann, text, sign=False)
-        assert sentences.TRY_AGAIN_TOMORROW in plain(ann.last)
+        assert "try again tomorrow" in plain(ann.last)
         referee.send(ann, text.format(number="once more"))
-        assert sentences.TRY_AGAIN_TOMORROW not in plain(ann.last)
+        assert "try again tomorrow" not in plain(ann.last)
 
 
 def test_case_35_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Referee, operator: Mailbox) -> None:
@@ -280,8 +279,13 @@ def test_case_35_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Ref
 @pytest.mark.parametrize(
     ("text", "signed", "most", "last"),
     [
-        ("I am away.\n", False, WITHOUT_COMMAND.most, sentences.THIS_IS_THE_LAST_ANSWER_TODAY),
-        ("help\n", False, 110, sentences.UNTIL_TOMORROW_UTC_SUCH_LETTERS_ARE),
+        (
+            "I am away.\n",
+            False,
+            WITHOUT_COMMAND.most,
+            "This is the last answer today (UTC) to a letter from you without a command",
+        ),
+        ("help\n", False, 110, "Until tomorrow (UTC) such letters are read, but not answered"),
         ("I am away.\n", True, 110, ""),
     ],
 )
@@ -317,7 +321,7 @@ def test_after_three_letters_without_a_command_those_with_one_are_answered_as_be
     before = len(ann.letters)
     for number in range(6):
         referee.send(ann, f"{text}\n{number}\n", sign=False)
-        told = sentences.THIS_IS_THE_LAST_ANSWER_TODAY in plain(ann.last)
+        told = "This is the last answer today (UTC) to a letter from you without a command" in plain(ann.last)
         assert told == (number >= WITHOUT_COMMAND.most - 1)
     assert len(ann.letters) == before + WITHOUT_COMMAND.most
     for asked in ("status\n", "help\n", "rules spaceships\n"):
@@ -328,7 +332,7 @@ def test_after_three_letters_without_a_command_those_with_one_are_answered_as_be
     referee.send(ann, "Hello!\n", follow=False)
     assert len(ann.letters) == before + 1
     referee.send(ann, ann.filled("orders", "Gx3"))
-    assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in ann.text
+    assert "Your orders for turn 1 stand" in ann.text
     # Nobody else's letters are counted with hers.
     before = len(bob.letters)
     referee.send(bob, "Hello!\n", sign=False)
@@ -342,7 +346,7 @@ def test_letters_that_others_write_in_somebodys_name_are_not_counted_with_those(
     before = len(ann.letters)
     referee.send(ann, "Hello!\n", sign=False)
     assert len(ann.letters) == before + 1
-    assert sentences.THIS_IS_THE_LAST_ANSWER_TODAY not in plain(ann.last)
+    assert "This is the last answer today (UTC) to a letter from you without a command" not in plain(ann.last)
 
 
 def test_case_35_a_mailbox_is_invited_once_under_all_its_addresses(referee: Referee) -> None:
@@ -350,7 +354,7 @@ def test_case_35_a_mailbox_is_invited_once_under_all_its_addresses(referee: Refe
     for first in (0, 3):
         invited = [one.address for one in victims[first : first + 3]]
         referee.send(mallory, new(mallory, "shoot-em-up", *invited, options="seats: 4"))
-    assert sentences.NO_INVITATION_WAS_SENT in plain(mallory.last)
+    assert "No invitation was sent" in plain(mallory.last)
     assert sum(len(one.letters) for one in victims) == 1
 
 
@@ -375,7 +379,7 @@ def test_case_35_players_who_say_that_a_mailbox_is_theirs_write_three_letters_th
     for number, one in enumerate(victims):
         mallory = referee.registered(f"mallory{number}")
         referee.send(mallory, f"address add {one.address}\n")
-    assert sentences.ENOUGH_LETTERS_WENT_THERE_TODAY in plain(mallory.last)
+    assert "enough letters went there today" in plain(mallory.last)
     assert sum(len(one.letters) for one in victims) == EACH
 
 

@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 from in_a_box.inquiries import proved, types
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
-from judges import sentences
 from judges.golden import reads_like
 
 SMALL = "fleet: cost:3"
@@ -33,11 +32,11 @@ class TestHandedOver:
     def test_by_the_player_with_the_opponents_consent(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee)
         says(referee, bob)
-        assert sentences.OTHERS_HAVE_YET_TO_AGREE in bob.text
+        assert "others have yet to agree" in bob.text
         assert len(carl.letters) == 2, "nobody is asked before all agree"
         reads_like(ann.last, "substitutes/asked-for-consent")
         referee.send(ann, form_in(ann.text, "substitute"))
-        assert sentences.HAS_BEEN_ASKED.format("carl") in ann.text
+        assert "carl has been asked" in ann.text
         reads_like(carl.last, "substitutes/will-you-take-the-seat")
         for secret in ("Gz3", "Gz4", "MD"):
             assert secret not in carl.text
@@ -49,7 +48,7 @@ class TestHandedOver:
         assert attachment(carl.find("your seat"), ".opening.txt").startswith(b"pbem opening 1\n")
         referee.read_cold()
         referee.send(bob, "status m1\n", sign=False)
-        assert sentences.YOU_HAVE_NO_SUCH_MATCH in bob.text
+        assert "you have no such match" in bob.text
         for shot in ("Rv1", "Rv2", "Rv3"):
             referee.turn((ann, ""), (carl, shot))
         end = ann.find("the end")
@@ -90,7 +89,7 @@ class TestHandedOver:
         referee.read_cold()
         referee.turn((ann, ""), (carl, ""))
         referee.send(carl, "status m1\n", sign=False)
-        assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in carl.text
+        assert "You have submitted no orders" in carl.text
         proved(referee, ann)
 
     def test_before_a_game_has_begun(self, referee: Referee) -> None:
@@ -118,9 +117,9 @@ class TestHandedOver:
         for person in (bob, ann):
             referee.send(person, "substitute m1 carl for bob # anew\n")
         referee.send(carl, "substitute m1 none for bob\n")
-        assert sentences.YOU_DO_NOT_TAKE_S_SEAT.format("bob") in carl.text
+        assert "You do not take bob's seat" in carl.text
         reads_like(ann.last, "substitutes/declined")
-        assert sentences.DOES_NOT_WANT_S_SEAT.format("carl", "bob") in bob.text
+        assert "carl does not want bob's seat" in bob.text
         assert types(referee)[-1] == "substitute"
         proved(referee, ann)
 
@@ -133,10 +132,10 @@ class TestGone:
         referee.send(ann, says_so)
         assert "bob plays on" in ann.text
         referee.wait(11 * DAY)
-        assert sentences.SUBSTITUTE_NAME_FOR.format("m1", "bob") in body(ann.find("a deadline was missed"))
+        assert "substitute m1 NAME for bob" in body(ann.find("a deadline was missed"))
         says(referee, ann, f"{says_so}# now\n")
-        assert sentences.HAS_BEEN_ASKED.format("carl") in ann.text
-        assert sentences.IT_IS_YOUR_SEAT in bob.text
+        assert "carl has been asked" in ann.text
+        assert "It is your seat" in bob.text
         referee.send(carl, form_in(carl.text, "substitute"))
         reads_like(bob.last, "substitutes/replaced")
         referee.read_cold()
@@ -157,7 +156,7 @@ class TestGone:
         form = form_in(carl.text, "substitute")
         referee.send(bob, bob.filled("orders", "Rv1"))
         referee.send(carl, form)
-        assert sentences.NO_LONGER_DOES_EVERYBODY_AGREE in carl.text
+        assert "no longer does everybody agree" in carl.text
         assert types(referee)[-1] == "substitute"
         referee.wait(DAY)
         assert types(referee)[-1] == "turn"
@@ -193,20 +192,20 @@ class TestRefused:
         for name in ("dora", "nemo"):
             referee.send(ann, f"substitute m1 {name} for ann\n")
             told.append(ann.text.replace(name, "X"))
-        assert sentences.YOU_WILL_GET_NO_MORE_MAIL in dora.text
+        assert "You will get no more mail" in dora.text
         told = [re.sub(r"(?m)^(?:  ssh|Date|On|  [A-Za-z0-9+/=]{20,}).*\n", "", text) for text in told]
         assert told[0] == told[1]
-        assert sentences.WANTS_NO_MAIL in told[0]
+        assert "wants no mail" in told[0]
 
     def test_somebody_who_was_not_asked(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee)
         dora = referee.registered("dora")
         says(referee, bob)
         referee.send(carl, "substitute m1 carl for bob\n")
-        assert sentences.YOU_HAVE_NO_SUCH_MATCH in carl.text
+        assert "you have no such match" in carl.text
         says(referee, ann)
         referee.send(dora, form_in(carl.text, "substitute").replace("carl", "dora"))
-        assert sentences.YOU_HAVE_NO_SUCH_MATCH in dora.text
+        assert "you have no such match" in dora.text
         form = form_in(carl.text, "substitute")
         for old, new, said in (
             ("for bob", "for ann", "you were asked to take bob's seat"),
@@ -216,7 +215,7 @@ class TestRefused:
             referee.send(carl, form.replace(old, new))
             assert said in carl.text
         referee.send(carl, form, sign=False)
-        assert sentences.MUST_BE_SIGNED in carl.text
+        assert "must be signed" in carl.text
         assert "substituted" not in types(referee)
 
     def test_a_match_that_demands_keys(self, referee: Referee) -> None:
@@ -224,4 +223,4 @@ class TestRefused:
         with referee.database.transaction():
             referee.database.execute("INSERT INTO players VALUES ('dora', 'dora@mail.example', '2026')")
         referee.send(ann, "substitute m1 dora for ann\n")
-        assert sentences.IS_REGISTERED_WITHOUT_ONE.format("dora") in ann.text
+        assert "dora is registered without one" in ann.text

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from in_a_box.inquiries import held
 from in_a_box.referee import Mailbox, Referee, attachment, body
-from judges import sentences
 from judges.honest import accused
 
 from pbem.games.shoot_em_up import ShootEmUp
@@ -60,7 +59,7 @@ def test_three_play_to_the_reveal_and_one_is_out_early(referee: Referee) -> None
     play(referee, people, TURNS[0])
     ann, _, cem = people
     assert "a3       your I, hit by your G and your H: destroyed" in body(cem.find("turn 1"))
-    assert sentences.YOU_HAVE_NOTHING_TO_DO_IN.format(2) in body(cem.find("turn 1"))
+    assert "You have nothing to do in turn 2" in body(cem.find("turn 1"))
     assert "orders m1" not in body(cem.find("turn 1"))
     for number, turn in enumerate(TURNS[1:], start=2):
         referee.read_cold()
@@ -89,11 +88,11 @@ def test_who_is_out_is_told_so_and_may_order_nothing(referee: Referee) -> None:
     prev = ann.form("orders").split("prev ")[1].split("\n")[0]
     old = last_form.split("prev ")[1].split("\n")[0]
     referee.send(cem, last_form.replace("turn 1", "turn 2").replace(old, prev))
-    assert sentences.YOU_HAVE_NOTHING_TO_ORDER_IN.format(2) in cem.text
+    assert "you have nothing to order in turn 2" in cem.text
     referee.send(cem, "status m1\nlist mine\nreport m1 turn 1\n", sign=False)
-    assert sentences.YOU_HAVE_NO_SHIPS_LEFT_AND.format(2) in cem.text
+    assert "You have no ships left and nothing to order in turn 2" in cem.text
     assert "orders m1 turn" not in cem.text
-    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS not in cem.text
+    assert "You have submitted no orders" not in cem.text
     assert "Action 1\n" in body(cem.find("again"))
     referee.send(cem, "press m1\nHave fun.\nend\n")
     assert "Have fun." in ann.text
@@ -132,18 +131,18 @@ def test_one_of_three_resigns_and_leaves_the_board_to_the_others(referee: Refere
     referee.turn((ann, "A: SSS\nB: SSS\nC: SSS"), (cem, "G: SSS\nH: SSS\nI: SSS"))
     referee.send(bob, "resign m1 game 1\n")
     assert "You have resigned game 1 of match m1." in bob.text
-    assert sentences.THE_OTHERS_PLAY_ON in bob.text
+    assert "The others play on" in bob.text
     for person in (ann, cem):
         told = next(body(letter) for letter in person.letters if "bob resigned game 1 of match m1" in body(letter))
-        assert sentences.ALL_OF_S_PIECES_LEAVE_THE.format("bob") in told
+        assert "All of bob's pieces leave the board, and the others play on" in told
     assert in_game(referee) == (1, 3)
     assert "turn 1" in str(cem.find("turn 1")["Subject"])
     ships = json.loads(attachment(ann.find("turn 1"), ".json"))["reports"][-1]["ships"]
     assert set(ships) == {"A", "B", "C", "G", "H", "I"}
     referee.send(bob, "orders m1 turn 2\nD: LRL\nE: LRL\nF: LRL\nend\n")
-    assert sentences.YOU_HAVE_NOTHING_TO_ORDER_IN.format(2) in bob.text
+    assert "you have nothing to order in turn 2" in bob.text
     referee.send(bob, "resign m1 game 1\n")
-    assert sentences.YOU_ARE_OUT_OF_THIS_GAME in bob.text
+    assert "you are out of this game, and the others play on" in bob.text
     referee.read_cold()
     referee.turn((ann, "A: LRL\nB: LRL\nC: LRL"), (cem, "G: MFF\nH: LFF\nI: MFF"))
     for person in people:
@@ -255,7 +254,7 @@ def test_who_is_out_has_nothing_to_resign(referee: Referee) -> None:
     before = len(ann.letters), len(bob.letters)
     for what in ("game 1", "match"):
         referee.send(cem, f"resign m1 {what}\n")
-        assert sentences.YOU_ARE_OUT_OF_THIS_GAME in cem.text
+        assert "you are out of this game, and the others play on" in cem.text
     assert (len(ann.letters), len(bob.letters)) == before
     play(referee, people, TURNS[1])
     assert "turn 2" in str(cem.last["Subject"])

@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 from in_a_box.referee import Mailbox, Referee, body, form_in, new, placed
 from in_a_box.small_games import SMALL
-from judges import sentences
 from judges.golden import reads_like
 
 DAY = timedelta(days=1)
@@ -77,7 +76,7 @@ class TestFlood:
         before = len(victim.letters)
         press = f"press m1\n{placed(mallory)}Buy pills.\nend\n"
         referee.send(mallory, press)
-        assert sentences.ONCE_ANOTHER_PLAYER_HAS_ACCEPTED in " ".join(mallory.text.split())
+        assert "once another player has accepted" in " ".join(mallory.text.split())
         assert len(victim.letters) == before
         referee.send(victim, f"press m1\n{placed(victim)}A slower pace?\nend\n")
         assert "A slower pace?" in mallory.text
@@ -94,7 +93,7 @@ class TestFlood:
         assert len(victim.letters) - before == 3
         referee.wait(DAY)
         assert len(victim.letters) - before == 4
-        assert sentences.AND_OTHERS_OFFER_YOU_A_SEAT.format("ann", "Spaceships") in victim.text
+        assert "ann and others offer you a seat in Spaceships" in victim.text
         referee.send(victim, "substitute m1 victim for bob\n")
         referee.send(victim, form_in(victim.text, "substitute"))
         assert victim.find("your seat")
@@ -119,14 +118,14 @@ class TestBlock:
         for name in ("victim", "nemo", "victim@mail.example"):
             referee.send(mallory, new(mallory, "spaceships", name))
             told.append(mallory.text.replace(name, "X"))
-        assert sentences.WANTS_NO_MAIL in told[0]
-        assert sentences.WANTS_NO_MAIL in told[1]
-        assert sentences.NO_INVITATION_WAS_SENT in told[2]
+        assert "wants no mail" in told[0]
+        assert "wants no mail" in told[1]
+        assert "No invitation was sent" in told[2]
         assert len(victim.letters) == before
-        assert sentences.YOU_BLOCK_NOBODY in said(referee, victim, "unblock mallory")
+        assert "You block nobody" in said(referee, victim, "unblock mallory")
         referee.send(mallory, new(mallory, "spaceships", "victim"))
         assert "mallory proposes" in victim.text
-        assert sentences.YOU_DO_NOT_BLOCK.format("mallory") in said(referee, victim, "unblock mallory # again")
+        assert "you do not block mallory" in said(referee, victim, "unblock mallory # again")
 
     def test_nor_who_is_blocked_by_an_open_match_or_a_message(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5"))
@@ -140,7 +139,7 @@ class TestBlock:
         assert ann.text.replace("Again", "Hello") == answer, "nothing tells that it was not passed on"
         referee.send(ann, "list open\n", sign=False)
         assert "m2" not in ann.text
-        assert sentences.NOT_ON_THE_OPEN_LIST in said(referee, ann, "join m2")
+        assert "not on the open list" in said(referee, ann, "join m2")
         assert len(bob.letters) == before
         carl = referee.registered("carl")
         referee.send(carl, "list open\n", sign=False)
@@ -151,4 +150,4 @@ class TestBlock:
         told = [said(referee, victim, f"block {name}").replace(name, "X") for name in ("carl", "nemo")]
         hashes = re.compile("BEGIN.*END")
         assert hashes.sub("", told[0]).split("You block")[0] == hashes.sub("", told[1]).split("You block")[0]
-        assert sentences.THIS_IS_YOU in said(referee, victim, "block victim")
+        assert "this is you" in said(referee, victim, "block victim")

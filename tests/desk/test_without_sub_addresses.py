@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, form_in
-from judges import sentences
 from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
@@ -79,7 +78,7 @@ def begun(referee: Referee) -> tuple[Mailbox, Mailbox]:
     ann, bob = referee.registered("ann"), referee.person("bob")
     referee.send(bob, "register bob\n", sign=False)
     answer(referee, bob, "register bob")
-    assert sentences.YOU_ARE_REGISTERED_AS_AT_THE.format("bob") in bob.text
+    assert "You are registered as bob, at the level `mailbox`" in bob.text
     referee.send(ann, "new spaceships with bob\nsettle: 0\nend\n")
     answer(referee, bob, form_in(bob.text, "accept", lines=1))
     referee.send(ann, ann.filled("setup", ANN))
@@ -93,7 +92,7 @@ def test_a_match_by_answers_alone_and_its_proof(referee: Referee) -> None:
     asking = str(bob.last["Message-ID"])
     answer(referee, bob, bob.filled("orders", "final"))
     answer(referee, bob, "resign m1 game 1", to=asking)
-    assert sentences.WAS_GOOD_FOR_ONE_LETTER in " ".join(bob.text.split())
+    assert "was good for one letter" in " ".join(bob.text.split())
     referee.send(ann, ann.filled("orders", "final"))
     assert referee.match().turn == 2
     for person in (ann, bob):
@@ -117,7 +116,7 @@ def test_an_older_letter_of_the_thread_is_not_the_one_that_is_answered(referee: 
     answer(referee, bob, bob.filled("orders", "final"), more=f"{unused['Message-ID']} ")
     assert referee.match().orders.keys() == {2}
     answer(referee, bob, "resign m1 game 1", to=asking)
-    assert sentences.WAS_GOOD_FOR_ONE_LETTER in " ".join(bob.text.split())
+    assert "was good for one letter" in " ".join(bob.text.split())
 
 
 def test_an_answer_whose_quote_could_be_made_a_command_is_asked_about(referee: Referee) -> None:
@@ -148,7 +147,7 @@ def test_a_message_id_that_a_shown_letter_names_makes_no_bounce(referee: Referee
 def test_without_the_message_id_nothing_counts(referee: Referee) -> None:
     _, bob = begun(referee)
     answer(referee, bob, bob.filled("orders", "final"), to="<m1.aaaaaaaaaaaaaaaaaaaa@play.example>")
-    assert sentences.MUST_BE_A_REPLY_TO_ONE in " ".join(bob.text.split())
+    assert "must be a reply to one of our letters" in " ".join(bob.text.split())
     assert not referee.match().orders
 
 

@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from data.material import KEYS, SIGNED
-from judges import sentences
 from judges.reasons import is_whole
 from signing.domains import Domain, rsa_key
 
@@ -178,7 +177,7 @@ def test_changed_on_the_way() -> None:
     domain = Domain("mail.example")
     raw = domain.craft(LETTER)
     body = judged(raw + b"-- \r\na footer\r\n", domain)
-    assert (body.kind, sentences.TEXT_WAS_CHANGED in body.reason) == ("bad", True)
+    assert (body.kind, "text was changed" in body.reason) == ("bad", True)
     assert judged(raw.replace(b"turn 1", b"turn 2"), domain).kind == "bad"
     assert judged(raw.replace(b"Bob <bob", b"Rob <bob"), domain).kind == "bad"
     assert judged(raw.replace(b"Bob <bob@", b"Bob <eve@"), domain).kind == "bad"

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.stores import POSTGRESQL, connection, place
-from judges import sentences
 
 from pbem.config.server import Config, HousePlayer, Identity
 from pbem.desk.letter_handling import WorkingDesk
@@ -356,7 +355,7 @@ class Referee:
         person = self.person(name)
         self.send(person, f"register {name}\n{ssh.public(person.key)} {name}@home\n", sign=False)
         self.send(person, confirming(person))
-        assert sentences.YOU_ARE_REGISTERED in person.text
+        assert "You are registered" in person.text
         return person
 
     def signed(self, person: Mailbox, text: str) -> str:

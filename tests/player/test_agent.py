@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.machine import Machine
 from in_a_box.owners import RAW, Owner, live_out, propose
-from judges import sentences
 
 from pbem.player.blind import replayed, seeds
 from pbem.player.correspondence.standings import Impossible
@@ -70,7 +69,7 @@ def test_a_commitment_that_was_withdrawn_is_asked_for_again(referee: Referee, ow
     bob.flush()
     ann.look()
     ann.agent.hear(ann.receive(), referee.now)
-    assert sentences.YOU_HAVE_COMMITTED_TO_YOUR_SETUP in ann.texts[-1]
+    assert "You have committed to your setup" in ann.texts[-1]
     assert not ann.agent.asks("m1")
     with pytest.raises(Impossible, match="cannot be changed"):
         ann.agent.set_up("m1", "MD Yz1 Yz2 Yz3\nLG Rv1", referee.now)
@@ -103,7 +102,7 @@ def test_the_house_plays_sealed_matches_blind(
     assert bundle is not None
     proved = Proved()
     assert all(check.holds for check in verify(bundle, Letters, None, proved))
-    opened = next(text for text in ann.texts if sentences.IT_PROVES_THAT_I_SAW_NOTHING in text)
+    opened = next(text for text in ann.texts if "It proves that I saw nothing" in text)
     (finding,) = replayed(proved, seeds(opened))
     assert finding.standing == "agrees", finding
     assert re.search(r"all \d+ setups and orders", finding.found)

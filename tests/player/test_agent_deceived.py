@@ -14,7 +14,6 @@ import pytest
 from in_a_box.machine import Machine
 from in_a_box.owners import Owner, in_second_turn, live, live_out, propose
 from in_a_box.referee import new
-from judges import sentences
 
 from pbem.desk import bulletin, position_files
 from pbem.desk.position_files import PositionFiles
@@ -277,7 +276,7 @@ def test_another_setup_than_the_one_committed_to_is_no_setup(
     Liar(monkeypatch, another)
     propose(referee, owners, "shoot-em-up")
     live_out(owners)
-    assert sentences.IT_IS_ANOTHER_SETUP_THAN_THE in " ".join(owners[1].accusations)
+    assert "it is another setup than the one committed to" in " ".join(owners[1].accusations)
     assert steps_of(referee.match(), BOB) <= 1
 
 

@@ -18,7 +18,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.bulletins import FIELD, unpacked
 from in_a_box.referee import SERVER, Mailbox, Referee, new, placed, sent_from
 from in_a_box.table import ANN, SMALL, TO, Side
-from judges import sentences
 from player.conftest import begin
 from signing.decryptors import by_openpgp
 
@@ -179,7 +178,7 @@ class TestAMatch:
         ann = playing.person
         lines = f"From: {ann.address}\nTo: {TO}\nMessage-ID: {accepted.message_id}\n\n{accepted.form}"
         referee.deliver((sent_from(ann.address) + lines).replace("\n", "\r\n").encode(), ann.address)
-        assert sentences.MUST_BE_SIGNED in ann.text
+        assert "must be signed" in ann.text
         assert "answer" not in [event.kind for event in playing.receive()]
         assert playing.memory.prepared("accept", "m1") == [accepted]
 

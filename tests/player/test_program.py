@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner
 from in_a_box.machine import Machine
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, new
-from judges import sentences
 from machines.deaths import Death, Killed
 
 from pbem.cli.opponent import _Lines
@@ -140,7 +139,7 @@ class TestAMatch:
         house.live()
         opening = [sent for sent in house.memory.prepared("press", "m1") if plan_of(house).seed.hex() in sent.form]
         assert len(opening) == 1
-        assert bob.text.count(sentences.IT_PROVES_THAT_I_SAW_NOTHING) == 1
+        assert bob.text.count("It proves that I saw nothing") == 1
 
     def test_of_several_games(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         bundle = play(referee, house, bob, f"{STANDARD}\nkind: scored\ngames: 2")
@@ -250,7 +249,7 @@ class TestLimits:
         """
         propose(referee, house, bob, f"{STANDARD}\n{options}")
         assert referee.match().phase == "declined"
-        assert sentences.I_FIND_NO_SETUP_FOR_THESE in read(bob)
+        assert "I find no setup for these options" in read(bob)
 
     def test_a_continued_match_of_standard_fleets_is_accepted(
         self, referee: Referee, house: Machine, bob: Mailbox
@@ -263,7 +262,7 @@ class TestLimits:
         for number in (1, 2, 3):
             propose(referee, house, bob, f"{STANDARD}\npace: {number}d")
         assert [referee.match(number).phase for number in (1, 2, 3)] == ["setup", "setup", "declined"]
-        assert sentences.I_PLAY_WITH_ONE_OF_YOU.format(2) in read(bob)
+        assert "I play 2 with one of you already" in read(bob)
 
     @limited({"matches": 1})
     def test_so_many_in_all(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
@@ -386,7 +385,7 @@ class TestConvicted:
         seed[0] ^= 1
         assert "no seed given here opens" in convicted(bundle, [bytes(seed)])
 
-    @pytest.mark.parametrize(("times", "said"), [(0, "nobody here committed"), (2, sentences.MORE_THAN_ONE)])
+    @pytest.mark.parametrize(("times", "said"), [(0, "nobody here committed"), (2, "more than one")])
     def test_who_never_committed_or_twice_in_one_letter(
         self, referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch, times: int, said: str
     ) -> None:

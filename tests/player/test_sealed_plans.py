@@ -14,7 +14,6 @@ from in_a_box.owners import Owner, propose
 from in_a_box.referee import Referee
 from in_a_box.small_games import PIECES
 from in_a_box.table import ANN, BOB
-from judges import sentences
 from machines.deaths import Death, Killed
 from msgspec.structs import astuple
 
@@ -167,8 +166,8 @@ def test_plain_orders_and_target_lists_wait_too(sit: Callable[..., tuple[Planner
 @pytest.mark.parametrize(
     ("plan", "why"),
     [
-        ("if lost any then Rv2", sentences.NONE_OF_THE_CONDITIONS_HOLDS),
-        ("if Rv1 hit then Rv3 Rv3 Rv2 Rv1 Gx3 else Rv2", sentences.BRANCH_COUNTS_AND_NO_OTHER.format(1)),
+        ("if lost any then Rv2", "none of the conditions holds"),
+        ("if Rv1 hit then Rv3 Rv3 Rv2 Rv1 Gx3 else Rv2", "branch 1 counts, and no other; its orders are not legal"),
     ],
 )
 def test_a_plan_that_does_not_fit_is_not_followed_and_its_player_is_asked(

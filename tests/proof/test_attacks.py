@@ -10,7 +10,6 @@ import pytest
 from attackers.forgers import against, fails, holds, index, proof, renamed, with_entry, with_papers
 from in_a_box.inquiries import early, sentence_of
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
-from judges import sentences
 from signing.domains import Domain, rsa_key
 from world.mutations import signed_again
 
@@ -67,7 +66,7 @@ class Post:
         person = self.referee.person(name)
         self.referee.send(person, f"register {name}\n", sign=False)
         self.reply(person, f"register {name}")
-        assert sentences.YOU_ARE_REGISTERED_AS in person.text
+        assert "You are registered as" in person.text
         return person
 
     def agreed(self, options: str) -> tuple[Mailbox, Mailbox]:
@@ -183,7 +182,7 @@ class TestServerWithItsKey:
         referee.send(bob, bob.filled("orders", "final\n"))
         referee.wait(9 * DAY)
         referee.send(bob, "claim m1\n")
-        assert sentences.YOUR_CLAIM_IS_GRANTED in bob.text
+        assert "Your claim is granted" in bob.text
         found = proof(referee, bob)
         monkeypatch.undo()
         letter = "letters/game-1-default-unused-seat-1-rev-2.eml"

@@ -9,7 +9,6 @@ import pytest
 from attackers.forgers import Store, against, fails, holds, index, proof, renamed, saying, with_entry, with_papers
 from in_a_box.inquiries import sentence_of
 from in_a_box.referee import Mailbox, Referee, body, placed, whole_sentence
-from judges import sentences
 from vectors.make import asked, home, keyless, reply
 from world.mutations import rewritten, signed_again, with_body
 
@@ -167,9 +166,9 @@ class TestOtherTerms:
         referee.open_desk()
         before = len(bob.letters)
         referee.send(cy, accept)
-        assert sentences.WE_WAIT_FOR_THE_OTHERS in cy.text
+        assert "We wait for the others" in cy.text
         assert referee.match().phase == "proposed"
-        assert sentences.PROPOSES_A_MATCH in str(bob.letters[before]["Subject"])
+        assert "proposes a match" in str(bob.letters[before]["Subject"])
 
 
 def trace_of(found: Bundle, game: int, turn: int, without: str) -> dict[str, bytes]:
@@ -255,7 +254,7 @@ class TestReceipts:
             ("Wed, 99 Foo 2026", True),
         ):
             referee.deliver(referee.raw(ann, text, headers=f"Date: {date}\n"), ann.address)
-            assert (sentences.THE_DATE_OF_YOUR_LETTER_CANNOT in " ".join(ann.text.split())) != fine, date
+            assert ("the date of your letter cannot be right" in " ".join(ann.text.split())) != fine, date
 
 
 class TestBodies:
@@ -285,8 +284,8 @@ class TestBodies:
         clear = orders.replace("orders m1 turn 1", "clear m1 turn 1").replace("rev 1", "rev 2").replace("Rv1\n", "")
         referee.send(ann, orders + clear)
         said = " ".join(ann.text.split())
-        assert sentences.THIS_LETTER_ALSO_WITHDRAWS_WHAT_IT in said
-        assert sentences.THIS_LETTER_ALSO_SUBMITS_WHAT_IT in said
+        assert "this letter also withdraws what it submits" in said
+        assert "this letter also submits what it withdraws" in said
         assert not referee.match().orders
 
 
@@ -306,5 +305,5 @@ def test_press_that_quotes_the_server_accuses_nobody(referee: Referee) -> None:
     for lie in lies:
         referee.send(ann, f"press m1 public\nserver play.example\nplayer ann\n{lie}\nend\n")
     referee.send(bob, "resign m1 match\n")
-    assert sum(sentences.WRITES_TO_YOU in str(letter["Subject"]) for letter in bob.letters) >= 4
+    assert sum("writes to you" in str(letter["Subject"]) for letter in bob.letters) >= 4
     assert standings(proof(referee, bob), *ann.letters, *bob.letters) == {}

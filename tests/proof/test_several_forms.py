@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 from attackers.forgers import holds
 from in_a_box.referee import SERVER, Mailbox, Referee, form_in, placed
-from judges import sentences
 from judges.honest import bundles_now
 from playing.random_letters import Table
 from vectors.make import SETUPS, SMALL, asked, home, keyless, reply
@@ -67,7 +66,7 @@ def test_two_sets_of_orders_by_a_player_without_a_key(referee: Referee, revs: tu
     texts = [f"orders m1 turn 1\n{rev}{cell}\nend\n" for rev, cell in zip(revs, ("Rv1", "Rv3"), strict=True)]
     reply(referee, home(), bob, "".join(texts), where)
     assert not ordered(referee)
-    assert sentences.THIS_LETTER_SUBMITS_TWO_OF_THESE in " ".join(bob.text.split())
+    assert "this letter submits two of these" in " ".join(bob.text.split())
     reply(referee, home(), bob, bob.filled("orders", "final\nRv1"), where)
     referee.turn((ann, ""))
     proved(referee, ann)
@@ -83,7 +82,7 @@ def test_two_setups_of_which_one_leaves_out_its_game(referee: Referee) -> None:
     reply(referee, domain, bob, form_in(bob.text, "accept", lines=1))
     two = f"setup m1\n{SETUPS[0]}\nend\nsetup m1 game 1\n{SETUPS[1]}\nend\n"
     reply(referee, domain, bob, two, asked(bob, "setup"))
-    assert sentences.THIS_LETTER_SUBMITS_TWO_OF_THESE in " ".join(bob.text.split())
+    assert "this letter submits two of these" in " ".join(bob.text.split())
     assert not referee.match().setups
 
 
@@ -126,7 +125,7 @@ def test_whoever_names_a_substitute_says_no_hash(referee: Referee) -> None:
     referee.registered("carl")
     named = sentence(referee, ann, f"substitute m1 carl for ann {referee.match().rules_hash}")
     referee.send(ann, named)
-    assert sentences.THE_HASH_IS_FOR_THE_NEWCOMER in ann.text
+    assert "the hash is for the newcomer to say" in ann.text
     assert referee.match().nominated == {}
     proved(referee, ann)
 

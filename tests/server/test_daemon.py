@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 from in_a_box.stores import of_sqlite
-from judges import sentences
 from machines.house import SERVE, TEXT, House, configured, deliver, run, serving
 from signing.domains import Domain, rsa_key
 
@@ -71,7 +70,7 @@ def test_a_mailbox_registers_once_the_dns_was_asked(tmp_path: Path) -> None:
         assert "Write commands" in letters()[1]
         answer.set()
         await house.until(lambda: len(letters()) == 3)
-        assert f"{sentences.YOU_ARE_REGISTERED_AS} anna, at the level `mailbox`" in letters()[2]
+        assert "You are registered as anna, at the level `mailbox`" in letters()[2]
         assert asked == [domain.where]
 
     run(configured(tmp_path), scene, desk=open_desk, resolve=resolve)
