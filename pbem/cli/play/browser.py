@@ -23,12 +23,12 @@ def run(table: PlayTable, match: str = "") -> None:
     """Serve the page for a table's account, or for all if it names none, and open it in the browser at a match."""
     first = f"{table.account.id}/{match}" if match else ""
     room = PlayRoom(table.folders, first, _language(os.environ), click.echo)
-    names = [] if table.name or match else table.folders.accounts
     port = room.port()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with room.afterwards:
-            for one in [room.table(name, front=table.front) for name in names] or [table]:
+            named = [table] if table.name or match else None
+            for one in named or (room.table(name, table.front) for name in table.folders.accounts):
                 if wrong := room.tried(partial(room.seat, one)):
                     click.echo(wrong, err=True)
             click.echo(f"Your matches are on a page, until you press Ctrl-C here, or Stop there:\n\n    {port.url}\n")
