@@ -158,6 +158,16 @@ def fill(template: str, facts: dict[str, object]) -> str:
     return "".join(pieces)
 
 
+def harmless(text: str, kept: str = "") -> str:
+    """The text with its control characters written out, but for those kept: strangers must not move the cursor."""
+    return "".join(char if char.isprintable() or char in kept else ascii(char)[1:-1] for char in text)
+
+
+def clean(text: str) -> str:
+    """Others' words: nothing in them can move the cursor."""
+    return harmless(text, kept="\n")
+
+
 @lru_cache(maxsize=4096)
 def _pieces(template: str) -> list[str]:
     """The text before the first place, the name of that place, the text after it, and so on."""

@@ -229,7 +229,7 @@ class Keyless:
     def receive(self, raw: bytes) -> None:
         """Read a letter, and write the next one some time later."""
         self._letters.inbox.receive(raw, self._world.now())
-        if self._memory.fact("account") is None:
+        if self._memory.account().name is None:
             self._letters.registration.register_mailbox(self._world.now())
             self._letters.registration.confirm(self._world.now())
             self._post()

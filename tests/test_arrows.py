@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ROOT = Path(pbem.__file__).parent
 
 LEAVES = {
+    "bound_process",
     "config",
     "connections",
     "durable",
@@ -49,7 +50,9 @@ ARROWS: dict[str, set[str]] = {
     "proof": {"games", "identity", "mail", "match", "tlog", "tournament"},
     "letters": {"boards", "games", "mail", "match"},
     "pages": {"boards", "games", "letters", "mail", "match", "proof", "tournament"},
-    "player": {"games", "identity", "mail", "mailbox", "match", "proof", "tlog", "tournament"},
+    "player": {
+        *("games", "identity", "letters", "mail", "mailbox", "match", "pages", "proof", "tlog", "tournament"),
+    },
     "smtp": {"mail", "store"},
     "desk": {
         *("boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store", "tlog", "tournament"),

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.display import is_due, show
-from pbem.cli.play.foundation import MATCH, PlayTable, confirm, report_refused, troubles, yes_option
+from pbem.cli.play.display import show
 from pbem.cli.play.sending import read_back
+from pbem.cli.play.terminal import MATCH, Terminal, confirm, troubles, yes_option
 from pbem.cli.programs import alone, stopping
-from pbem.cli.telling import clean
 from pbem.games import Refused
+from pbem.phrase import clean
 from pbem.player import mail_in
 from pbem.player.account_file import places
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.play_table import PlayTable
 from pbem.player.sealed_view import Contradiction
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def agent(account: str, secrets: Path | None, once: bool, yes: bool) -> None:
     SIGTERM or Ctrl-C.
     """
     stop = threading.Event() if once else stopping()
-    table = PlayTable(places(os.environ), account, _PATIENCE, secrets)
+    table = PlayTable(places(os.environ), account, Terminal(), _PATIENCE, secrets)
     with troubles(), table.afterwards:
         memory = table.folders.memory(table.account.id)
         with alone(memory, "pbem agent"):
@@ -103,7 +104,7 @@ def _ask(table: PlayTable, standing: MatchView, asked: dict[str, object], *, onc
     """Ask for what has to be decided in a sealed match, once."""
     match = standing.match
     unread = table.agent.held.unread(match)
-    due = standing.sealed and is_due(table, standing)
+    due = standing.sealed and table.is_due(standing)
     where = (standing.phase, standing.game, standing.prev, unread) if due else None
     if where is None or asked.get(match) == where:
         return
@@ -115,7 +116,7 @@ def _ask(table: PlayTable, standing: MatchView, asked: dict[str, object], *, onc
         )
     elif standing.phase == "playing" and "reveal" not in standing.owes:
         how = f"pbem play {match} ORDERS" if once else f"{match} ORDERS"
-        click.echo(f"\n{match}, turn {table.agent.shown(match).turn}: your orders? {how}")
+        click.echo(f"\n{match}, turn {table.turn_due(standing)}: your orders? {how}")
 
 
 def _typed(table: PlayTable, line: str, *, yes: bool) -> None:
@@ -137,11 +138,11 @@ def _typed(table: PlayTable, line: str, *, yes: bool) -> None:
         texts = list(dict.fromkeys([lines, "\n".join(lines.split())]))
         text = read_back(table, standing, texts, asking=not yes)
         confirm(table, yes, standing)
-        table.agent.order(match, text, table.now())
+        table.hand_over(standing, text)
         table.send()
     except (Contradiction, Impossible) as error:
         click.echo(clean(str(error)), err=True)
     except Refused as refused:
-        report_refused(refused)
+        table.front.show(refused)
     except click.Abort:
         click.echo("Nothing was signed or sent.", err=True)

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from pbem.cli.telling import harmless
 from pbem.config.file import ConfigError, load, place
 from pbem.config.server import Config
 from pbem.games.outside import UnusableGame
+from pbem.phrase import harmless
 from pbem.server.desk_work import enable_games, open_composer
 from pbem.server.examination import leap_in_words
 from pbem.server.logs import configure_logs

@@ -44,7 +44,7 @@ def unreadable(cause: str) -> click.ClickException:
     """The error to raise if a file is not what the command reads; the cause may quote the file."""
     from click import ClickException
 
-    from pbem.cli.telling import clean
+    from pbem.phrase import clean
 
     class Unreadable(ClickException):
         exit_code = Status.UNREADABLE
@@ -93,7 +93,7 @@ def _reported(error: BaseException) -> int:
         case BrokenPipeError():
             pass  # whoever reads us, such as `head`, has enough
         case OSError():
-            from pbem.cli.telling import harmless
+            from pbem.phrase import harmless
 
             cause = error.strerror or str(error)
             told = cause if error.filename is None else f"{os.fsdecode(error.filename)}: {cause}"

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.programs import alone, settings_option, stopping, troubles
-from pbem.cli.telling import harmless
 from pbem.letters.render import Templates
+from pbem.phrase import harmless
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.correspondence import Correspondence
 from pbem.player.memory import Memory
@@ -107,9 +107,9 @@ def _pass(program: Program, source: MailSource, settings: ProgramSettings, pause
         again = _AGAIN
     program.hear(events, _now())
     program.act(_now())
-    for sent, said, left in mail_out.flush(program.letters, lambda sent: mail_out.send(settings.account, sent)):
-        if not left:
-            log.warning("not sent yet: %s %s: %s", sent.command, sent.match, said)
+    for result in mail_out.flush(program.letters, lambda form: mail_out.send(settings.account, form)):
+        if isinstance(result, mail_out.LetterUnsent):
+            log.warning("not sent yet: %s %s: %s", result.form.command, result.form.match, result.said)
             return _AGAIN
     return _SOON if events else again
 

@@ -14,20 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pbem.cli.telling import harmless, said
 from pbem.durable import make_folder
-from pbem.phrase import Phrase
+from pbem.phrase import clean
 from pbem.player import PlayerTrouble
 from pbem.player.account_file import BadAccount
-from pbem.player.signing import CannotSign
+from pbem.player.results import in_a_sentence
+from pbem.player.signing import TOUCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from pbem.player.signing import SigningKey
-
-
-TOUCH = Phrase("Touch your security key now: then it signs.")
 
 
 def settings_option(program: str) -> Callable[[Any], Any]:
@@ -51,11 +46,6 @@ def touch() -> None:
     click.echo(TOUCH, err=True)
 
 
-def no_browser(_key: SigningKey, _text: bytes, _namespace: str) -> str:
-    """Refuse to sign with a passkey where no browser is."""
-    raise CannotSign("This key is a passkey of your browser: pbem play --browser signs with it.")
-
-
 def stopping() -> threading.Event:
     """The event that SIGTERM and SIGINT set."""
     stop = threading.Event()
@@ -70,13 +60,9 @@ def troubles() -> Iterator[None]:
     try:
         yield
     except PlayerTrouble as error:
-        raise click.ClickException(harmless(str(error), kept="\n")) from error
+        raise click.ClickException(clean(str(error))) from error
     except sqlite3.Error as error:
-        # Every step is on the disk before the next one: the same command continues where this one stopped.
-        lost = Phrase(
-            "The memory cannot be read or written: {error}. Nothing is lost; run the same command again.", error=error
-        )
-        raise click.ClickException(said(lost)) from error
+        raise click.ClickException(in_a_sentence(error)) from error
 
 
 log = logging.getLogger(__name__)

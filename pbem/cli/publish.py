@@ -14,11 +14,11 @@ import click
 
 from pbem.cli.common import config_option, opened
 from pbem.cli.ending import unreadable
-from pbem.cli.telling import clean
 from pbem.cli.verify import kept_letters, witness_keys
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.match.record import NotARecord
 from pbem.pages.match_page import Witnessed, noted, replay
+from pbem.phrase import clean
 from pbem.proof.bundle import OtherVersion, load, read
 from pbem.proof.kept_letters import kept
 from pbem.proof.logged import latest

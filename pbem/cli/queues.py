@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pbem.cli.common import as_json, config_option, fields, legend, listed, opened, wake
-from pbem.cli.telling import harmless
+from pbem.phrase import harmless
 from pbem.store.inbox import Inbox
 from pbem.store.operator import Box
 from pbem.store.outbox import Outbox

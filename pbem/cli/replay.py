@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from pbem.cli.ending import Status
-from pbem.cli.telling import harmless
 from pbem.match.record import Illegal, NotARecord, read
 from pbem.match.record import replay as played
+from pbem.phrase import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

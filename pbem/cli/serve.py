@@ -13,10 +13,11 @@ import click
 import structlog
 from click.core import ParameterSource
 
-from pbem.cli import home
 from pbem.cli.common import config_option
+from pbem.cli.programs import troubles
 from pbem.config.file import ConfigError, load
 from pbem.pages import Home, site
+from pbem.player import trial_server
 from pbem.server.daemon import Daemon, StartError, write_ready
 from pbem.server.logs import configure_logs
 from pbem.store.owners import ALL, named
@@ -66,7 +67,8 @@ def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None
         raise click.BadParameter(str(error), param_hint="--roles") from error
     source = click.get_current_context().get_parameter_source("config_file")
     if source is ParameterSource.DEFAULT and not config_file.exists():
-        home.begin()
+        with troubles():
+            trial_server.begin()
 
     def ready(places: Sequence[IntakePlace]) -> None:
         if ready_file is not None:

@@ -18,9 +18,9 @@ import click
 import msgspec
 
 from pbem.cli.ending import Status, unreadable
-from pbem.cli.telling import harmless
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written_seconds
+from pbem.phrase import harmless
 from pbem.proof.bundle import LIMITS, NotABundle, is_tournament, load
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Check, Proved

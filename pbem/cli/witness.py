@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from pbem.cli.programs import settings_option, stopping, troubles
-from pbem.cli.telling import harmless
+from pbem.phrase import harmless
 from pbem.player import signing
 from pbem.player.checkpoint_witness import Witness, WitnessListener, load
 

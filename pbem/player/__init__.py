@@ -2,7 +2,7 @@
 
 `correspondence` takes bytes, time, randomness and a signer as parameters, so that a person at a terminal and a
 program that plays use it in the same way. `account_file`, `mail_in`, `mail_out`, `signing` and `page_port` are the
-edges.
+edges. `play_table` is all of `pbem play` but its terminal.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from pbem import durable
 from pbem.mailbox import PasswordError, password, token
 from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
+from pbem.player.results import PlayResult, ToldLine, line_of
 
 if TYPE_CHECKING:
     import smtplib
@@ -24,10 +25,35 @@ if TYPE_CHECKING:
     from pbem.player.account_file import Account
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import SentForm
+    from pbem.player.results import Say
 
 
 _SECONDS = 60.0
 _SENDMAIL = "/usr/sbin/sendmail"
+
+
+class LetterSent(PlayResult, frozen=True):
+    """A letter that left, with the mail system's reply."""
+
+    form: SentForm
+    said: str
+
+    def told(self, say: Say) -> Iterator[ToldLine]:
+        """Which letter, and the reply."""
+        yield ToldLine(f"{self.form.about}: {line_of(self.said, say)}.")
+
+
+class LetterUnsent(PlayResult, frozen=True):
+    """A letter that did not leave, and why."""
+
+    form: SentForm
+    said: str
+
+    def told(self, say: Say) -> Iterator[ToldLine]:
+        """Which letter, and why."""
+        said = line_of(self.said, say)
+        yield ToldLine(Phrase("Not sent yet: {letter}: {said}", letter=self.form.about, said=said), loud=True)
+        yield ToldLine(Phrase("It is kept; the next `pbem play` retries."), loud=True)
 
 
 class NotSent(PlayerTrouble):
@@ -107,13 +133,13 @@ def _sendmail(command: str, account: Account, sent: SentForm) -> str:
     return Phrase("sent by {way}", way=words[0])
 
 
-def flush(letters: Correspondence, send: Callable[[SentForm], str]) -> Iterator[tuple[SentForm, str, bool]]:
-    """Send all letters that are ready: each with the mail system's reply, and whether it left."""
-    for sent in letters.outbox.unsent():
+def flush(letters: Correspondence, send: Callable[[SentForm], str]) -> Iterator[LetterSent | LetterUnsent]:
+    """Send all letters that are ready, and report the outcome of each."""
+    for form in letters.outbox.unsent():
         try:
-            said = send(sent)
+            said = send(form)
         except NotSent as error:
-            yield sent, error.args[0], False
+            yield LetterUnsent(form, error.args[0])
             continue
-        letters.outbox.has_left(sent)
-        yield sent, said, True
+        letters.outbox.has_left(form)
+        yield LetterSent(form, said)

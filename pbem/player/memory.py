@@ -15,13 +15,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from email import message_from_bytes
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
 from pbem.durable import make_folder
 from pbem.match.view import MatchView
 from pbem.player import PlayerTrouble
+from pbem.player.known import AccountKnown, Known
 from pbem.tournament.tournament_view import TournamentView
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from pbem.match.view import TranscriptHead
 
 
+_Kind = TypeVar("_Kind", bound=Known)
+
 _EDITION = 1
 """The edition of the tables; 0 is that of a new file."""
 
@@ -40,7 +43,8 @@ _NUMBERED = re.compile(r"-(?:step|resign)-([0-9]+)-")
 """The entry in the name of a file that another player signed."""
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS facts (kind TEXT NOT NULL, place TEXT NOT NULL, content TEXT NOT NULL,
+    PRIMARY KEY (kind, place));
 CREATE TABLE IF NOT EXISTS seen (handle TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS forged (handle TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS letters (
@@ -102,6 +106,14 @@ class SentForm(NamedTuple):
     def written(self) -> datetime:
         """The date that it bears."""
         return parsedate_to_datetime(message_from_bytes(self.raw)["Date"])
+
+    @property
+    def about(self) -> str:
+        """What it is, in a few words."""
+        if self.command == "ask":
+            return self.form.partition("\n")[0]
+        place = self.place if self.command in {"orders", "setup"} else ""
+        return " ".join(filter(None, [self.command, self.match, place]))
 
 
 _REST, _LONGEST_REST = timedelta(hours=1), timedelta(days=1)
@@ -193,25 +205,40 @@ class Memory:
         row = self._database.execute(query, values).fetchone()
         return row[0] if row else None
 
-    # Facts about the account.
+    # Facts, each kind by its place: that of the account has none, others have a match, a game, a generation.
 
-    def fact(self, name: str) -> str | None:
-        """The fact of this name, such as the server's key."""
-        value: str | None = self._value("SELECT value FROM facts WHERE name = ?", name)
-        return value
+    def known(self, kind: type[_Kind], *place: str | int) -> _Kind:
+        """What is known of this kind."""
+        content = self._value("SELECT content FROM facts WHERE kind = ? AND place = ?", kind.kind, _place(place))
+        return msgspec.json.decode(content, type=kind) if content else kind()
 
-    def know(self, name: str, value: str) -> None:
-        """Remember a fact by a name."""
-        self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+    def account(self) -> AccountKnown:
+        """What is known of the account."""
+        return self.known(AccountKnown)
 
-    def forget(self, name: str) -> None:
-        """Forget the fact of this name."""
-        self._database.execute("DELETE FROM facts WHERE name = ?", (name,))
+    @contextmanager
+    def noting(self, kind: type[_Kind], *place: str | int) -> Iterator[_Kind]:
+        """What is known of this kind, to be changed; it is stored at the end, unless something was raised."""
+        with self.transaction():
+            known = self.known(kind, *place)
+            before = msgspec.json.encode(known)
+            yield known
+            if msgspec.json.encode(known) != before:
+                self.keep(known, *place)
+
+    def keep(self, known: Known, *place: str | int) -> None:
+        """Store what is known of a kind, whatever was before."""
+        row = (known.kind, _place(place), msgspec.json.encode(known).decode())
+        self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", row)
+
+    def forget(self, kind: type[Known], *place: str | int) -> None:
+        """Forget what is known of this kind."""
+        self._database.execute("DELETE FROM facts WHERE kind = ? AND place = ?", (kind.kind, _place(place)))
 
     def generation(self, match: str = "") -> int:
         """The server's generation, by the newest letter; that in which a match stands, if it is known."""
         known = self.standing(match) if match else None
-        return known.generation if known else int(self.fact("generation") or 1)
+        return known.generation if known else self.account().generation
 
     # Letters.
 
@@ -235,7 +262,7 @@ class Memory:
         """True if a letter of these bytes was taken in."""
         return self._value("SELECT 1 FROM letters WHERE sha256 = ?", sha256) is not None
 
-    def keep(self, sha256: str, came: str, subject: str, text: str, raw: bytes) -> int:
+    def keep_letter(self, sha256: str, came: str, subject: str, text: str, raw: bytes) -> int:
         """Keep a letter from the server; returns its number."""
         row = (sha256, came, subject, text, raw)
         query = "INSERT INTO letters (sha256, came, subject, text, raw) VALUES (?, ?, ?, ?, ?)"
@@ -455,6 +482,10 @@ class Memory:
     def count(self) -> int:
         """The number of letters prepared."""
         return int(self._value("SELECT count(*) FROM sent"))
+
+
+def _place(place: Sequence[str | int]) -> str:
+    return " ".join(map(str, place))
 
 
 def _make(path: Path) -> None:

@@ -66,7 +66,7 @@ def as_json(found: object) -> PageAnswer:
 class PageRoom(Protocol):
     """The views and actions that the port serves."""
 
-    def show(self, name: str, asked: Mapping[str, str]) -> PageAnswer | None:
+    def view(self, name: str, asked: Mapping[str, str]) -> PageAnswer | None:
         """The page or the facts of a name; None if there is none."""
 
     def act(self, name: str, asked: JsonObject) -> PageAnswer | None:
@@ -95,7 +95,7 @@ class _PageHandler(QuietHandler):
         elif not self._is_known(url.path) or not self._comes_from_us("none"):
             self._refuse(403)
         else:
-            self._answer(port.room.show(url.path.removeprefix(port.path), dict(parse_qsl(url.query))), 404)
+            self._answer(port.room.view(url.path.removeprefix(port.path), dict(parse_qsl(url.query))), 404)
 
     def do_POST(self) -> None:  # noqa: N802 - as http.server names it
         port, length = self.server, self.headers.get("Content-Length", "")

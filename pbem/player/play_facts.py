@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from pbem.games import GAMES, rules
+from pbem.mail.calendar import Appointment
+from pbem.match.terms import Terms
+from pbem.match.view import OVER
+from pbem.phrase import clean
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.results import line_of
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Iterator
 
     from pbem.json_object import JsonObject
+    from pbem.letters.render import Templates
     from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.sealed_agent import Agent
@@ -24,7 +31,7 @@ def account_facts(letters: Correspondence, agent: Agent, now: datetime) -> JsonO
     memory = letters.memory
     return {
         "account": letters.account.id,
-        "registered": memory.fact("account") is not None,
+        "registered": memory.account().name is not None,
         "key": bool(letters.account.key),
         "matches": [match_facts(letters, agent, standing, now) for standing in reversed(letters.matches.standings)],
         "tournaments": [tournament_facts(told) for told in reversed(memory.tournaments())],
@@ -124,3 +131,64 @@ def seen(letters: Correspondence, agent: Agent, standing: MatchView) -> JsonObje
     reports = latest["reports"] if latest and latest["game"] == position["game"] else None
     over = standing.phase == "closed"  # after a resignation the last position still has something to order
     return {"view": position["view"] | ({"entitled": None} if over else {}), "reports": reports}
+
+
+# In words, for the terminal and for the templates of the page.
+
+
+def title_of(letters: Correspondence, standing: MatchView) -> str:
+    """The game of a match, and the other players."""
+    programs = letters.matches.programs
+    others = [
+        f"{name} (a program)" if name in programs else name
+        for seat, name in standing.names.items()
+        if seat != standing.seat
+    ]
+    return line_of(f"{standing.title} with {', '.join(others)}" if others else standing.title)
+
+
+def deadlines(letters: Correspondence) -> Iterator[Appointment]:
+    """The deadlines of the matches that are not over, for a calendar."""
+    server = letters.account.server
+    for standing in letters.matches.standings:
+        if standing.deadline is None or standing.phase in OVER:
+            continue
+        what = "reveal" if "reveal" in standing.owes else f"turn {standing.turn}"
+        what = "setup" if standing.phase == "setup" else what
+        summary = f"{title_of(letters, standing)}, {standing.match}: {what}"
+        told = f"To be sent to {standing.address}"
+        time = datetime.fromisoformat(standing.deadline)
+        place = server, standing.match, standing.game, what.replace(" ", "-"), standing.seat
+        yield Appointment(*place, summary, told, time, standing.seq)
+
+
+def terms_of(letters: Correspondence, standing: MatchView) -> dict[str, object]:
+    """The terms of a match, for the template of letters."""
+    return {
+        "match": standing.match,
+        "title": standing.title,
+        "terms": letters.matches.terms(standing.match),
+        "names": standing.names,
+        "levels": dict.fromkeys(standing.names, ""),
+        "programs": [seat for seat, name in standing.names.items() if name in letters.matches.programs],
+        "phase": standing.phase,
+        "hash": standing.hash,
+    }
+
+
+def tournament_terms(letters: Correspondence, name: str, templates: Templates) -> tuple[str, str]:
+    """The terms of a tournament in words, and their hash, which was computed from these; raises `Impossible`."""
+    terms = letters.matches.tournament_terms(name)
+    told = letters.memory.tournament(name)
+    assert told is not None
+    try:
+        matches = Terms.read({**terms.match, "players": ("1", "2")})
+        facts = {"id": name, "organiser": told.organiser, "format": terms.format, "terms": terms, "hash": told.hash}
+        facts |= {
+            "closes": terms.closes[:10] if terms.closes else None,
+            "m": {"match": None, "title": rules(matches.game).title, "terms": matches, "phase": "open"},
+        }
+        text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants)
+    except Exception as error:  # the server may have sent anything
+        raise Impossible("The terms of {tournament} cannot be shown: do not enter it.", tournament=name) from error
+    return clean(text.rstrip("\n")) + "\n", told.hash

@@ -7,7 +7,6 @@ docs/opponent.md.
 
 from __future__ import annotations
 
-import json
 import logging
 import traceback
 from datetime import datetime, timedelta
@@ -20,6 +19,7 @@ from pbem.player import PlayerTrouble
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
+from pbem.player.known import Known, OpenMatches
 from pbem.player.memory import may_repeat
 from pbem.player.opponent import Position, edition, strategy
 from pbem.player.sealed_view import Contradiction
@@ -47,6 +47,27 @@ _MOST_SCORE = 1000
 
 _REFUSALS = 3
 """The number of refusals at one place after which it waits, even if the match has changed since."""
+
+
+class ProgramKnown(Known):
+    """Whether the server was told that this is a program, and when the open list was last asked for."""
+
+    kind = "program"
+
+    marked: bool = False
+    looked: datetime | None = None
+
+
+class PlanKnown(Known):
+    """A match: the plan to which the program committed, if it agreed here, and what it does once."""
+
+    kind = "plan"
+
+    plan: Plan | None = None
+    offered: int = 0
+    """The last game in which it offered a draw."""
+    claims: dict[str, datetime] = {}  # noqa: RUF012 - msgspec copies it
+    """The time at which a silent player's game could first be claimed, by place."""
 
 
 class NoAccount(PlayerTrouble):
@@ -88,7 +109,7 @@ class Program:
             for sent in self.memory.in_state("bounced"):
                 self.memory.settle(sent.id, "ready")
         self._key = public, fingerprint
-        if self.memory.fact("account") is None:
+        if self.memory.account().name is None:
             self.letters.registration.register(*self._key, now)
             self.letters.registration.confirm(now)
         self._waiting = {standing.match for standing in self.letters.matches.standings}
@@ -116,7 +137,7 @@ class Program:
         refused = (
             event.kind == "answer" and event.said == "refused" and sent is not None and sent.command == "register"
         )
-        if refused and self.memory.fact("account") is None and not self.memory.prepared("confirm", ""):
+        if refused and self.memory.account().name is None and not self.memory.prepared("confirm", ""):
             account = self.settings.account
             raise NoAccount(
                 f"{account.server} does not register {account.name}: {'; '.join(event.faults)}. Names of roles, and"
@@ -125,7 +146,7 @@ class Program:
 
     def act(self, now: datetime) -> None:
         """Prepare everything that is due by now."""
-        if self.memory.fact("account") is None:
+        if self.memory.account().name is None:
             if self.letters.registration.is_overdue(self._key[1], now):
                 self.letters.registration.register(*self._key, now)
             self.letters.registration.confirm_again(now)
@@ -133,6 +154,8 @@ class Program:
         self._say_what_it_is(now)
         self._look_around(now)
         self.agent.act(now)
+        for match, why in self.agent.hindered.items():
+            log.warning("%s: %s", match, why)
         for match in sorted(self._waiting):
             try:
                 waits = self._act(self.letters.matches.standing(match), now)
@@ -150,29 +173,27 @@ class Program:
 
     def _say_what_it_is(self, now: datetime) -> None:
         """Have the server mark this player as a program, once."""
-        if self.memory.fact("marked") is not None:
+        if self.memory.known(ProgramKnown).marked:
             return
-        with self.memory.transaction():
-            self.memory.know("marked", "asked")
+        with self.memory.noting(ProgramKnown) as known:
+            known.marked = True
             self.letters.tell("set program yes", now)
 
     # The open list.
 
     def _look_around(self, now: datetime) -> None:
         """Ask for the open list, once an hour."""
-        looked = self.memory.fact("looked")
-        if duration(self.settings.play.joins) is None or (
-            looked and abs(now - datetime.fromisoformat(looked)) < _LOOKS
-        ):
+        looked = self.memory.known(ProgramKnown).looked
+        if duration(self.settings.play.joins) is None or (looked and abs(now - looked) < _LOOKS):
             return
-        with self.memory.transaction():
-            self.memory.know("looked", now.isoformat())
+        with self.memory.noting(ProgramKnown) as known:
+            known.looked = now
             self.letters.ask("list open", now)
 
     def _join(self, now: datetime) -> None:
         """Take the last free seat of a match that waited long, one match at a time: people come first."""
         after, name = duration(self.settings.play.joins), self.letters.account.name
-        for item in reversed(json.loads(self.memory.fact("open") or "[]")):  # the oldest first
+        for item in reversed(self.memory.known(OpenMatches).items):  # the oldest first
             match, others = item["match"], self.letters.matches.standings
             try:
                 terms = Terms.read(item["agreement"])
@@ -249,23 +270,16 @@ class Program:
         """The plan for this match, or a new one, which is then stored."""
         if (plan := self._plan(standing)) is not None:
             return plan
-        level = self.settings.games[standing.rules].level
-        promised = f"{edition(standing.rules)} {PROGRAM}"
-        self.memory.know(f"plan {standing.match}", f"{level} {self._random(OCTETS).hex()} {promised}")
-        plan = self._plan(standing)
-        assert plan is not None
+        level, seed = self.settings.games[standing.rules].level, self._random(OCTETS)
+        account, game = self.letters.account, standing.rules
+        plan = Plan(account.server, account.name, game, level, seed, PROGRAM, edition(game))
+        with self.memory.noting(PlanKnown, standing.match) as known:
+            known.plan = plan
         return plan
 
     def _plan(self, standing: MatchView) -> Plan | None:
         """The plan for this match; None if we did not agree to the match here."""
-        fact = self.memory.fact(f"plan {standing.match}")
-        if fact is None:
-            return None
-        level, seed, named, program = fact.split()
-        account = self.letters.account
-        return Plan(
-            account.server, account.name, standing.rules, int(level), bytes.fromhex(seed), program, int(named)
-        )
+        return self.memory.known(PlanKnown, standing.match).plan
 
     # Playing.
 
@@ -334,12 +348,9 @@ class Program:
         after, match = duration(self.settings.play.claims), standing.match
         if after is None or not standing.claim:
             return False
-        fact = f"claims {match} {place}"
-        since = self.memory.fact(fact)
-        if since is None:
-            since = now.isoformat()
-            self.memory.know(fact, since)
-        if (now - datetime.fromisoformat(since)).total_seconds() < after:
+        with self.memory.noting(PlanKnown, match) as known:
+            since = known.claims.setdefault(place, now)
+        if (now - since).total_seconds() < after:
             return True
         self._say(match, f"claim {match}", now)
         return False
@@ -394,11 +405,11 @@ class Program:
 
     def _offer(self, standing: MatchView, wish: str | None, now: datetime) -> None:
         """Offer a draw, once a game."""
-        match, fact = standing.match, f"offered {standing.match}"
-        if wish == "draw" and not standing.offers and self.memory.fact(fact) != str(standing.game):
-            with self.memory.transaction():
+        match = standing.match
+        if wish == "draw" and not standing.offers and self.memory.known(PlanKnown, match).offered != standing.game:
+            with self.memory.noting(PlanKnown, match) as known:
                 self._say(match, f"draw {match} offer", now)
-                self.memory.know(fact, str(standing.game))
+                known.offered = standing.game
 
     def _say(self, match: str, words: str, now: datetime) -> None:
         if not self.letters.has_said(match, words, now):

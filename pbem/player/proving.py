@@ -19,4 +19,4 @@ def prove(memory: Memory, match: str) -> Proof | None:
     found = memory.bundle(match)
     if found is None:
         return None
-    return proof(found, memory.fact("server_key"), memory.letters(match), match)
+    return proof(found, memory.account().server_key, memory.letters(match), match)

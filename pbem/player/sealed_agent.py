@@ -102,6 +102,8 @@ class Agent:
         """The latest file about the game of each match, and the game read from it."""
         self.followed: list[Followed] = []
         """Orders in advance that were committed to, of which nobody was told yet."""
+        self.hindered: dict[str, str] = {}
+        """The reason for each match in which it could not do what is due."""
         self._passed: dict[str, SealedSide] = {}
         """The last game of each match that passed all checks."""
 
@@ -251,6 +253,7 @@ class Agent:
     def act(self, now: datetime) -> list[SentForm]:
         """Prepare everything that needs no decision."""
         prepared = []
+        self.hindered = {}
         for standing in self.letters.matches.standings:
             if not self._is_due(standing):
                 continue
@@ -258,7 +261,7 @@ class Agent:
                 with self.vault.alone():
                     sent = self._act(self.letters.matches.standing(standing.match), now)
             except (Impossible, Contradiction) as error:
-                log.warning("%s: %s", standing.match, error)
+                self.hindered[standing.match] = error.args[0]
                 continue
             if sent is not None:
                 prepared.append(sent)

@@ -11,21 +11,24 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import Refused, rules
+from pbem.phrase import Phrase
 from pbem.player.correspondence.judge import judged_ahead
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.results import PlayResult, ToldLine, indented
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pbem.games import Fault
     from pbem.match.view import MatchView
     from pbem.player.correspondence.judge import Judged
+    from pbem.player.results import Say
     from pbem.player.sealed_view import OrdersAsked, SealedSide
     from pbem.player.secret_vault import Secrets
 
 
-class Followed(NamedTuple):
+class Followed(PlayResult, frozen=True):
     """Orders in advance that count now."""
 
     match: str
@@ -34,6 +37,14 @@ class Followed(NamedTuple):
     """The number of the branch that counts; 0 if they had no conditions."""
     orders: str
     """Canonical."""
+
+    def told(self, say: Say) -> Iterator[ToldLine]:
+        """Which orders count."""
+        count = Phrase("{match}, turn {turn}: the orders that waited here count:")
+        if self.branch:
+            count = Phrase("{match}, turn {turn}: of the orders that waited here, branch {branch} counts:")
+        yield ToldLine(count.given(match=self.match, turn=self.turn, branch=self.branch))
+        yield ToldLine(indented(self.orders or say(Phrase("nothing"))).rstrip())
 
 
 class Unused(NamedTuple):

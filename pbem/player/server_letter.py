@@ -19,13 +19,16 @@ from pbem.json_object import DEPTH, JsonObject, depth
 from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import announcement, canonical, is_time, sha256_hex
+from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
+from pbem.player.results import PlayResult, ToldLine, faults, line_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pbem.mail.message import Letter
     from pbem.player.memory import SentForm
+    from pbem.player.results import Say
 
 
 LIMITS: Final = Limits(
@@ -157,7 +160,21 @@ Kind = Literal[
 ]
 
 
-class Event(msgspec.Struct, frozen=True):
+_OUTCOMES = {
+    "done": Phrase("done"),
+    "asked": Phrase("something is asked first; read the letter"),
+    "again": Phrase("it had its effect before"),
+}
+
+_LOUD = {
+    "forged": Phrase("NOT BELIEVED: “{about}”: {said}"),
+    "contradiction": Phrase("ALARM: “{about}”: {said}"),
+    "forgotten": Phrase("ALARM: “{about}”: {said}"),
+    "unread": Phrase("WARNING: “{about}”: {said}"),
+}
+
+
+class Event(PlayResult, frozen=True):
     """The outcome of a letter: its kind, the match that it is about, and what the player should know.
 
     `foreign`: not from this server; `unpinned`: it says so, but no key is known yet that would prove it; `forged`: it
@@ -173,3 +190,31 @@ class Event(msgspec.Struct, frozen=True):
     said: str = ""
     faults: tuple[str, ...] = ()
     sent: SentForm | None = None
+
+    def told(self, say: Say) -> Iterator[ToldLine]:
+        """The words of what matters to the player: not of other mail, and of letters that cannot be judged yet."""
+        subject, said = line_of(self.subject, say), line_of(self.said, say)
+        letter = self.sent.about if self.sent else ""
+        match self.kind:
+            case "news":
+                yield ToldLine(Phrase("Came: {subject}", subject=subject))
+            case "answer" if self.said == "refused":
+                yield ToldLine(Phrase("Refused: {letter}:", letter=letter), loud=True)
+                yield from faults(self.faults, say)
+            case "answer" if letter != "register":  # of that, the challenge tells
+                outcome = _OUTCOMES.get(self.said) or said
+                yield ToldLine(Phrase("Answered: {letter}: {outcome}.", letter=letter, outcome=outcome))
+            case "challenge":
+                yield ToldLine(Phrase("The server asks your key to prove itself."))
+            case "account" if said:
+                yield ToldLine(Phrase("Registered. Your recovery code, to be kept somewhere else:"))
+                yield ToldLine(f"\n    {said}\n")
+            case "account":
+                yield ToldLine(Phrase("Registered, without a key."))
+            case "forged" | "contradiction" | "forgotten" | "unread":
+                yield ToldLine(_LOUD[self.kind].given(about=subject or line_of(self.match), said=said), loud=True)
+            case "doubled":
+                yield ToldLine(Phrase("Received again; it changes nothing: {subject}", subject=subject))
+            case "bounced":
+                came = Phrase("CAME BACK: {letter} did not reach the server. Repeat the command to send it again.")
+                yield ToldLine(came.given(letter=letter), loud=True)

@@ -31,6 +31,9 @@ _TRIES = 3
 _SECONDS = 120.0  # that a person may take over a device, or a passphrase
 
 
+TOUCH = Phrase("Touch your security key now: then it signs.")
+
+
 class CannotSign(PlayerTrouble):
     """The key cannot be used; the text says why, and what the player can do."""
 

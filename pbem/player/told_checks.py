@@ -7,7 +7,6 @@ cannot be read (`Unread`) accuses nobody: the player decides. What passes is rem
 
 from __future__ import annotations
 
-import json
 import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from pbem.mail.commands import parse
 from pbem.match.transcript import canonical, sha256_hex, written
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.known import GameKnown, MatchKnown, StepsKnown
 from pbem.player.sealed_view import Changed, Contradiction
 from pbem.player.signed_texts import Unread, check_resigned, check_seal, check_steps, unproved
 
@@ -40,32 +40,29 @@ class Accusations:
 
     def accused(self, match: str) -> str | None:
         """The contradiction found in a match, if any."""
-        return self._memory.fact(f"accused {match}")
+        return self._memory.known(MatchKnown, match).accused
 
     def unread(self, match: str) -> tuple[str, str] | None:
         """The reason why a signed text of a match cannot be read, and the text; None if all can."""
-        fact = self._memory.fact(f"unread {match}")
-        if fact is None:
-            return None
-        reason, text = json.loads(fact)
-        return reason, text
+        return self._memory.known(MatchKnown, match).unread
 
     def accuse(self, match: str, wrong: Contradiction, now: datetime) -> None:
         """Hold a contradiction against the server."""
-        with self._memory.transaction():
-            self._memory.know(f"accused {match}", str(wrong))
+        with self._memory.noting(MatchKnown, match) as known:
+            known.accused = str(wrong)
             self._memory.alarm(written(now), match, str(wrong))
 
     def doubt(self, match: str, unread: Unread) -> bool:
         """Note that a signed text cannot be read; returns whether that is new."""
         held = str(unread), unread.content.decode("utf-8", "replace")
-        new = self.unread(match) != held
-        self._memory.know(f"unread {match}", json.dumps(held))
+        with self._memory.noting(MatchKnown, match) as known:
+            new, known.unread = known.unread != held, held
         return new
 
     def read(self, match: str) -> None:
         """Note that every signed text can be read, or was taken as it is."""
-        self._memory.forget(f"unread {match}")
+        with self._memory.noting(MatchKnown, match) as known:
+            known.unread = None
 
     def what(self, match: str) -> str:
         """The accusation or doubt held in a match; raises `Impossible` if there is none."""
@@ -78,10 +75,10 @@ class Accusations:
     def take_back(self, match: str) -> None:
         """Take back what is held in a match; raises `Impossible` if it is nothing."""
         held = self.what(match)
-        for fact in ("accused", "unread"):
-            self._memory.forget(f"{fact} {match}")
-        self._memory.forget_alarm(match, held)
-        self._memory.know(f"taken back {match}", json.dumps([*self._taken_back(match), held]))
+        with self._memory.noting(MatchKnown, match) as known:
+            known.accused = known.unread = None
+            known.taken_back.append(held)
+            self._memory.forget_alarm(match, held)
 
     @contextmanager
     def unless_taken_back(self, match: str) -> Iterator[None]:
@@ -94,12 +91,8 @@ class Accusations:
         except Changed:
             raise
         except (Contradiction, Unread) as wrong:
-            if str(wrong) not in self._taken_back(match):
+            if str(wrong) not in self._memory.known(MatchKnown, match).taken_back:
                 raise
-
-    def _taken_back(self, match: str) -> list[str]:
-        found: list[str] = json.loads(self._memory.fact(f"taken back {match}") or "[]")
-        return found
 
 
 def check_agreed(letters: Correspondence, standing: MatchView, terms: str) -> None:
@@ -119,7 +112,7 @@ def check_unrevealed(memory: Memory, standing: MatchView, game: SealedSide) -> N
     """
     revealed = memory.sent("reveal", standing.match, f"game {standing.game}")
     again = all(sent.generation < standing.generation for sent in revealed)
-    answers = _answers(memory, game)
+    answers = memory.known(GameKnown, standing.match, standing.game).answers
     for seat, steps in standing.sealed.owes.items() if standing.sealed and revealed else ():
         told = sum(step.seat == seat for step in game.told.steps)
         if set(steps) - {"reveal"} and not (again and told < len(answers.get(str(seat), ()))):
@@ -145,34 +138,22 @@ def check_told(memory: Memory, held: Accusations, game: SealedSide) -> None:
 
 def _check_keys(memory: Memory, game: SealedSide) -> None:
     """Check that the others' keys are those that were told first: new keys may be somebody else's."""
-    fact = f"keys {game.place.match}"
-    known: dict[str, list[str]] = json.loads(memory.fact(fact) or "{}")
-    for seat, keys in game.told.keys.items():
-        if not known.setdefault(seat, keys) or not keys:
-            raise Contradiction(f"seat {seat} has no key")
-        if not set(known[seat]) & set(keys):
-            raise Changed(f"seat {seat} has new keys, and none of the old ones")
-        known[seat] = keys
-    memory.know(fact, json.dumps(known))
+    with memory.noting(MatchKnown, game.place.match) as known:
+        for seat, keys in game.told.keys.items():
+            if not known.keys.setdefault(seat, keys) or not keys:
+                raise Contradiction(f"seat {seat} has no key")
+            if not set(known.keys[seat]) & set(keys):
+                raise Changed(f"seat {seat} has new keys, and none of the old ones")
+            known.keys[seat] = keys
 
 
 def _check_begun(memory: Memory, game: SealedSide) -> None:
     """Check that all letters tell the same terms, commitments and options."""
     begun = sha256_hex(canonical([game.told.terms, game.told.commitments, dict(game.options.changed)]))
-    fact = _named("begun", game.place.match, game.place.game)
-    before = memory.fact(fact)
-    if before is None:
-        memory.know(fact, begun)
-    elif before != begun:
-        raise Changed("the terms, options or commitments of this game differ from those told before")
-
-
-def _answers(memory: Memory, game: SealedSide) -> dict[str, list[list[str | None]]]:
-    """The steps of each seat that were ever told in a game, also those that a restored server has forgotten."""
-    found: dict[str, list[list[str | None]]] = json.loads(
-        memory.fact(_named("answers", game.place.match, game.place.game)) or "{}"
-    )
-    return found
+    with memory.noting(GameKnown, *_game(game)) as known:
+        if known.begun not in {"", begun}:
+            raise Changed("the terms, options or commitments of this game differ from those told before")
+        known.begun = begun
 
 
 def _check_answers(memory: Memory, game: SealedSide) -> None:
@@ -181,29 +162,26 @@ def _check_answers(memory: Memory, game: SealedSide) -> None:
     Whoever saw what the others told after the backup must not answer otherwise. Letters have papers only of recent
     steps, so these are compared only if both letters have them.
     """
-    before, now = _answers(memory, game), dict[str, list[list[str | None]]]()
+    told = dict[str, list[tuple[str, str | None]]]()
     for step in game.told.steps:
-        now.setdefault(str(step.seat), []).append([step.said, step.paper])
-    for seat, told in now.items():
-        known = before.get(seat, [])
-        for then, new in zip(known, told, strict=False):
-            if then[0] != new[0] or (then[1] and new[1] and then[1] != new[1]):
-                raise Changed("the steps of this game differ from those told before")
-            new[1] = new[1] or then[1]
-        now[seat] = told + known[len(told) :]
-    if before | now != before:
-        memory.know(_named("answers", game.place.match, game.place.game), json.dumps(before | now))
+        told.setdefault(str(step.seat), []).append((step.said, step.paper))
+    with memory.noting(GameKnown, *_game(game)) as known:
+        for seat, now in told.items():
+            before = known.answers.get(seat, [])
+            for at, ((then, paper), (said, new)) in enumerate(zip(before, now, strict=False)):
+                if then != said or (paper and new and paper != new):
+                    raise Changed("the steps of this game differ from those told before")
+                now[at] = (said, new or paper)
+            known.answers[seat] = now + before[len(now) :]
 
 
 def _check_steps(memory: Memory, game: SealedSide) -> None:
     """Check that the entries of steps do not change, nor their heads, unless the server was restored."""
-    fact = _in_generation(memory, "steps", game)
-    now = [[step.seq, step.head] for step in game.told.steps]
-    before = json.loads(memory.fact(fact) or "[]")
-    if any(then != told for then, told in zip(before, now, strict=False)):
-        raise Changed("the steps of this game differ from those told before")
-    if (told_so_far := now + before[len(now) :]) != before:
-        memory.know(fact, json.dumps(told_so_far))
+    now = [(step.seq, step.head) for step in game.told.steps]
+    with memory.noting(StepsKnown, *_game(game), memory.generation(game.place.match)) as known:
+        if any(then != told for then, told in zip(known.steps, now, strict=False)):
+            raise Changed("the steps of this game differ from those told before")
+        known.steps = now + known.steps[len(now) :]
 
 
 def _check_heads(memory: Memory, game: SealedSide) -> None:
@@ -217,8 +195,8 @@ def _check_heads(memory: Memory, game: SealedSide) -> None:
 def _check_signed(memory: Memory, held: Accusations, game: SealedSide) -> None:
     """Check that the others signed what was told; what they signed for this turn and the last must have arrived."""
     match, heads = game.place.match, _heads(memory, game)
-    fact = _in_generation(memory, "cited", game)
-    cited: list[str] = json.loads(memory.fact(fact) or "[]")
+    place = (*_game(game), memory.generation(match))
+    cited = memory.known(StepsKnown, *place).cited
     for at, count in unproved(game, len(cited)):
         first, last, prev = game.told.steps[at], game.told.steps[at + count - 1], ""
         cited += [""] * (at - len(cited))
@@ -233,7 +211,8 @@ def _check_signed(memory: Memory, held: Accusations, game: SealedSide) -> None:
                 match=match,
             )
         cited[at:] = [prev] * count
-        memory.know(fact, json.dumps(cited))
+        with memory.noting(StepsKnown, *place) as known:
+            known.cited = cited
 
 
 def has_resigned(memory: Memory, game: SealedSide) -> bool:
@@ -274,20 +253,14 @@ def _heads(memory: Memory, game: SealedSide) -> dict[int, str]:
 
 def forget_told(memory: Memory, standing: MatchView) -> None:
     """Forget what was told before: what is told next is what later letters are checked against."""
-    match, game, generation = standing.match, standing.game, standing.generation
-    memory.forget(f"keys {match}")
-    for what in ("begun", "answers", f"steps {generation}", f"cited {generation}"):
-        memory.forget(_named(what, match, game))
+    with memory.noting(MatchKnown, standing.match) as known:
+        known.keys = {}
+    memory.forget(GameKnown, standing.match, standing.game)
+    memory.forget(StepsKnown, standing.match, standing.game, standing.generation)
 
 
-def _in_generation(memory: Memory, fact: str, game: SealedSide) -> str:
-    """The name of a fact about a game that a server tells anew once it was restored from a backup."""
-    return _named(f"{fact} {memory.generation(game.place.match)}", game.place.match, game.place.game)
-
-
-def _named(fact: str, match: str, game: int) -> str:
-    """The name of a fact about a game."""
-    return f"{fact} {match} game {game}"
+def _game(game: SealedSide) -> tuple[str, int]:
+    return game.place.match, game.place.game
 
 
 def check_own(game: SealedSide, secrets: Secrets) -> None:

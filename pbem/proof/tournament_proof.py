@@ -22,6 +22,7 @@ from pbem.match.documents import Evidence, NamedMailbox
 from pbem.match.pinned_keys import Player
 from pbem.match.terms import Terms
 from pbem.match.transcript import BrokenChain, TranscriptError, follow, sha256_hex
+from pbem.phrase import harmless
 from pbem.proof import bundle
 from pbem.proof.signed_letters import (
     Letters,
@@ -32,7 +33,7 @@ from pbem.proof.signed_letters import (
     vouched_text,
     words_of_entry,
 )
-from pbem.proof.verification import Proved, check_signatures, printable
+from pbem.proof.verification import Proved, check_signatures
 from pbem.proof.verification import verify as verify_match
 from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, Leave, Rule
 from pbem.tournament.crosstable import table
@@ -69,7 +70,7 @@ def verify_tournament(
     `bundles` are those of its matches, and may be of others, too. `server_key` is the server's known key.
     """
     for check in _checks(content, bundles, server_key):
-        yield replace(check, what=printable(check.what), found=printable(check.found))
+        yield replace(check, what=harmless(check.what), found=harmless(check.found))
 
 
 def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | None) -> Iterator[TournamentCheck]:

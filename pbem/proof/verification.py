@@ -22,6 +22,7 @@ from pbem.match.dealt import check_chain
 from pbem.match.events.turn import Ordered, ordered
 from pbem.match.transcript import BrokenChain, Entry, TranscriptError, follow, is_time, sha256_hex, statement
 from pbem.match.transcript_replay import begin, replay_transcript
+from pbem.phrase import harmless
 from pbem.proof import bundle, without_rules
 from pbem.proof.named_papers import letter_of, named, named_letter, revealed
 from pbem.proof.signed_letters import check_players
@@ -71,12 +72,7 @@ def verify(
     used, and the check says so. `proved` gets the results.
     """
     for check in _checks(content, reader, server_key, proved or Proved(telling=False)):
-        yield replace(check, what=printable(check.what), found=printable(check.found))
-
-
-def printable(text: str) -> str:
-    """A text in which all that cannot be printed is escaped."""
-    return text if text.isprintable() else "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+        yield replace(check, what=harmless(check.what), found=harmless(check.found))
 
 
 def _checks(content: bytes, reader: type[Letters], server_key: str | None, proved: Proved) -> Iterator[Check]:

@@ -8,17 +8,13 @@ ends. This module does not know how it plays.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import signal
-import sys
-import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import structlog
 
+from pbem.bound_process import bound
 from pbem.smtp.rounds import is_set_within
 
 if TYPE_CHECKING:
@@ -31,11 +27,6 @@ LAST_MOMENTS = 5.0  # seconds that it has to end when it is asked to
 KEPT = ("HOME", "PATH")
 """The variables that it gets of the server's environment, where secrets may be."""
 
-_RUN = (
-    "from pbem.server.house_program import end_with_the_server; end_with_the_server();"
-    " from pbem.cli import main; main()"
-)
-
 log = structlog.get_logger()
 
 
@@ -45,23 +36,6 @@ def command(config_file: str) -> Sequence[str]:
     If several servers share a store and this file, one house plays at a time, and the others stand by.
     """
     return bound("opponent", "--standby", "--config", config_file)
-
-
-def bound(*words: str) -> Sequence[str]:
-    """A command of `pbem`, by this interpreter and this code, that ends when its standard input does."""
-    return (sys.executable, "-P", "-c", _RUN, *words)
-
-
-def end_with_the_server() -> None:
-    """Make this process end as if by SIGTERM when its standard input ends."""
-
-    def wait() -> None:
-        with contextlib.suppress(OSError):
-            while os.read(0, 1024):
-                pass
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=wait, name="server", daemon=True).start()
 
 
 @dataclass(eq=False)

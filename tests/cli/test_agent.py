@@ -16,13 +16,14 @@ from in_a_box.terminal import Terminal
 from playing import random_players
 
 from pbem.cli.agent import _typed
-from pbem.cli.play.foundation import PlayTable
+from pbem.cli.play.terminal import Terminal as Front
 from pbem.desk import position_files
 from pbem.games import rules
 from pbem.player import secret_vault
 from pbem.player.account_file import Account, places
 from pbem.player.correspondence import Correspondence
 from pbem.player.memory import Memory
+from pbem.player.play_table import PlayTable
 from pbem.player.sealed_agent import Agent
 from pbem.player.sealed_view import Contradiction
 from pbem.player.secret_vault import Code, SecretVault
@@ -197,7 +198,7 @@ def asked(referee: Referee, terminal: Terminal, bob: Owner) -> Iterator[tuple[Pl
     while "turn 1: your orders? pbem play m1 ORDERS" not in terminal.run("agent", "--once"):
         assert bob.look()
     folders = places({"HOME": str(terminal.home)})
-    table = PlayTable(folders, "", 1.0)
+    table = PlayTable(folders, "", Front(), 1.0)
     with table.afterwards:
         yield table, SecretVault(folders.secrets(table.account.id))
 
@@ -269,7 +270,7 @@ def test_an_accusation_is_listed_until_it_is_taken_back(
     shown = terminal()
     assert "ALARM" in shown
     assert "your agent has stopped: two things cannot both be true. To go on anyway: pbem play t" in shown
-    table = PlayTable(folders, "", 1.0)
+    table = PlayTable(folders, "", Front(), 1.0)
     with table.afterwards:
         _typed(table, "m1 --take-back\n", yes=False)
     assert not capsys.readouterr().err

@@ -14,11 +14,12 @@ from in_a_box.outside import enabled, found_in, install
 from in_a_box.referee import Referee, new
 from in_a_box.terminal import Terminal
 
-from pbem.cli.play.foundation import PlayTable
-from pbem.cli.play.page_room import PlayRoom
+from pbem.cli.play.terminal import Terminal as Front
 from pbem.games import outside
 from pbem.letters.render import Templates
 from pbem.player.account_file import places
+from pbem.player.page_room import PlayRoom
+from pbem.player.play_table import PlayTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,13 +95,13 @@ def test_the_page_at_home_shows_the_text_and_takes_what_is_written(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bob = begun(terminal)
-    table = PlayTable(places({"HOME": str(terminal.home)}), "ann@play.example", 0.0)
-    room = PlayRoom(table.folders, "", "en")
+    table = PlayTable(places({"HOME": str(terminal.home)}), "ann@play.example", Front())
+    room = PlayRoom(table.folders, "", "en", print)
     monkeypatch.setattr(room.work, "ask", lambda work, _: work())  # no other thread
     of = {"account": room.seat(table), "match": "m1"}
 
     def shown(what: str) -> str:
-        answer = room.show(what, of)
+        answer = room.view(what, of)
         assert answer is not None
         return answer.content.decode()
 

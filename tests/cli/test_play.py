@@ -19,10 +19,10 @@ from in_a_box.table import ANN, BOB, SMALL
 from in_a_box.terminal import Terminal
 from signing.domains import Domain, rsa_key
 
-from pbem.cli.play.foundation import PlayTable
 from pbem.match.transcript import announcement, canonical, sha256_hex
 from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
+from pbem.player.play_table import PlayTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -367,7 +367,7 @@ def test_a_proposal_is_told_with_the_number_of_its_match(terminal: Terminal, mon
         terminal.post()
         terminal.bring()
 
-    monkeypatch.setattr("pbem.cli.play.foundation.time.sleep", meanwhile)
+    monkeypatch.setattr("pbem.player.play_table.time.sleep", meanwhile)
     proposed = terminal("--wait", "9", "new", "dueling-masters", "bob", "--yes")
     assert "\n  m2    Dueling Masters of Space-Time with bob" in proposed
     assert "\n  m1 " not in proposed

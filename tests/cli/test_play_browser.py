@@ -33,19 +33,20 @@ from machines.post_office import PBEM
 from signing import passkeys
 from signing.passkeys import Wish
 
-from pbem.cli.play import page_room
-from pbem.cli.play.event_text import report
-from pbem.cli.play.foundation import SIX_WORDS, PlayTable, report_refused
+from pbem.cli.play import browser
 from pbem.cli.play.overview import play
-from pbem.cli.play.page_room import PlayRoom
-from pbem.cli.play.page_views import RegisterRequest
-from pbem.cli.telling import tell
+from pbem.cli.play.terminal import Terminal
 from pbem.games import Fault, Refused
 from pbem.i18n import template_folder
 from pbem.letters.render import Templates
 from pbem.phrase import Phrase
-from pbem.player import PlayerTrouble
+from pbem.player import PlayerTrouble, page_room
 from pbem.player.account_file import Account, places
+from pbem.player.beginning import Introduced
+from pbem.player.mail_out import LetterUnsent
+from pbem.player.page_room import PlayRoom
+from pbem.player.page_views import RegisterRequest
+from pbem.player.play_table import Hindered, KeptHere, PlayTable, Prepared
 from pbem.player.sealed_plans import Followed
 from pbem.player.server_letter import Event
 from pbem.player.signing import CannotSign, SigningKey
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.player.page_port import PageAnswer
+    from pbem.player.results import PlayResult
 
 SECRET = "opensesame"
 
@@ -125,6 +127,13 @@ def test_it_goes_without_a_command() -> None:
     assert "pbem play m17 --open" in done.output
 
 
+class Unlocked(Terminal):
+    """A terminal where the passphrase is typed."""
+
+    def passphrase(self, _prompt: str, /) -> str:
+        return SECRET
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> Iterator[PlayTable]:
     """The table of an account whose key has a passphrase, and whose letters go nowhere."""
@@ -147,7 +156,7 @@ def table(tmp_path: Path) -> Iterator[PlayTable]:
             mail_out=f"drafts:{tmp_path}/drafts",
         )
     )
-    table = PlayTable(folders, "", 0.0)
+    table = PlayTable(folders, "", Unlocked())
     with table.afterwards:
         yield table
 
@@ -159,8 +168,9 @@ def test_a_passphrase_is_asked_for_at_the_start_alone(table: PlayTable) -> None:
         asked.append(prompt)
         return SECRET
 
-    table.passphrase = passphrase
-    room = PlayRoom(table.folders, "", "en")
+    table.front = front = Unlocked()
+    front.passphrase = passphrase  # type: ignore[method-assign]
+    room = PlayRoom(table.folders, "", "en", print)
     room.seat(table)
     assert len(asked) == 1
     assert "SSH SIGNATURE" in table.key.sign(b"text", "pbem@play.example")
@@ -169,15 +179,13 @@ def test_a_passphrase_is_asked_for_at_the_start_alone(table: PlayTable) -> None:
 
 def test_a_touch_is_asked_for_on_the_page_at_once(table: PlayTable, capfd: pytest.CaptureFixture[str]) -> None:
     """Not when the device has signed, or has not: the terminal may be out of sight."""
-    table.passphrase = lambda _: SECRET
-    room = PlayRoom(table.folders, "", "de")
+    room = PlayRoom(table.folders, "", "de", print)
     room.seat(table)
-    with room._overheard():
-        table.touch()
-        _, latest = room.news.after(0, 1.0)
-        assert isinstance(latest, dict)
-        assert latest["told"] == ["Berühre jetzt deinen Sicherheitsschlüssel: Dann signiert er."]
-    assert "Touch your security key" in capfd.readouterr().err
+    table.front.touch()
+    _, latest = room.news.after(0, 1.0)
+    assert isinstance(latest, dict)
+    assert latest["told"] == ["Berühre jetzt deinen Sicherheitsschlüssel: Dann signiert er."]
+    assert "Berühre jetzt" in capfd.readouterr().out
 
 
 def acted(room: PlayRoom, *acts: tuple[str, JsonObject]) -> list[JsonObject | None]:
@@ -196,8 +204,7 @@ def acted(room: PlayRoom, *acts: tuple[str, JsonObject]) -> list[JsonObject | No
 
 
 def test_what_cannot_be_done_is_said_and_nothing_is_signed(table: PlayTable) -> None:
-    table.passphrase = lambda _: SECRET
-    room = PlayRoom(table.folders, "", "en")
+    room = PlayRoom(table.folders, "", "en", print)
     anna = {"account": room.seat(table)}
     shown = ["playing", 1, 1, ""]
     found = acted(
@@ -234,8 +241,7 @@ def test_what_cannot_be_done_is_said_and_nothing_is_signed(table: PlayTable) -> 
 def test_what_cannot_be_done_is_said_in_the_language_of_the_page(table: PlayTable, tmp_path: Path) -> None:
     """In one that nobody speaks: a sentence that is in no catalogue would stand in English."""
     pseudo_language(tmp_path / "templates", "eo")
-    table.passphrase = lambda _: SECRET
-    room = PlayRoom(table.folders, "", "en")
+    room = PlayRoom(table.folders, "", "en", print)
     room._templates = Templates(template_folder(), tmp_path / "templates").of("eo")
     anna = {"account": room.seat(table)}
     found = acted(
@@ -257,8 +263,7 @@ def test_what_cannot_be_done_is_said_in_the_language_of_the_page(table: PlayTabl
 
 def test_what_happens_is_told_in_the_language_of_the_page(table: PlayTable, tmp_path: Path) -> None:
     pseudo_language(tmp_path / "templates", "eo")
-    table.passphrase = lambda _: SECRET
-    room = PlayRoom(table.folders, "", "en")
+    room = PlayRoom(table.folders, "", "en", print)
     room._templates = Templates(template_folder(), tmp_path / "templates").of("eo")
     room.seat(table)
     sent = table.letters.ask("help", table.now())
@@ -269,15 +274,21 @@ def test_what_happens_is_told_in_the_language_of_the_page(table: PlayTable, tmp_
         *(Event("contradiction", "0000", said=fault), Event("unread", "0000", said=fault)),
         *(Event("answer", said=said, faults=(fault,), sent=sent) for said in ("refused", "done", "asked", "again")),
     ]
-    with room._overheard():
-        for event in events:
-            report(event)
-        report_refused(Refused(Fault("0", None, fault)))
-        table.send()
-        table.settle(sent)
-        table.agent.followed += [Followed("m1", 2, 1, ""), Followed("m1", 2, 0, "0")]
-        table.act()
-        tell(SIX_WORDS)
+    table.send()
+    table.settle(sent)
+    results: list[PlayResult | Refused] = [
+        *events,
+        Refused(Fault("0", None, fault)),
+        *(LetterUnsent(sent, fault), Hindered("m1", fault), KeptHere(), Prepared(sent, "0")),
+    ]
+    results += [
+        Followed("m1", 2, 1, ""),
+        Followed("m1", 2, 0, "0"),
+        Introduced("0", "0", True, []),
+        Introduced("0", "0", False, ["0"]),
+    ]
+    for result in results:
+        room.show(result)
     told = [line for line in room._told if line.strip()]
     assert len(told) > 20
     facts = r"`[^`]*`|\bhelp\b|\bm1\b|\{words\}"
@@ -286,8 +297,7 @@ def test_what_happens_is_told_in_the_language_of_the_page(table: PlayTable, tmp_
 
 @pytest.mark.parametrize("what", ["resign", "accept", "take-back"])
 def test_nothing_but_words_goes_without_a_moment_that_was_shown(table: PlayTable, what: str) -> None:
-    table.passphrase = lambda _: SECRET
-    room = PlayRoom(table.folders, "", "en")
+    room = PlayRoom(table.folders, "", "en", print)
     (found,) = acted(room, ("say", {"account": room.seat(table), "match": "m1", "what": what}))
     assert found is not None
     assert "nobody was shown m1" in found["error"]
@@ -296,21 +306,19 @@ def test_nothing_but_words_goes_without_a_moment_that_was_shown(table: PlayTable
 def test_a_memory_that_cannot_be_read_now_does_not_end_the_page(
     table: PlayTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table.passphrase = lambda _: SECRET
-    room = PlayRoom(table.folders, "", "en")
+    room = PlayRoom(table.folders, "", "en", print)
     room.seat(table)
 
     def locked(*_: object) -> None:
         raise sqlite3.OperationalError("database is locked")
 
-    monkeypatch.setattr("pbem.cli.play.page_room.account_facts", locked)
+    monkeypatch.setattr(page_room, "account_facts", locked)
     room.look()
     assert "database is locked" in room._told[-1]
 
 
 def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:
-    table.passphrase = lambda _: SECRET
-    room = PlayRoom(table.folders, "", "en")
+    room = PlayRoom(table.folders, "", "en", print)
     anna = {"account": room.seat(table)}
     options = "spaceships with bob\nsealed: yes"
     assert acted(room, ("new", {**anna, "what": "new", "word": options})) == [{"sent": True}]
@@ -332,7 +340,7 @@ def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:
     ],
 )
 def test_the_language_is_that_of_the_user(environment: dict[str, str], language: str) -> None:
-    assert page_room._language(environment) == language
+    assert browser._language(environment) == language
 
 
 PASSKEY = ec.derive_private_key(1234567890, ec.SECP256R1())
@@ -351,7 +359,7 @@ def asked_to_sign(room: PlayRoom, *answers: JsonObject) -> str:
     line = f"{passkeys.public(PASSKEY, 'localhost')} pbem@browser AAAA"
     key = SigningKey(Path("none.pub"), line, str, lambda: None)
     with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(room._signed_there, key, TEXT, NAMESPACE)
+        done = pool.submit(room.signed, key, TEXT, NAMESPACE)
         while not (wanted := wanted_by(room)):
             time.sleep(0.01)
         assert wanted["key"] == key.public
@@ -363,7 +371,7 @@ def asked_to_sign(room: PlayRoom, *answers: JsonObject) -> str:
 
 def test_a_passkey_that_does_not_register_replaces_none(table: PlayTable) -> None:
     """The file of the one that signs for the account says how the browser finds it: without it, nothing signs."""
-    room = PlayRoom(table.folders, "", "en")
+    room = PlayRoom(table.folders, "", "en", print)
     lines = [f"{passkeys.public(PASSKEY, 'localhost')} pbem@browser {name}" for name in ("AAAA", "BBBB")]
     for line in lines:
         asked = {"account": "zoe@play.example", "address": "zoe@mail.example", "passkey": line, "mail_in": "nowhere"}
@@ -374,7 +382,7 @@ def test_a_passkey_that_does_not_register_replaces_none(table: PlayTable) -> Non
 
 
 def test_a_page_signs_with_a_passkey(table: PlayTable, monkeypatch: pytest.MonkeyPatch) -> None:
-    room = PlayRoom(table.folders, "", "en")
+    room = PlayRoom(table.folders, "", "en", print)
     armor = passkeys.sign(PASSKEY, TEXT, NAMESPACE, HERE, "localhost")
     assert asked_to_sign(room, {"armor": armor}) == armor
     assert asked_to_sign(room, {"number": 1, "error": "late"}, {"armor": armor}) == armor

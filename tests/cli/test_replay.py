@@ -153,7 +153,6 @@ def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
             "pbem.cli",
             "pbem.cli.ending",
             "pbem.cli.group",
-            "pbem.cli.telling",
             "pbem.cli.replay",
             "pbem.cli.command_table",
             "pbem.match",

@@ -7,20 +7,18 @@ import os
 import re
 import socket
 import subprocess
-import sys
 import threading
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-import click
 import pytest
 from machines.post_office import PBEM
 from machines.serve_process import serving
 from world.listening import free_port
 
-from pbem.cli.home import SERVER, running
 from pbem.examples import example_folder
 from pbem.games import GAMES
+from pbem.player.trial_server import SERVER, running
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -138,15 +136,6 @@ def test_a_server_that_ends_with_a_command_that_was_killed_is_not_waited_for(
         threading.Timer(0.5, lambda: fcntl.flock(lock, fcntl.LOCK_UN)).start()
         with running(), socket.create_connection(("127.0.0.1", port_of(user)), timeout=10):
             pass
-
-
-def test_without_the_libraries_of_the_server_it_says_so(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(user))
-    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    monkeypatch.delitem(sys.modules, "pbem.server.house_program", raising=False)
-    monkeypatch.setitem(sys.modules, "structlog", None)
-    with pytest.raises(click.ClickException, match=r"structlog is not here.*pbem\[server\]"), running():
-        pytest.fail("it runs")
 
 
 def test_a_server_that_does_not_start_says_why(user: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_match_is_followed_by_bulletins_alone(referee: Referee) -> None:
     for person, setup in ((ann, FLEETS[0]), (bob, FLEETS[1])):
         referee.send(person, sent := person.filled("setup", setup))
     answered = hashlib.sha256(str(bob.last["In-Reply-To"]).encode()).hexdigest()
-    done = {"about": "command", "command": "setup", "faults": [], "match": "m1", "outcome": "done"}
+    done: dict[str, object] = {"about": "command", "command": "setup", "faults": [], "match": "m1", "outcome": "done"}
     words = hashlib.sha256(" ".join(sent.split()).encode()).hexdigest()
     opening = Opening.read(attachment(bob.last, ".opening.txt").decode())
     done |= {

@@ -106,4 +106,4 @@ class Side:
         self.post(self.letters.registration.register(self.key, self.fingerprint, now))
         if (confirm := self.letters.registration.confirm(now)) is not None:
             self.post(confirm)  # none where the account was there before a crash, and its letter is read only now
-        assert self.memory.fact("account") == self.person.name
+        assert self.memory.account().name == self.person.name

@@ -5,7 +5,6 @@ Silence of the agent would lose the game, for whoever caused it.
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from in_a_box.owners import Owner, in_second_turn, live, live_out, propose
 
 from pbem.desk import position_files
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.known import MatchKnown, StepsKnown
 from pbem.player.signed_texts import Unread
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owner
     """Here the fault is in what bob's agent remembers, and bob knows better."""
     ann, bob = owners
     in_second_turn(referee, owners)
-    bob.memory.know("keys m1", json.dumps({"1": ["ssh-ed25519 another"]}))
+    bob.memory.keep(MatchKnown(keys={"1": ["ssh-ed25519 another"]}), "m1")
     live_out(owners)
     (said,) = {alarm.said for alarm in bob.memory.alarms()}
     assert "seat 1 has new keys" in said
@@ -192,16 +192,15 @@ def test_after_a_backup_was_restored_what_was_signed_is_checked_anew(referee: Re
     """What bob's agent was told before are other steps: their letters say nothing of those that are told now."""
     ann, bob = owners
     in_second_turn(referee, owners)
-    cited = "cited 1 m1 game 1"
-    known = json.loads(bob.memory.fact(cited) or "[]")
-    assert any(known)
-    bob.memory.know(cited, json.dumps(["f" * 64] * len(known)))
-    bob.memory.know("steps 1 m1 game 1", json.dumps([[1, "f" * 64]]))
+    place, false = ("m1", 1, 1), "f" * 64
+    known = bob.memory.known(StepsKnown, *place)
+    assert any(known.cited)
+    bob.memory.keep(StepsKnown([(1, false)], [false] * len(known.cited)), *place)
     for _ in live(owners):
         if bob.memory.alarms():
             break
     assert not bob.agent.take_back("m1", referee.now)
-    assert "f" * 64 not in (bob.memory.fact(cited) or "")
+    assert false not in bob.memory.known(StepsKnown, *place).cited
     live_out(owners)
     assert not bob.memory.alarms()
     assert referee.match().phase == "closed"
@@ -213,7 +212,8 @@ def test_whatever_else_is_found_is_held(referee: Referee, owners: list[Owner]) -
     _, bob = owners
     in_second_turn(referee, owners)
     for time in ("once", "twice"):
-        bob.memory.know("keys m1", json.dumps({"1": [f"ssh-ed25519 {time}"]}))
+        with bob.memory.noting(MatchKnown, "m1") as known:
+            known.keys = {"1": [f"ssh-ed25519 {time}"]}
         for _ in live(owners):
             if bob.memory.alarms():
                 break

@@ -25,8 +25,7 @@ class Another(Owner):
         self.random = type(self.random)("another machine")
         self.restart()
         self.chance = "another"
-        for fact in ("account", "server_key", "fingerprint"):
-            self.memory.know(fact, first.memory.fact(fact) or "")
+        self.memory.keep(first.memory.account())
         self.agent.use_words(first.agent.words)
 
 
@@ -61,9 +60,7 @@ def test_whoever_lost_a_machine_goes_on_with_six_words(
     other.close()
 
 
-def test_without_the_words_nothing_is_said(
-    referee: Referee, owners: list[Owner], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_the_words_nothing_is_said(referee: Referee, owners: list[Owner], tmp_path: Path) -> None:
     ann, bob = owners
     propose(referee, owners, "spaceships")
     for _ in live(owners):
@@ -75,7 +72,7 @@ def test_without_the_words_nothing_is_said(
     live_out([other, bob])
     assert other.agent.vault.secrets("m1", 1) is None
     assert not other.memory.prepared("step", "m1")
-    assert "Take over those that you wrote down: pbem play words" in caplog.text
+    assert "Take over those that you wrote down: pbem play words" in other.agent.hindered["m1"]
     other.close()
 
 

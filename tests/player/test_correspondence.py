@@ -28,6 +28,7 @@ from pbem.player import mail_in
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
+from pbem.player.known import AccountKnown
 from pbem.player.mail_in import fetch
 from pbem.player.proving import prove
 from pbem.player.server_letter import LIMITS
@@ -48,7 +49,7 @@ def bob_of(referee: Referee) -> Mailbox:
 def memory_of(side: Side) -> list[object]:
     """All that a side believes: how matches stand, what is due, whose key it is."""
     papers = [side.memory.latest("m1", kind) for kind in ("setup", "position", "reports")]
-    return [side.letters.matches.standings, papers, side.memory.fact("server_key"), side.memory.fact("account")]
+    return [side.letters.matches.standings, papers, side.memory.account().server_key, side.memory.account().name]
 
 
 class TestAMatch:
@@ -322,7 +323,7 @@ class TestRegistering:
         assert confirm is not None
         assert side.letters.registration.confirm(referee.now) == confirm
         side.post(confirm)
-        assert side.memory.fact("account") == "ann"
+        assert side.memory.account().name == "ann"
         assert side.letters.registration.confirm(referee.now) is None
         side.close()
 
@@ -337,9 +338,9 @@ class TestRegistering:
         for answers in (None, "0" * 64, sha256_hex(b"<guess@mail.example>"), sha256_hex(words.encode())):
             raw = forged(evil, [answer | {"answers": answers}, challenge | {"asked": answers}])
             assert [event.kind for event in side.letters.inbox.receive(raw, referee.now)] == ["unpinned"]
-        assert side.memory.fact("server_key") is None
+        assert side.memory.account().server_key is None
         side.post(asked)
-        assert side.memory.fact("server_key") == referee.desk.archive.key
+        assert side.memory.account().server_key == referee.desk.archive.key
         side.close()
 
     @pytest.mark.parametrize("vouched", [False, True])
@@ -584,10 +585,9 @@ class TestBadInput:
             referee.turn((bob_of(referee), ""))
             ann.post(ann.letters.order("m1", cell, referee.now, final=True))
         other = Side(referee, ann.person, tmp_path / "other" / "memory.sqlite")
-        key = ann.memory.fact("server_key")
+        key = ann.memory.account().server_key
         assert key is not None
-        other.memory.know("server_key", key)
-        other.memory.know("account", "ann")
+        other.memory.keep(AccountKnown(server_key=key, name="ann"))
         for raw in reversed(ann.person.letters.came):
             assert "forged" not in {event.kind for event in other.letters.inbox.receive(raw, referee.now)}
         assert memory_of(other) == memory_of(ann)
@@ -604,7 +604,7 @@ class TestBadInput:
         for number, raw in enumerate([b"From: spam@mail.example\n\n", *ann.person.letters.came]):
             (maildir / "new" / f"{number:03}").write_bytes(raw)
         other = Side(referee, ann.person, tmp_path / "other" / "memory.sqlite")
-        other.memory.know("account", "ann")
+        other.memory.keep(AccountKnown(name="ann"))
 
         def kinds(key: str) -> list[str]:
             other.letters.inbox.pin_key(key)
@@ -651,7 +651,7 @@ class TestBadInput:
         forged = rewritten(playing, partial(tell_another_head, referee), key=referee.signing_key)
         playing.post(playing.letters.say("m1", "resign m1 match", referee.now))
         assert playing.proof.holds
-        number = playing.memory.keep("0" * 64, "", "", "", forged)
+        number = playing.memory.keep_letter("0" * 64, "", "", "", forged)
         playing.memory.file(number, "m1")
         proof = playing.proof
         assert [letter.standing for letter in proof.accusing] == ["two stories"]
@@ -669,7 +669,7 @@ class TestBadInput:
         referee.send(bob, "resign m1 match\n")
         playing.receive()
         assert playing.proof.holds
-        playing.memory.know("server_key", "0" * 64)
+        playing.memory.keep(AccountKnown(server_key="0" * 64))
         assert not playing.proof.holds
 
 

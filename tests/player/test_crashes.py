@@ -34,7 +34,7 @@ def one_life(ann: Side) -> None:
     now = ann.referee.now
     ann.receive()
     ann.flush()
-    if not ann.memory.fact("account"):
+    if not ann.memory.account().name:
         ann.letters.registration.register(ann.key, ann.fingerprint, now)
         ann.letters.registration.confirm(now)
     for standing in ann.letters.matches.standings:
@@ -65,7 +65,7 @@ def play_openly(folder: Path, death: Death) -> Side:
         except Killed:
             ann.restart()
         standings = ann.letters.matches.standings
-        if ann.memory.fact("account"):
+        if ann.memory.account().name:
             bob_does("new", lambda: referee.send(bob, new(bob, "spaceships", "ann", options=SMALL)))
         if standings and standings[0].phase == "setup":
             bob_does("setup", lambda: referee.send(bob, bob.filled("setup", BOB)))
@@ -103,7 +103,7 @@ def play_sealed(referee: Referee, folder: Path, death: Death, game: str = SPACES
     ann = Owner(referee, referee.person("ann"), folder / "ann" / "memory.sqlite", death)
     bob = Owner(referee, referee.person("bob"), folder / "bob" / "memory.sqlite")
     bob.register()
-    while not ann.memory.fact("account"):
+    while not ann.memory.account().name:
         try:
             ann.register()
         except Killed:

@@ -96,9 +96,9 @@ def playing(referee: Referee, ann: Guest, bob: Mailbox) -> Guest:
 
 def test_registers_by_its_mailbox(ann: Guest) -> None:
     ann.register()
-    assert ann.memory.fact("account") == "ann"
-    assert ann.memory.fact("server_key")
-    assert ann.memory.fact("recovery_code") == ""
+    assert ann.memory.account().name == "ann"
+    assert ann.memory.account().server_key
+    assert ann.memory.account().recovery_code == ""
     assert [event.kind for event in ann.events if event.kind != "answer"] == ["account"]
     assert ann.letters.registration.confirm(ann.referee.now) is None
 
@@ -120,7 +120,7 @@ def test_what_others_write_in_its_name_keeps_nobody_from_registering(
     back = ann.letters.registration.confirm(referee.now)
     assert back is not None
     ann.post(back)
-    assert ann.memory.fact("account") == "ann"
+    assert ann.memory.account().name == "ann"
 
 
 def test_a_match_is_played_to_its_proof(referee: Referee, playing: Guest, bob: Mailbox) -> None:
@@ -170,14 +170,14 @@ def test_where_every_letter_is_answered_it_waits_or_asks(referee: Referee, playi
 def test_a_provider_that_signs_nothing_is_told_and_another_may_be_tried(referee: Referee, ann: Guest) -> None:
     ann.signs = False
     ann.register()
-    assert ann.memory.fact("account") is None
+    assert ann.memory.account().name is None
     (answer,) = [event for event in ann.events if event.kind == "answer" and event.said == "refused"]
     assert "DKIM" in " ".join(answer.faults)
     assert ann.letters.registration.confirm(referee.now) is not None
     assert not ann.letters.outbox.unsent(), "the same is not sent without end"
     ann.signs = True
     ann.register()
-    assert ann.memory.fact("account") == "ann"
+    assert ann.memory.account().name == "ann"
 
 
 def test_nobody_else_gives_it_the_servers_key(referee: Referee, ann: Guest, tmp_path: Path) -> None:
@@ -192,10 +192,10 @@ def test_nobody_else_gives_it_the_servers_key(referee: Referee, ann: Guest, tmp_
     before = ann.letters.inbox.receive(stranger.letters.came[-1], referee.now)
     forger.close()
     assert [event.kind for event in before] == ["unpinned"]
-    assert ann.memory.fact("server_key") is None
+    assert ann.memory.account().server_key is None
     assert ann.memory.places() == []
     ann.post(sent)
-    assert ann.memory.fact("server_key") == referee.desk.archive.key
+    assert ann.memory.account().server_key == referee.desk.archive.key
     after = ann.letters.inbox.receive(stranger.letters.came[-1], referee.now)
     assert [event.kind for event in after] == ["forged"]
 

@@ -33,7 +33,7 @@ class Room:
     def __init__(self) -> None:
         self.done: list[tuple[str, JsonObject]] = []
 
-    def show(self, name: str, asked: Mapping[str, str]) -> PageAnswer | None:
+    def view(self, name: str, asked: Mapping[str, str]) -> PageAnswer | None:
         return {"": PageAnswer(b"<p>page</p>"), "frame": PageAnswer(asked.get("a", "").encode(), framed=True)}.get(
             name
         )

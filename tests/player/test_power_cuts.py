@@ -23,6 +23,7 @@ from pbem.cli.programs import alone
 from pbem.player import checkpoint_witness, mail_out, memory, signing
 from pbem.player.account_file import Account, Places
 from pbem.player.checkpoint_witness import Witness, WitnessSettings
+from pbem.player.known import AccountKnown, OpenMatches
 from pbem.player.memory import Memory, SentForm
 from pbem.player.secret_vault import Secrets, SecretVault
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
@@ -80,9 +81,9 @@ def test_what_was_remembered_stays(machine: Machine) -> None:
     for number in range(4):
         with closing(Memory(path)) as kept:
             for before in range(number):
-                assert kept.fact(f"letter {before}") == "ready"
+                assert kept.known(OpenMatches, before).items == [{"number": before}]
             with kept.transaction():
-                kept.know(f"letter {number}", "ready")
+                kept.keep(OpenMatches([{"number": number}]), number)
         machine.power_cut()
 
 
@@ -145,10 +146,10 @@ def test_a_draft_that_counts_as_sent_stays(machine: Machine) -> None:
 def test_a_lock_leaves_no_folder_that_may_vanish(machine: Machine) -> None:
     path = machine.folder / "house" / "memory.sqlite"
     with alone(path, "pbem opponent"), closing(Memory(path)) as kept, kept.transaction():
-        kept.know("letter", "ready")
+        kept.keep(AccountKnown(name="house"))
     machine.power_cut()
     with closing(Memory(path)) as kept:
-        assert kept.fact("letter") == "ready"
+        assert kept.account().name == "house"
 
 
 def test_a_witness_forgets_nothing_that_it_answered(machine: Machine) -> None:

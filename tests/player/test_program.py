@@ -27,7 +27,7 @@ from pbem.player.account_file import BadAccount
 from pbem.player.blind import PROGRAM, Plan, comment, replayed, seeds
 from pbem.player.correspondence import POINTS
 from pbem.player.opponent import EDITIONS, STRATEGIES, Position, edition, spaceships, strategy
-from pbem.player.program import NoAccount, Program
+from pbem.player.program import NoAccount, PlanKnown, Program, ProgramKnown
 from pbem.player.program_config import GameLimits, PlayerLimits, load
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
@@ -158,7 +158,7 @@ class TestAMatch:
 
     def test_says_that_it_is_a_program(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         propose(referee, house, bob)
-        assert house.memory.fact("marked") == "asked"
+        assert house.memory.known(ProgramKnown).marked
         assert house.letters.matches.standing("m1").accepted
 
     def test_an_offer_to_annul_is_declined_once(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
@@ -606,7 +606,7 @@ def test_it_registers_anew_where_nobody_answers_for_a_day(referee: Referee, hous
     assert len(house.sent) == 1
     referee.wait(timedelta(hours=1))
     house.live()
-    assert house.memory.fact("account") == "house"
+    assert house.memory.account().name == "house"
 
 
 @contextmanager
@@ -720,13 +720,13 @@ def against_each_other(referee: Referee, first: Machine, second: Machine, game: 
     """A match of two programs; whoever proposes commits in that very letter."""
     seed = first.random(16)
     level = first.program.settings.games[game].level
-    plan = Plan(referee.config.server, first.person.name, game, level, seed)
+    plan = Plan(referee.config.server, first.person.name, game, level, seed, PROGRAM, edition(game))
     text = f"{options}\n{comment(plan.commitment)}"
     before = len(first.letters.matches.standings)
     first.post(first.letters.tell(f"new {game} with {second.person.name}", referee.now, text=text))
     standing = first.letters.matches.standings[-1]
     assert len(first.letters.matches.standings) == before + 1
-    first.memory.know(f"plan {standing.match}", f"{level} {seed.hex()} {edition(game)} {PROGRAM}")
+    first.memory.keep(PlanKnown(plan), standing.match)
     while second.look() or first.look():
         pass
     found = first.memory.bundle(standing.match)

@@ -15,6 +15,7 @@ from in_a_box.referee import Referee
 from in_a_box.small_games import PIECES
 from in_a_box.table import ANN, BOB
 from machines.deaths import Death, Killed
+from msgspec.structs import astuple
 
 from pbem.failpoints import passing
 from pbem.games import Refused
@@ -96,7 +97,7 @@ def sit(referee: Referee, tmp_path: Path) -> Iterator[Callable[..., tuple[Planne
         ann.typed, ann.plans = typed, plans
         bob.typed = ANSWERS[game]
         for one in (ann, bob):
-            while not one.memory.fact("account"):
+            while not one.memory.account().name:
                 try:
                     one.register()
                 except Killed:
@@ -139,7 +140,7 @@ def test_a_plan_is_followed_as_if_it_had_been_typed(sit: Callable[..., tuple[Pla
     """No letter differs, not even in its length: nothing of the plan leaves the machine."""
     planned, _ = sit({1: "Rv1", 3: "Bz5"}, {2: PLAN})
     assert planned.asked == {1, 3}
-    assert [tuple(one) for one in planned.agent.followed] == [("m1", 2, 2, "Rv3")]
+    assert [astuple(one) for one in planned.agent.followed] == [("m1", 2, 2, "Rv3")]
     assert orders_of(planned) == ["Rv1", "Rv3", "Bz5"]
     typed, _ = sit({1: "Rv1", 2: "Rv3", 3: "Bz5"}, {}, folder="typed")
     assert planned.sent == typed.sent
@@ -152,7 +153,7 @@ def test_a_plan_asks_about_both_turns_since_the_own_one(
     sit: Callable[..., tuple[Planner, Planner]], plan: str, branch: int
 ) -> None:
     ann, _ = sit({1: "Z1 D1-D2"}, {3: plan}, game="dueling-masters")
-    assert [tuple(one) for one in ann.agent.followed] == [("m1", 3, branch, "Z1 D2-D3")]
+    assert [astuple(one) for one in ann.agent.followed] == [("m1", 3, branch, "Z1 D2-D3")]
 
 
 def test_plain_orders_and_target_lists_wait_too(sit: Callable[..., tuple[Planner, Planner]]) -> None:

@@ -18,10 +18,11 @@ from pbem.identity import ssh
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
 from pbem.match.transcript import Entry, canonical, sha256_hex
+from pbem.phrase import harmless
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import printable, verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -590,4 +591,4 @@ class TestHostileBundles:
 
     def test_what_is_found_stays_on_its_line(self) -> None:
         """A value could hold line ends and control characters, to write lines of their own into the answer."""
-        assert printable("2\nok    result     bob won\x1b[2K\u202e") == r"2\nok    result     bob won\x1b[2K\u202e"
+        assert harmless("2\nok    result     bob won\x1b[2K\u202e") == r"2\nok    result     bob won\x1b[2K\u202e"

@@ -122,7 +122,7 @@ def test_one_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_it_ends_when_the_server_is_killed(tmp_path: Path) -> None:
-    house = f"from pbem.server.house_program import end_with_the_server; end_with_the_server()\n{TELLS}"
+    house = f"from pbem.bound_process import end_with_its_parent; end_with_its_parent()\n{TELLS}"
     server = (
         "import asyncio, os, pathlib, sys; from pbem.server.house_program import HouseProgram;"
         " asyncio.run(HouseProgram(sys.argv[2:], pathlib.Path(sys.argv[1]), os.environ).work())"

@@ -16,7 +16,7 @@ from pbem.player.blind import PROGRAM, Plan, comment
 from pbem.player.correspondence import Correspondence
 from pbem.player.memory import Memory, may_repeat
 from pbem.player.opponent import STRATEGIES, edition
-from pbem.player.program import Program
+from pbem.player.program import PlanKnown, Program
 from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import SecretVault
@@ -100,7 +100,7 @@ class Correspondent:
 
     @property
     def registered(self) -> bool:
-        return self.memory.fact("account") is not None
+        return self.memory.account().name is not None
 
     def propose(self, game: str, other: Correspondent, options: str) -> None:
         """Propose a match, and say in the proposal that the program plays blind."""
@@ -160,8 +160,9 @@ class Correspondent:
             for (game, other), seed in self._seeds.items():
                 proposed = standing.rules == game and other in standing.players and not standing.tournament
                 if proposed and not self.seeds(standing.match):
-                    plan = f"1 {seed.hex()} {edition(game)} {PROGRAM}"
-                    self.memory.know(f"plan {standing.match}", plan)
+                    account = self.letters.account
+                    plan = Plan(account.server, account.name, game, 1, seed, PROGRAM, edition(game))
+                    self.memory.keep(PlanKnown(plan), standing.match)
 
     def _post(self) -> None:
         for sent in self.letters.outbox.unsent():
@@ -175,5 +176,5 @@ class Correspondent:
 
     def seeds(self, match: str) -> list[bytes]:
         """The plan by which this player plays a match."""
-        plan = self.memory.fact(f"plan {match}")
-        return [bytes.fromhex(plan.split()[1])] if plan else []
+        plan = self.memory.known(PlanKnown, match).plan
+        return [plan.seed] if plan else []

@@ -110,7 +110,7 @@ def one_effect(seen: Seen) -> Iterator[str]:
             for sent in player.memory.in_state("ready", "sent")
             if sent.message_id not in lost
             and sent.match not in seen.ended
-            and (sent.command != "register" or player.memory.fact("account") is None)
+            and (sent.command != "register" or player.memory.account().name is None)
         ]
         for sent in waits[0 if player.signs else len(doubted) :]:
             yield f"no answer to {sent.message_id} of {player.name}: {sent.command} {sent.match} {sent.place}"

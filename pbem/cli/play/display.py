@@ -8,24 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.event_text import indented, when
-from pbem.cli.telling import clean, line_of
-from pbem.games import GAMES, rules
+from pbem.games import GAMES
 from pbem.games.outside import PACKAGES, coded, not_enabled
-from pbem.match.terms import Terms
-from pbem.phrase import Span
+from pbem.phrase import Span, clean
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.play_facts import seen
+from pbem.player.play_facts import seen, terms_of, title_of
+from pbem.player.results import indented, line_of
 from pbem.player.sealed_view import Contradiction
 from pbem.player.secret_vault import BadSecrets
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pbem.cli.play.foundation import PlayTable
-    from pbem.letters.render import Templates
     from pbem.match.view import MatchView
-    from pbem.player.correspondence import Correspondence
+    from pbem.player.play_table import PlayTable
     from pbem.tournament.tournament_view import TournamentView
 
 
@@ -58,7 +55,7 @@ def list_matches(table: PlayTable) -> None:
     table.send()
     letters = table.letters
     account = table.account
-    click.echo(f"{account.id}" + ("" if letters.memory.fact("account") else "  (not registered yet)"))
+    click.echo(f"{account.id}" + ("" if letters.memory.account().name else "  (not registered yet)"))
     rows = letters.matches.standings
     list_rows(table, rows)
     if not rows:
@@ -81,24 +78,6 @@ def list_rows(table: PlayTable, standings: Sequence[MatchView]) -> None:
     """A line for each of these matches: what it is, and whose move."""
     for standing in standings:
         click.echo(f"  {standing.match:5} {title_of(table.letters, standing):34} {_whose(table, standing)}".rstrip())
-
-
-def title_of(letters: Correspondence, standing: MatchView) -> str:
-    """The game of a match, and the other players."""
-    programs = letters.matches.programs
-    others = [
-        f"{name} (a program)" if name in programs else name
-        for seat, name in standing.names.items()
-        if seat != standing.seat
-    ]
-    return line_of(f"{standing.title} with {', '.join(others)}" if others else standing.title)
-
-
-def is_due(table: PlayTable, standing: MatchView) -> bool:
-    """True if a match waits for this player to decide on a setup or orders."""
-    if standing.sealed:
-        return table.agent.asks(standing.match)
-    return standing.asked and table.letters.matches.pending(standing.match) is None
 
 
 def _whose(table: PlayTable, standing: MatchView) -> str:
@@ -232,33 +211,6 @@ def _show_plans(table: PlayTable, match: str) -> None:
             click.echo(f"  - {line_of(fault.message)}")
 
 
-def terms_of(letters: Correspondence, standing: MatchView) -> dict[str, object]:
-    """The terms of a match, for the template of letters."""
-    return {
-        "match": standing.match,
-        "title": standing.title,
-        "terms": letters.matches.terms(standing.match),
-        "names": standing.names,
-        "levels": dict.fromkeys(standing.names, ""),
-        "programs": [seat for seat, name in standing.names.items() if name in letters.matches.programs],
-        "phase": standing.phase,
-        "hash": standing.hash,
-    }
-
-
-def tournament_terms(letters: Correspondence, name: str, templates: Templates) -> tuple[str, str]:
-    """The terms of a tournament in words, and their hash, which was computed from these; raises `Impossible`."""
-    terms = letters.matches.tournament_terms(name)
-    told = letters.memory.tournament(name)
-    assert told is not None
-    try:
-        matches = Terms.read({**terms.match, "players": ("1", "2")})
-        facts = {"id": name, "organiser": told.organiser, "format": terms.format, "terms": terms, "hash": told.hash}
-        facts |= {
-            "closes": terms.closes[:10] if terms.closes else None,
-            "m": {"match": None, "title": rules(matches.game).title, "terms": matches, "phase": "open"},
-        }
-        text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants)
-    except Exception as error:  # the server may have sent anything
-        raise Impossible("The terms of {tournament} cannot be shown: do not enter it.", tournament=name) from error
-    return clean(text.rstrip("\n")) + "\n", told.hash
+def when(turn: int) -> str:
+    """The turn for which orders are, or the turns for which default orders are."""
+    return f"turn {turn}" if turn != DEFAULT else "whenever you miss a turn"

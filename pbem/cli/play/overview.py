@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from pbem import durable
 from pbem.cli.ending import Status
 from pbem.cli.play import register, sending
-from pbem.cli.play.display import is_due, list_matches, title_of
-from pbem.cli.play.event_text import proved
-from pbem.cli.play.foundation import MATCH, PlayTable, at_table, state, troubles
-from pbem.cli.telling import clean
-from pbem.mail.calendar import Appointment, calendar
+from pbem.cli.play.display import list_matches
+from pbem.cli.play.terminal import MATCH, Terminal, at_table, troubles
+from pbem.mail.calendar import calendar
 from pbem.match.view import OVER
+from pbem.phrase import clean
 from pbem.player.account_file import places
 from pbem.player.correspondence.standings import Impossible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from pbem.player.play_facts import deadlines
+from pbem.player.play_table import PlayTable
 
 
 def _write_calendar(table: PlayTable, path: Path) -> None:
     """Write the file anew: deadlines that are over are not in it any more."""
-    found = list(_deadlines(table))
+    found = list(deadlines(table.letters))
     try:
         content = calendar(found, table.now())
     except ModuleNotFoundError as error:
@@ -41,20 +37,6 @@ def _write_calendar(table: PlayTable, path: Path) -> None:
     except OSError as error:
         raise click.ClickException(f"{path}: {error.strerror}") from error
     click.echo(f"{path}: {len(found)} deadline{'' if len(found) == 1 else 's'}.")
-
-
-def _deadlines(table: PlayTable) -> Iterator[Appointment]:
-    server = table.account.server
-    for standing in table.letters.matches.standings:
-        if standing.deadline is None or standing.phase in OVER:
-            continue
-        what = "reveal" if "reveal" in standing.owes else f"turn {standing.turn}"
-        what = "setup" if standing.phase == "setup" else what
-        summary = f"{title_of(table.letters, standing)}, {standing.match}: {what}"
-        told = f"To be sent to {standing.address}"
-        time = datetime.fromisoformat(standing.deadline)
-        place = server, standing.match, standing.game, what.replace(" ", "-"), standing.seat
-        yield Appointment(*place, summary, told, time, standing.seq)
 
 
 class _Play(click.Group):
@@ -96,14 +78,14 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool, calen
 
     Everything is signed with your SSH key. To begin: pbem play register --help
     """  # noqa: D301 - click wants the very character
-    ctx.obj = PlayTable(places(os.environ), account, patience)
+    ctx.obj = PlayTable(places(os.environ), account, Terminal(), patience)
     ctx.call_on_close(ctx.obj.afterwards.close)
     if (browser or calendar) and ctx.invoked_subcommand is not None:
         raise click.UsageError("--browser and --calendar go without a command; for a match: pbem play m17 --open")
     if ctx.invoked_subcommand is not None:
         return
     if browser or (calendar is None and _is_only_a_desktop()):
-        from pbem.cli.play.page_room import run  # the pages are needed here alone
+        from pbem.cli.play.browser import run  # the pages are needed here alone
 
         run(ctx.obj)
     else:
@@ -125,7 +107,7 @@ def ask(table: PlayTable, words: tuple[str, ...]) -> None:
     """Ask the server something that needs no signature, such as `list open`, and print its answer."""
     sent = table.letters.ask(" ".join(words), table.now())
     table.send()
-    if table.wait(lambda _: state(table.letters, sent) == "done", "the answer"):
+    if table.wait(lambda: table.state(sent) == "done", "the answer"):
         click.echo(clean(table.letters.memory.last_text()))
     else:
         click.echo("No answer yet.")
@@ -138,9 +120,9 @@ def wait(table: PlayTable, match: str | None) -> None:
     """Wait until it is your move, in a match or in any, or the match is over; `pbem play --wait` says how long."""
     letters = table.letters
 
-    def due(_: object) -> bool:
+    def due() -> bool:
         return any(
-            is_due(table, one)
+            table.is_due(one)
             or (one.phase == "proposed" and not one.accepted)
             or (one.match == match and one.phase in OVER)
             for one in letters.matches.standings
@@ -169,7 +151,9 @@ def letter(table: PlayTable, match: str) -> None:
 @at_table
 def verify(table: PlayTable, match: str) -> None:
     """Verify a match's bundle again, and compare all its letters with it."""
-    if not proved(table.letters, match):
+    verified = table.verify(match)
+    table.front.show(verified)
+    if not verified.proof.holds:
         sys.exit(Status.REFUSED)
 
 

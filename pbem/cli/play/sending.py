@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pbem.cli import home
-from pbem.cli.play.display import DOUBTFUL, list_rows, show, title_of, tournament_terms
-from pbem.cli.play.event_text import when
-from pbem.cli.play.foundation import at_table, confirm, state, turn_options, yes_option
-from pbem.cli.play.register import see_the_move
-from pbem.cli.telling import line_of
-from pbem.games import GAMES, Refused
-from pbem.player.correspondence.judge import in_words, meant
+from pbem.cli.play.display import DOUBTFUL, list_rows, show, when
+from pbem.cli.play.terminal import at_table, confirm, settle, turn_options, yes_option
+from pbem.games import GAMES
+from pbem.player.beginning import see_the_move
+from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import named
+from pbem.player.play_facts import title_of, tournament_terms
+from pbem.player.play_table import KeptHere
+from pbem.player.results import line_of
+from pbem.player.trial_server import SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pbem.cli.play.foundation import PlayTable
     from pbem.match.view import MatchView
-    from pbem.player.correspondence.judge import Judged
+    from pbem.player.memory import SentForm
+    from pbem.player.play_table import PlayTable
 
 
 @click.command(hidden=True)
@@ -55,38 +56,38 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     standing = table.letters.matches.standing(match)
     texts = [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
     if browser:
-        from pbem.cli.play.page_room import run  # the pages are needed here alone
+        from pbem.cli.play.browser import run  # the pages are needed here alone
 
         run(table, match)
     elif not texts:
         show(table, standing)
-    elif turn is not None and table.is_later(standing, turn):
-        _order(table, standing, texts, final=final, yes=yes, turn=turn)
-    elif standing.phase == "setup":
-        _set_up(table, match, "\n".join(orders) or texts[0], yes=yes)
     else:
-        _order(table, standing, texts, final=final, yes=yes)
+        turn = turn if turn is not None and table.is_later(standing, turn) else None
+        if turn is None and standing.phase == "setup":
+            texts = ["\n".join(orders) or texts[0]]
+        _hand_over(table, standing, texts, final=final, yes=yes, turn=turn)
 
 
-def _order(
+def _hand_over(
     table: PlayTable,
     standing: MatchView,
     texts: Sequence[str],
     *,
-    final: bool,
     yes: bool,
+    final: bool = False,
     turn: int | None = None,
 ) -> None:
+    """Read back a setup or orders, ask, and send them."""
     text = read_back(table, standing, texts, asking=not yes, turn=turn)
     waits = standing.sealed and turn is not None
     confirm(table, yes, standing, "Keep it here, for the agent to commit to when it is due?" if waits else "")
-    sent = table.order(standing, text, final=final, turn=turn)
-    if sent is None:
-        click.echo("It waits on this machine alone: leave `pbem agent` running, or look with `pbem play`.")
+    prepared = table.hand_over(standing, text, final=final, turn=turn)
+    table.front.show(prepared)
+    if isinstance(prepared, KeptHere):
         return
-    table.settle(sent)
-    if table.account.server == home.SERVER and turn is None:
-        see_the_move(table, standing)
+    settle(table, prepared.form)
+    if table.account.server == SERVER and turn is None and standing.phase == "playing":
+        show(table, see_the_move(table, standing))
 
 
 def read_back(
@@ -101,51 +102,34 @@ def read_back(
 
     `asking`: where none is legal, propose what was probably meant. `turn`: another than the one that is due.
     """
-    name, rules = standing.match, standing.rules
-    text, judged = _judged(rules, lambda text: table.judged(standing, text, turn), texts, asking=asking)
-    if turn is None:
-        turn = table.agent.shown(name).turn if standing.sealed else standing.turn
-    click.echo(f"{name}, {when(turn)}: you order")
-    for phrase in in_words(rules, judged) or ["nothing"]:
+    text, judged, refused = table.read(standing, texts, turn)
+    if refused is not None:
+        written = text.strip().splitlines()
+        said = (
+            " ".join(written[0].split()) if len(written) == 1 else "".join(f"\n  {line}" for line in written) + "\n"
+        )
+        if not asking:
+            click.echo(f"Did you mean: {said}", err=True)
+        if not (asking and click.confirm(f"Did you mean: {said}?", default=True, prompt_suffix=" ")):
+            raise refused
+    match, setup = standing.match, turn is None and standing.phase == "setup"
+    if setup:
+        click.echo(f"{match}, game {standing.game}: your setup")
+    else:
+        click.echo(f"{match}, {when(table.turn_due(standing) if turn is None else turn)}: you order")
+    for phrase in judged.text.splitlines() if setup else in_words(standing.rules, judged) or ["nothing"]:
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")
+    if judged.example:
+        click.echo("Careful: this is the example in the letters, and your opponent has read it, too.")
     for doubt in judged.doubts:
         click.echo(f"Careful: {doubt}.")
     if judged.faults:
-        present = table.agent.shown(name).turn if standing.sealed else standing.turn
-        click.echo(f"Turn {present} is being played; in it they would not be legal:")
+        click.echo(f"Turn {table.turn_due(standing)} is being played; in it they would not be legal:")
         for fault in judged.faults:
             click.echo(f"  - {line_of(fault.message)}")
     return text
-
-
-def _judged(rules: str, judge: Callable[[str], Judged], texts: Sequence[str], *, asking: bool) -> tuple[str, Judged]:
-    """The first legal text: words may be in one line, or each in its own; otherwise the fewest faults are reported.
-
-    Capitals that decide nothing are mended; another likely meaning is only proposed, since it will be signed.
-    """
-    refusals = []
-    for text in texts:
-        try:
-            return text, judge(text)
-        except Refused as refused:
-            refusals.append(refused)
-    likely = next(filter(None, (meant(rules, judge, text) for text in texts)), None)
-    if likely is not None:
-        capitals = likely.lower().split() == texts[0].lower().split()
-        if capitals or _is_meant(likely, asking=asking):
-            return likely, judge(likely)
-    raise min(refusals, key=lambda refused: len(refused.faults))
-
-
-def _is_meant(likely: str, *, asking: bool) -> bool:
-    """Show what was probably meant, which is legal; returns True if the player says so."""
-    lines = likely.strip().splitlines()
-    said = " ".join(lines[0].split()) if len(lines) == 1 else "".join(f"\n  {line}" for line in lines) + "\n"
-    if not asking:
-        click.echo(f"Did you mean: {said}", err=True)
-    return asking and click.confirm(f"Did you mean: {said}?", default=True, prompt_suffix=" ")
 
 
 @click.command()
@@ -156,25 +140,12 @@ def _is_meant(likely: str, *, asking: bool) -> bool:
 @at_table
 def setup(table: PlayTable, match: str, lines: tuple[str, ...], file: Any, yes: bool) -> None:
     """Send the secret setup of a game: each argument is a line of it, such as "DS Rv1-Ow2"."""
+    standing = table.letters.matches.standing(match)
     if not (lines or file):
-        show(table, table.letters.matches.standing(match))
+        show(table, standing)
         return
-    _set_up(table, match, "\n".join(lines) if lines else file.read(), yes=yes)
-
-
-def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
-    standing, judge = table.letters.matches.standing(match), table.letters.judge
-    text, judged = _judged(standing.rules, lambda text: judge.setup(match, text), [text], asking=not yes)
-    click.echo(f"{match}, game {standing.game}: your setup")
-    for line in judged.text.splitlines():
-        click.echo(f"  {line}")
-    if judged.example:
-        click.echo("Careful: this is the example in the letters, and your opponent has read it, too.")
-    confirm(table, yes, standing)
-    sent, words = table.set_up(standing, text)
-    if words:
-        click.echo(words)
-    table.settle(sent)
+    table.letters.matches.setup_asked(match)
+    _hand_over(table, standing, ["\n".join(lines) if lines else file.read()], yes=yes)
 
 
 @click.command()
@@ -187,6 +158,32 @@ def words(table: PlayTable, words: tuple[str, ...]) -> None:
     click.echo(table.agent.words)
 
 
+def _sign(
+    table: PlayTable,
+    words: str,
+    yes: bool,
+    prepare: Callable[[], SentForm | None],
+    standing: MatchView | None = None,
+    question: str = "",
+) -> None:
+    """Show words, ask, and send the letter that has them; `standing`: the match as its player sees it."""
+    click.echo(words.rstrip())
+    confirm(table, yes, standing, question)
+    if (form := prepare()) is not None:
+        settle(table, form)
+
+
+def _tell(table: PlayTable, words: str, yes: bool, text: str = "") -> None:
+    _sign(table, f"{words}\n{text}", yes, lambda: table.letters.tell(words, table.now(), text=text))
+
+
+def _say(table: PlayTable, match: str, what: str, word: str, yes: bool) -> None:
+    """Sign and send a sentence about a running match."""
+    standing = table.letters.matches.standing(match)
+    words = f"{title_of(table.letters, standing)}: {what} {match} {word}"
+    _sign(table, words, yes, lambda: table.say(match, what, word), standing)
+
+
 def _about_match(name: str | None = None, help_: str | None = None) -> Callable[[Callable[..., None]], click.Command]:
     """Make a command about one match, which asks before it signs."""
 
@@ -194,6 +191,22 @@ def _about_match(name: str | None = None, help_: str | None = None) -> Callable[
         return click.command(name, help=help_)(click.argument("match")(yes_option(at_table(function))))
 
     return made
+
+
+def _simple(name: str, help_: str) -> click.Command:
+    """A command about a match that has not begun."""
+    return _about_match(name, help_)(
+        lambda table, match, yes: _sign(table, f"{name} {match}", yes, lambda: table.say(match, name))
+    )
+
+
+def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
+    """A command about a running match, with a word after it if it has an argument."""
+
+    def command(table: PlayTable, match: str, yes: bool, word: str = "") -> None:
+        _say(table, match, name, word, yes)
+
+    return _about_match(name, help_)(click.argument("word", metavar=argument)(command) if argument else command)
 
 
 @click.command()
@@ -204,10 +217,9 @@ def _about_match(name: str | None = None, help_: str | None = None) -> Callable[
 def new(table: PlayTable, game: str, words: tuple[str, ...], yes: bool) -> None:
     """Propose a match: to players by name or address, or on the open list; options such as "pace: 3d"."""
     opponents = [word for word in words if ":" not in word]
-    options = "\n".join(word for word in words if ":" in word)
     head = f"new {game}" + (f" with {' '.join(opponents)}" if opponents else "")
     known = {standing.match for standing in table.letters.matches.standings}
-    _tell(table, head, yes, text=options)
+    _tell(table, head, yes, "\n".join(word for word in words if ":" in word))
     list_rows(table, [standing for standing in table.letters.matches.standings if standing.match not in known])
 
 
@@ -217,7 +229,7 @@ def accept(table: PlayTable, match: str, yes: bool) -> None:
     standing = table.letters.matches.standing(match)
     show(table, standing)
     confirm(table, yes, standing)
-    table.settle(table.letters.accept(match, table.now()))
+    settle(table, table.say(match, "accept"))
 
 
 @_about_match()
@@ -225,7 +237,8 @@ def accept(table: PlayTable, match: str, yes: bool) -> None:
 @click.option("--public", is_flag=True, help="For observers, too.")
 def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, yes: bool) -> None:
     """Write to the other players of a match."""
-    _tell(table, f"press {match}" + (" public" if public else ""), yes, match=match, text=" ".join(text))
+    words = f"press {match}{' public' if public else ''}\n{' '.join(text)}"
+    _sign(table, words, yes, lambda: table.say(match, "press", " ".join(text), public=public))
 
 
 @_about_match()
@@ -233,16 +246,15 @@ def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, yes
 def resign(table: PlayTable, match: str, whole: bool, yes: bool) -> None:
     """Resign the game, or the whole match."""
     game = table.letters.matches.standing(match).game
-    _say(table, match, f"resign {match} " + ("match" if whole else f"game {game}"), yes)
+    _say(table, match, "resign", "match" if whole else f"game {game}", yes)
 
 
 @_about_match()
 def reveal(table: PlayTable, match: str, yes: bool) -> None:
     """Reveal your secrets after a sealed game that did not end by its rules, such as after an agreed draw."""
     standing = table.letters.matches.standing(match)
-    click.echo(f"{title_of(table.letters, standing)}: {DOUBTFUL}")
-    confirm(table, yes, standing)
-    table.settle(table.agent.reveal(match, table.now()))
+    words = f"{title_of(table.letters, standing)}: {DOUBTFUL}"
+    _sign(table, words, yes, lambda: table.say(match, "reveal"), standing)
 
 
 @_about_match()
@@ -259,43 +271,9 @@ def take_back(table: PlayTable, match: str, yes: bool) -> None:
 def clear(table: PlayTable, match: str, turn: int | None, yes: bool) -> None:
     """Withdraw your setup, or your orders: for this turn, for a later one, or default orders."""
     standing = table.letters.matches.standing(match)
-    words = f"clear {match}" + (f" {named(turn)}" if turn is not None else "")
-    click.echo(f"{title_of(table.letters, standing)}: {words}")
-    if standing.sealed and turn is not None:
-        confirm(table, yes, standing, "Forget it?")
-        table.agent.forget(match, turn)
-        return
-    confirm(table, yes, standing)
-    table.settle(table.letters.withdraw(match, turn, table.now()))
-
-
-def _tell(table: PlayTable, words: str, yes: bool, *, match: str = "", text: str = "") -> None:
-    """Sign and send words that belong to no turn."""
-    click.echo("\n".join(filter(None, [words, text])))
-    confirm(table, yes)
-    table.settle(table.letters.tell(words, table.now(), match=match, text=text))
-
-
-def _say(table: PlayTable, match: str, words: str, yes: bool) -> None:
-    """Sign and send a sentence about a running match."""
-    standing = table.letters.matches.standing(match)
-    click.echo(f"{title_of(table.letters, standing)}: {words}")
-    confirm(table, yes, standing)
-    table.settle(table.letters.say(match, words, table.now()))
-
-
-def _simple(name: str, help_: str) -> click.Command:
-    """A command about a match that has not begun."""
-    return _about_match(name, help_)(lambda table, match, yes: _tell(table, f"{name} {match}", yes, match=match))
-
-
-def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
-    """A command about a running match, with a word after it if it has an argument."""
-
-    def command(table: PlayTable, match: str, yes: bool, word: str = "") -> None:
-        _say(table, match, f"{name} {match} {word}".strip(), yes)
-
-    return _about_match(name, help_)(click.argument("word", metavar=argument)(command) if argument else command)
+    words = f"{title_of(table.letters, standing)}: clear {match} {'' if turn is None else named(turn)}"
+    question = "Forget it?" if standing.sealed and turn is not None else ""
+    _sign(table, words, yes, lambda: table.clear(standing, turn), standing, question)
 
 
 @click.command()
@@ -307,7 +285,7 @@ def enter(table: PlayTable, tournament: str, team: str, yes: bool) -> None:
     """Enter a tournament, and so accept all your matches in it, by the hash of its terms."""
     asked = table.letters.ask(f"tournament {tournament}", table.now())
     table.send()
-    table.wait(lambda _: state(table.letters, asked) not in {"ready", "sent"}, "the terms")
+    table.wait(lambda: table.state(asked) not in {"ready", "sent"}, "the terms")
     from pbem.letters.render import Templates
 
     terms, hash_ = tournament_terms(table.letters, tournament, Templates())

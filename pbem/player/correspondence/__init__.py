@@ -6,7 +6,6 @@ events out; time, randomness and the signer are handed in. Implements docs/attac
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from pbem.failpoints import passing
@@ -18,6 +17,7 @@ from pbem.player.correspondence.judge import Judge
 from pbem.player.correspondence.outgoing import FormOutbox
 from pbem.player.correspondence.registration import Registration
 from pbem.player.correspondence.standings import PHASES, Impossible, OwnMatches, due, named, place_of
+from pbem.player.known import MatchKnown
 from pbem.player.memory import may_repeat
 from pbem.requests import DEFAULT, Section
 
@@ -184,7 +184,8 @@ class Correspondence:
         if standing.accepted:
             raise Impossible("You have agreed to {match}; others have not yet.", match=match)
         self.matches.terms(match)
-        self.memory.know(f"agreed {match}", json.dumps(standing.agreement))
+        with self.memory.noting(MatchKnown, match) as known:
+            known.agreed = standing.agreement
         before = self.memory.sent("accept", match, standing.hash)
         if before and before[-1].state != "refused":
             return self.outbox.again(before[-1])

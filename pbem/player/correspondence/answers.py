@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS, parse
 from pbem.match.transcript import sha256_hex
+from pbem.player.known import AccountKnown
 from pbem.player.server_letter import Event
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Answers:
 
     def _asked(self) -> list[SentForm]:
         """Our registrations."""
-        return self._memory.sent("register", "", self._memory.fact("fingerprint") or "")
+        return self._memory.sent("register", "", self._memory.account().fingerprint)
 
     def bounced(self, letter: Letter) -> Event | None:
         """A letter of ours that came back: only its receiver knows its Message-ID."""
@@ -105,7 +106,8 @@ class Answers:
             if ours.command == "register" and state == "asked":
                 # The server's, if it can be answered: that of the letter's header is not signed.
                 reply = next((item for item in heard.items if item.get("about") == "reply"), {})
-                self._memory.know("asked by", str(reply.get("message_id", "")))
+                with self._memory.noting(AccountKnown) as account:
+                    account.asked_by = str(reply.get("message_id", ""))
             ours = ours._replace(state=state)
             events.append(Event("answer", letter.subject, ours.match, outcome, found, ours))
         return events

@@ -7,7 +7,6 @@ in a later generation: that is believed, and an alarm names what it has forgotte
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from pbem.match.view import OVER, MatchView
 from pbem.phrase import Phrase
 from pbem.player.correspondence.answers import MESSAGE_ID
 from pbem.player.correspondence.standings import SEALED_POSITION
+from pbem.player.known import AccountKnown, MatchKnown, OpenMatches
 from pbem.player.memory import AnswerPlace
 from pbem.player.server_letter import Event
 from pbem.tournament.tournament_view import TournamentView
@@ -79,9 +79,8 @@ class Belief:
                 events += self._challenged(letter, item)
             elif item.get("about") == "account" and item.get("player") == self._account.name:
                 code = str(item.get("code") or "")
-                self._memory.know("account", self._account.name)
-                self._memory.know("recovery_code", code)
-                self._memory.forget("challenge")
+                with self._memory.noting(AccountKnown) as account:
+                    account.name, account.recovery_code, account.challenge = self._account.name, code, ""
                 events.append(Event("account", letter.subject, said=code))
             elif item.get("about") == "reply" and (place := _place_of(item)):
                 self._memory.put_place(number, place)
@@ -92,7 +91,7 @@ class Belief:
                 for item in heard.items
                 if item.get("about") == "open" and _NAME.fullmatch(str(item.get("match")))
             ]
-            self._memory.know("open", json.dumps(found))
+            self._memory.keep(OpenMatches(found))
             events.append(Event("open", letter.subject))
         # A letter that contradicts earlier ones brings no files: they may be those of the other story.
         if not any(event.kind == "contradiction" for event in events):
@@ -105,7 +104,8 @@ class Belief:
         began = heard.generation
         if began <= self._memory.generation():
             return []
-        self._memory.know("generation", str(began))
+        with self._memory.noting(AccountKnown) as account:
+            account.generation = began
         events = []
         first, last = heard.forgotten.get("matches", (0, 0))
         for known in self._memory.standings():
@@ -159,9 +159,10 @@ class Belief:
         challenge = str(item.get("challenge"))
         if not _KNOWN.fullmatch(challenge):
             return []
-        if self._memory.fact("account") or item.get("fingerprint") != self._memory.fact("fingerprint"):
-            return []
-        self._memory.know("challenge", challenge)
+        with self._memory.noting(AccountKnown) as account:
+            if account.name or item.get("fingerprint") != account.fingerprint:
+                return []
+            account.challenge = challenge
         return [Event("challenge", letter.subject, said=challenge)]
 
     def _standing(
@@ -197,10 +198,9 @@ class Belief:
 
     def _unsealed(self, standing: MatchView) -> str | None:
         """The fault if a sealed match is reported as a refereed one: its setup would be asked for openly."""
-        fact = f"sealed {standing.match}"
-        if standing.sealed or (standing.agreement or {}).get("sealed"):
-            self._memory.know(fact, "yes")
-        elif self._memory.fact(fact):
+        with self._memory.noting(MatchKnown, standing.match) as known:
+            known.sealed = known.sealed or bool(standing.sealed or (standing.agreement or {}).get("sealed"))
+        if known.sealed and not standing.sealed and not (standing.agreement or {}).get("sealed"):
             return "it was agreed on as a sealed match, and the server tells of it as of one that is not"
         return None
 

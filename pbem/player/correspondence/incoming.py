@@ -13,6 +13,7 @@ from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
 from pbem.player.correspondence.answers import Answers
 from pbem.player.correspondence.belief import Belief
+from pbem.player.known import AccountKnown
 from pbem.player.server_letter import LIMITS, Event, NotGenuine, hear, opened
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class LetterInbox:
             return [Event("doubled", letter.subject)]
         if not_counting := self._judge_key(letter, heard):
             return [not_counting]
-        number = self._memory.keep(hashed, written(now), letter.subject, letter.text or "", raw)
+        number = self._memory.keep_letter(hashed, written(now), letter.subject, letter.text or "", raw)
         events = self._belief.take_over(number, letter, heard, now) + self._answers.settle(letter, heard)
         self._answers.repeat(heard, now)
         return events
@@ -85,9 +86,9 @@ class LetterInbox:
 
         Only the user decides that: by `pbem play register --server-key`, or `server_key` in a program's settings.
         """
-        if key != self._memory.fact("server_key"):
-            with self._memory.transaction():
-                self._memory.know("server_key", key)
+        if key != self._memory.account().server_key:
+            with self._memory.noting(AccountKnown) as account:
+                account.server_key = key
                 self._memory.read_forged_again()
 
     def _judge_key(self, letter: Letter, heard: HeardBulletin) -> Event | None:
@@ -96,10 +97,11 @@ class LetterInbox:
         The first answer to a letter of ours pins its key. From then on, a letter with another key is `forged`: it
         changes nothing, whatever it says. Only `pin_key` replaces a pinned key.
         """
-        if (pinned := self._memory.fact("server_key")) is None:
+        if (pinned := self._memory.account().server_key) is None:
             if not any(self._answers.answered(letter, item) or self._answers.is_asked(item) for item in heard.items):
                 return Event("unpinned", letter.subject)
-            self._memory.know("server_key", heard.key)
+            with self._memory.noting(AccountKnown) as account:
+                account.server_key = heard.key
         elif pinned != heard.key:
             said = Phrase(
                 "it is signed with the key {key}, and the server's is {pinned}", key=heard.key, pinned=pinned

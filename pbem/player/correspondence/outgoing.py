@@ -95,7 +95,7 @@ class FormOutbox:
         one. Raises `Impossible`.
         """
         places = self._memory.places()
-        if command == "confirm" and (asked := self._memory.fact("asked by")):
+        if command == "confirm" and (asked := self._memory.account().asked_by):
             places = [place for place in places if place.message_id == asked]
         known = self._memory.standing(match)
         if known is None:

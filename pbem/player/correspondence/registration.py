@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.player import forms
+from pbem.player.known import AccountKnown
 from pbem.player.memory import may_repeat
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class Registration:
         if before and before[-1].state != "refused" and not failed and not _is_overdue(before[-1], now):
             return self._outbox.again(before[-1])
         with self._memory.transaction():
-            self._memory.know("fingerprint", fingerprint)
+            with self._memory.noting(AccountKnown) as account:
+                account.fingerprint = fingerprint
             return self._outbox.prepare("register", "", fingerprint, len(before) + 1, form(), now, sign=False)
 
     def is_overdue(self, fingerprint: str, now: datetime) -> bool:
@@ -79,7 +81,7 @@ class Registration:
     def _bring_back(self, now: datetime) -> SentForm | None:
         """Prepare the answer to that question, if any: the same words, to the address that only we were told."""
         asked = self._memory.sent("register", "", _MAILBOX)
-        if self._memory.fact("account") or not asked or asked[-1].state != "asked":
+        if self._memory.account().name or not asked or asked[-1].state != "asked":
             return None
         if before := self._brought_back(asked[-1]):
             return self._outbox.again(before[-1])
@@ -88,14 +90,14 @@ class Registration:
 
     @property
     def _challenge(self) -> str:
-        return self._memory.fact("challenge") or ""
+        return self._memory.account().challenge
 
     def confirm(self, now: datetime) -> SentForm | None:
         """Prepare the answer to the challenge of our key, if there is one; a refused answer is not repeated soon."""
         if not self._outbox.signs:
             return self._bring_back(now)
         challenge = self._challenge
-        if not challenge or self._memory.fact("account"):
+        if not challenge or self._memory.account().name:
             return None
         before = self._memory.sent("confirm", "", challenge)
         if before and not (before[-1].state == "refused" and may_repeat(before, now)):

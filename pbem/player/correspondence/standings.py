@@ -5,12 +5,12 @@ Only reading: what letters change is in `belief`. Whatever a match does not allo
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from pbem.match.terms import Terms
 from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
+from pbem.player.known import MatchKnown
 from pbem.requests import DEFAULT
 from pbem.tournament.tournament_terms import TournamentTerms
 
@@ -171,8 +171,8 @@ class OwnMatches:
 
     def agreed(self, match: str) -> Terms | None:
         """The terms to which we agreed from here; None if no such letter was written."""
-        known = self._memory.fact(f"agreed {match}")
-        return Terms.read(json.loads(known)) if known else None
+        agreed = self._memory.known(MatchKnown, match).agreed
+        return Terms.read(agreed) if agreed else None
 
 
 def demand_playing(standing: MatchView) -> None:

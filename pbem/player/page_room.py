@@ -1,34 +1,38 @@
 """`pbem play --browser`: all of `pbem play` on a page of this machine, whose buttons do what the commands do.
 
-One thread, that of the command, uses mailboxes and memories; `pbem.player.page_port` serves what comes of it. What a
-command would print is told on the page, too. Implements docs/playing.md, "In the browser".
+One thread, that of the command, uses mailboxes and memories; `page_port` serves it, and `page_views` has what is
+shown. Each account is a `PlayTable`, whose results are told on the page. Implements docs/playing.md, "In the
+browser".
 """
 
 from __future__ import annotations
 
-import io
 import os
 import queue
 import re
-import signal
-import sys
+import sqlite3
 import time
 from collections import deque
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, nullcontext
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
 import msgspec
 
 from pbem import durable
-from pbem.cli.play import register
-from pbem.cli.play.display import tournament_terms
-from pbem.cli.play.event_text import proved
-from pbem.cli.play.foundation import NOT_LEGAL, PlayTable, demand_unchanged, state, troubles
-from pbem.cli.play.page_views import (
+from pbem.games import BUILT_IN, Refused
+from pbem.identity import ssh
+from pbem.identity.verdict import BadSignature
+from pbem.letters.render import Templates
+from pbem.pages import home_page
+from pbem.phrase import Phrase, clean
+from pbem.player import PlayerTrouble, beginning
+from pbem.player.account_file import Account, BadAccount, split
+from pbem.player.correspondence.judge import in_words
+from pbem.player.correspondence.standings import Impossible
+from pbem.player.page_port import LatestNews, PageAnswer, PagePort, WorkQueue, as_json
+from pbem.player.page_views import (
     ComposedRequest,
     MatchRequest,
     PageViews,
@@ -38,31 +42,21 @@ from pbem.cli.play.page_views import (
     TakingPartRequest,
     TouchedRequest,
 )
-from pbem.cli.play.register import open_account
-from pbem.cli.programs import TOUCH
-from pbem.cli.telling import clean, harmless, spoken
-from pbem.games import BUILT_IN, Refused
-from pbem.i18n import ENGLISH, LANGUAGES
-from pbem.identity import ssh
-from pbem.identity.verdict import BadSignature
-from pbem.letters.render import Templates
-from pbem.pages import home_page
-from pbem.phrase import Phrase
-from pbem.player import PlayerTrouble
-from pbem.player.account_file import Account, BadAccount, split
-from pbem.player.correspondence.judge import in_words
-from pbem.player.correspondence.standings import Impossible
-from pbem.player.page_port import LatestNews, PageAnswer, PagePort, WorkQueue, as_json
-from pbem.player.play_facts import account_facts
-from pbem.player.signing import CannotSign
+from pbem.player.play_facts import account_facts, tournament_terms
+from pbem.player.play_table import Front, KeptHere, PlayTable
+from pbem.player.results import in_a_sentence, lines
+from pbem.player.sealed_view import Contradiction
+from pbem.player.signing import TOUCH, CannotSign
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from pbem.json_object import JsonObject
     from pbem.player.account_file import Places
     from pbem.player.memory import SentForm
+    from pbem.player.results import PlayResult
     from pbem.player.signing import SigningKey
 
 
@@ -71,7 +65,6 @@ _NEWS = 20.0  # seconds that a page waits for news
 _WORK = 25.0  # and for what it asked for
 _TOUCH = 60.0  # and for the touch of a passkey
 _LATER = Phrase("It takes longer than usual.")
-_NOTHING = Phrase("Nothing was signed or sent.")
 _LINES = 60  # of what was told
 _USED = Phrase(
     "This address was used up: it opens the page once. Go to the tab that it opened. If you did not open it, somebody"
@@ -79,47 +72,19 @@ _USED = Phrase(
 )
 
 
-def run(table: PlayTable, match: str = "") -> None:
-    """Serve the page for a table's account, or for all if it names none, and open it in the browser at a match."""
-    first = f"{table.account.id}/{match}" if match else ""
-    language = _language(os.environ)
-    room = PlayRoom(table.folders, first, language)
-    names = table.folders.accounts
-    tables = [table] if table.name or match else [PlayTable(table.folders, name, 0.0) for name in names]
-    port = PagePort(os.urandom, room, Templates().of(language).say(_USED))
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with room.afterwards:
-            for one in tables:
-                room.afterwards.callback(one.afterwards.close)
-                if wrong := tried(partial(room.seat, one)):
-                    click.echo(wrong, err=True)
-            click.echo(f"Your matches are on a page, until you press Ctrl-C here, or Stop there:\n\n    {port.url}\n")
-            click.launch(port.url)
-            room.work.run(room.look)
-    except KeyboardInterrupt:
-        click.echo("Stopped.")
-    finally:
-        room.news.tell({"stopped": True})  # no tab may go on asking this port: it may be another's next
-        port.stop()
-
-
-def _language(environment: Mapping[str, str]) -> str:
-    """The language of this user, as far as the page speaks it: a player's installation may have English alone."""
-    named = environment.get("LC_ALL") or environment.get("LC_MESSAGES") or environment.get("LANG") or ""
-    tag = named.partition(".")[0].partition("_")[0]
-    return tag if tag in LANGUAGES and find_spec("babel") else ENGLISH
-
-
 class PlayRoom:
-    """The views and actions of the page for some accounts. Its methods run in the command's thread, or ask it."""
+    """The views and actions of the page for some accounts. Its methods run in the command's thread, or ask it.
 
-    def __init__(self, folders: Places, first: str, language: str) -> None:
+    `first` is the match that the page shows at first. All that is told on the page is also given to `log`.
+    """
+
+    def __init__(self, folders: Places, first: str, language: str, log: Callable[[str], None]) -> None:
         self.work = WorkQueue()
         self.news = LatestNews({"accounts": []})
         self.afterwards = ExitStack()
         self._folders = folders
         self._first = first
+        self._log = log
         self._language = language
         self._templates = Templates().of(language)
         self._tables: dict[str, PlayTable] = {}
@@ -145,31 +110,54 @@ class PlayRoom:
             "verify": (MatchRequest, self._verify),
         }
 
-    # The thread of the command.
+    def port(self) -> PagePort:
+        """Serve the page at a port of this machine."""
+        return PagePort(os.urandom, self, self._templates.say(_USED))
+
+    # The thread of the command: the front of each table.
+
+    def table(self, name: str, front: Front | None = None) -> PlayTable:
+        """A table for an account, while the page is open."""
+        table = PlayTable(self._folders, name, front or self)
+        self.afterwards.callback(table.afterwards.close)
+        return table
 
     def seat(self, table: PlayTable) -> str:
         """Play at a table, too: its key asks for a passphrase now, or never. Returns the account's name."""
         name = table.account.id
         if table.account.key:
             table.key.unlock()
+        table.front = self
         self._tables[name] = table
-        table.touch, table.browser = self._touch, self._signed_there
         return name
 
-    def _touch(self) -> None:
+    def show(self, result: PlayResult | Refused) -> None:
+        """Tell on the page what came of letters."""
+        for line in lines(result, self._templates.say):
+            self.tell(line.text)
+
+    def tell(self, line: str) -> None:
+        """Tell a line on the page."""
+        self._told.append(line)
+        self._log(line)
+
+    def passphrase(self, prompt: str, /) -> str:
+        """Raise `CannotSign`: the terminal asked for it when the command started, or nobody does."""
+        raise CannotSign(
+            "{prompt} is asked for in the terminal when `pbem play --browser` starts; start it again.", prompt=prompt
+        )
+
+    def touch(self) -> None:
         """Ask for a touch, at once: the page hears of everything else when the work is done."""
-        self._told.append(self._templates.say(TOUCH))
+        self.tell(self._templates.say(TOUCH))
         self.news.tell(self._overview())
-        click.echo(TOUCH, sys.__stderr__)
 
-    def _table(self, name: str) -> PlayTable:
-        """A new table for an account, while the page is open."""
-        table = PlayTable(self._folders, name, 0.0)
-        table.passphrase, table.browser = _no_passphrase, self._signed_there
-        self.afterwards.callback(table.afterwards.close)
-        return table
+    def waiting(self, what: str) -> AbstractContextManager[None]:
+        """Nothing more: the page shows that something is under way."""
+        del what
+        return nullcontext()
 
-    def _signed_there(self, key: SigningKey, text: bytes, namespace: str) -> str:
+    def signed(self, key: SigningKey, text: bytes, namespace: str) -> str:
         """Have the page sign with a passkey; raises `CannotSign`."""
         number = int(self._wanted.get("number", 0)) + 1
         server = namespace.removeprefix("pbem@")
@@ -196,25 +184,24 @@ class PlayRoom:
     def look(self) -> float:
         """Look for letters, and tell what there is; returns the seconds until the next look."""
         self._pause = min(2 * self._pause, _LOOK)
-        with self._overheard():
-            for name, table in self._tables.items():
-                if time.monotonic() < self._next.get(name, 0.0):
-                    continue
-                wrong = tried(partial(self._look, table), self._templates.say)
-                if wrong or table.letters.memory.in_state("ready"):
-                    self._next[name] = time.monotonic() + _AGAIN
-                if wrong and wrong not in self._told:
-                    click.echo(wrong)
-            if wrong := tried(lambda: self.news.tell(self._overview()), self._templates.say):
-                click.echo(wrong)
-                self._pause = _LOOK
+        for name, table in self._tables.items():
+            if time.monotonic() < self._next.get(name, 0.0):
+                continue
+            wrong = self.tried(partial(self._look, table))
+            if wrong or table.letters.memory.in_state("ready"):
+                self._next[name] = time.monotonic() + _AGAIN
+            if wrong and wrong not in self._told:
+                self.tell(wrong)
+        if wrong := self.tried(lambda: self.news.tell(self._overview())):
+            self.tell(wrong)
+            self._pause = _LOOK
         return self._pause
 
     def _look(self, table: PlayTable) -> None:
         if table.fetch():
             self._pause = _SOON
         table.send()
-        if self._asked and self._asked[0] is table and state(table.letters, self._asked[1]) == "done":
+        if self._asked and self._asked[0] is table and table.state(self._asked[1]) == "done":
             self._asked, self._answered = None, clean(table.letters.memory.last_text())
 
     def _overview(self) -> JsonObject:
@@ -222,22 +209,25 @@ class PlayRoom:
         wanted = self._wanted if "text" in self._wanted else None
         return {"accounts": accounts, "told": list(self._told), "answer": self._answered, "wanted": wanted}
 
-    @contextmanager
-    def _overheard(self) -> Iterator[None]:
-        """Tell the page, too, what is printed."""
-        heard = io.StringIO()
+    def _in_words(self, result: PlayResult | Refused) -> str:
+        return "\n".join(line.text for line in lines(result, self._templates.say))
+
+    def tried(self, work: Callable[[], object]) -> str:
+        """Do something; returns what is wrong, in words, or ""."""
+        say = self._templates.say
         try:
-            with spoken(self._templates.say), redirect_stdout(heard), redirect_stderr(heard):
-                yield
-        finally:
-            lines = heard.getvalue().rstrip().splitlines()
-            self._told.extend(lines)
-            for line in lines:
-                click.echo(line)
+            work()
+        except PlayerTrouble as error:
+            return clean(say(error.args[0]))
+        except Refused as refused:
+            return self._in_words(refused)
+        except (Contradiction, sqlite3.Error) as error:
+            return clean(say(in_a_sentence(error)))
+        return ""
 
     # What is shown.
 
-    def show(self, name: str, asked: Mapping[str, str]) -> PageAnswer | None:
+    def view(self, name: str, asked: Mapping[str, str]) -> PageAnswer | None:
         """The page or the facts of a name."""
         if name == "":
             return PageAnswer(home_page(self._first, self._language).encode())
@@ -288,8 +278,7 @@ class PlayRoom:
         found: list[object] = []
 
         def do() -> object:
-            with self._overheard():
-                wrong = tried(lambda: found.append(work()), self._templates.say)
+            wrong = self.tried(lambda: found.append(work()))
             self._pause = _SOON
             self._next.clear()
             return {"error": wrong} if wrong else found[0]
@@ -300,21 +289,15 @@ class PlayRoom:
             return {"later": True}
 
     def _judge(self, asked: ComposedRequest) -> JsonObject:
-        table = self._of(asked.account)
+        table, say = self._of(asked.account), self._templates.say
         standing = table.letters.matches.standing(asked.match)
-        say = self._templates.say
-        setup = standing.phase == "setup"
         try:
-            judged = (
-                table.letters.judge.setup(asked.match, asked.text)
-                if setup
-                else table.judged(standing, asked.text, asked.turn)
-            )
+            judged = table.judge(standing, asked.text, asked.turn)
         except Refused as refused:
             return {"faults": [say(fault.message) for fault in refused.faults]}
-        words: Sequence[str] = judged.text.splitlines() if setup else in_words(standing.rules, judged)
+        setup = standing.phase == "setup"
         return {
-            "words": [say(one) for one in words],
+            "words": [say(one) for one in (judged.text.splitlines() if setup else in_words(standing.rules, judged))],
             "unused": [say(one) for one in judged.unused],
             "example": judged.example,
             "doubts": [say(one) for one in judged.doubts],
@@ -322,14 +305,14 @@ class PlayRoom:
         }
 
     def _send(self, asked: ComposedRequest) -> JsonObject:
-        table, words = self._of(asked.account), ""
-        demand_unchanged(table, asked.match, asked.shown)
+        table = self._of(asked.account)
+        table.demand_unchanged(asked.match, asked.shown)
         standing = table.letters.matches.standing(asked.match)
-        if standing.phase == "setup":
-            _, words = table.set_up(standing, asked.text)
-        elif table.order(standing, asked.text, final=asked.final, turn=asked.turn) is None:
+        turn = None if standing.phase == "setup" else asked.turn
+        prepared = table.hand_over(standing, asked.text, final=asked.final, turn=turn)
+        if isinstance(prepared, KeptHere):
             return {"kept": True}
-        return {"sent": table.send(), "words": words}
+        return {"sent": table.send(), "words": self._in_words(prepared)}
 
     def _say(self, asked: SentenceRequest) -> JsonObject:
         table, match = self._of(asked.account), asked.match
@@ -338,15 +321,15 @@ class PlayRoom:
                 raise Impossible(
                     "{what}: nobody was shown {match}; nothing was signed. Look again.", what=asked.what, match=match
                 )
-            demand_unchanged(table, match, asked.shown)
-        early = asked.what == "clear" and asked.word
-        if early and table.letters.matches.standing(match).sealed:
-            table.agent.forget(match, _early(asked.word))
-            return {"kept": True}
+            table.demand_unchanged(match, asked.shown)
+        word = " ".join(asked.word.split())
         if asked.what == "take-back":
-            table.take_back(match)
+            return {"sent": table.take_back(match)}
+        if asked.what == "clear":
+            if table.clear(table.letters.matches.standing(match), _early(word) if word else None) is None:
+                return {"kept": True}
         else:
-            _prepared(table, match, asked.what, " ".join(asked.word.split()))
+            table.say(match, asked.what, word)
         return {"sent": table.send()}
 
     def _ask_server(self, asked: SentenceRequest) -> JsonObject:
@@ -376,9 +359,9 @@ class PlayRoom:
     def _practise(self, asked: PractiseRequest) -> JsonObject:
         if asked.game not in BUILT_IN:
             raise Impossible("{game} is no game that programs play.", game=asked.game)
-        table = self._tables.get(register.ACCOUNT) or self._table(register.ACCOUNT)
-        table.patience = register.PATIENCE
-        standing = register.begin_to_play(table, asked.game)
+        table = self._tables.get(beginning.ACCOUNT) or self.table(beginning.ACCOUNT)
+        table.patience = beginning.PATIENCE
+        standing = beginning.begin_to_play(table, asked.game)
         return {"account": self.seat(table), "match": standing.match}
 
     def _register(self, asked: RegisterRequest) -> JsonObject:
@@ -392,55 +375,13 @@ class PlayRoom:
         made = Account(name=name, server=server, **given)
         if asked.password:
             _keep_password(asked.password_file, asked.password)
-        table = self._table(made.id)
-        open_account(table, made, new_key=asked.new_key)
+        table = self.table(made.id)
+        self.show(beginning.open_account(table, made, new_key=asked.new_key))
         return {"account": self.seat(table)}
 
     def _verify(self, asked: MatchRequest) -> JsonObject:
-        heard = io.StringIO()
-        with redirect_stdout(heard), redirect_stderr(heard):
-            holds = proved(self._of(asked.account).letters, asked.match)
-        return {"holds": holds, "said": heard.getvalue()}
-
-
-def tried(work: Callable[[], object], say: Callable[[str], str] = str) -> str:
-    """Do something; returns what is wrong, in the words that `say` finds for a phrase, or ""."""
-    try:
-        with troubles():
-            try:
-                work()
-            except PlayerTrouble as error:  # before it becomes a text of the terminal
-                return harmless(say(error.args[0]), kept="\n")
-            except Refused as refused:
-                faults = [clean(say(fault.message)) for fault in refused.faults]
-                return "\n  - ".join([say(NOT_LEGAL), *faults])
-    except click.ClickException as error:
-        return error.message
-    except (click.Abort, SystemExit):
-        return say(_NOTHING)
-    return ""
-
-
-def _prepared(table: PlayTable, match: str, what: str, word: str) -> SentForm:
-    """The letter of a command beside orders; raises `Impossible`."""
-    letters, now, words = table.letters, table.now(), f"{what} {match} {word}".strip()
-    match what:
-        case "accept":
-            return letters.accept(match, now)
-        case "reveal":
-            return table.agent.reveal(match, now)
-        case "press":
-            return letters.tell(f"press {match}", now, match=match, text=word)
-        case "resign":
-            game = letters.matches.standing(match).game
-            return letters.say(match, f"resign {match} {word if word == 'match' else f'game {game}'}", now)
-        case "join" | "decline" | "withdraw":
-            return letters.tell(words, now, match=match)
-        case "draw" | "annul" | "extend" | "claim":
-            return letters.say(match, words, now)
-        case "clear":
-            return letters.withdraw(match, _early(word) if word else None, now)
-    raise Impossible("{what}: the page has no such command.", what=what)
+        verified = self._of(asked.account).verify(asked.match)
+        return {"holds": verified.proof.holds, "said": self._in_words(verified)}
 
 
 def _early(word: str) -> int:
@@ -462,9 +403,3 @@ def _keep_password(name: str, password: str) -> None:
         raise BadAccount(
             "{path}: {strerror}. The password was not kept.", path=path, strerror=error.strerror
         ) from error
-
-
-def _no_passphrase(prompt: str) -> str:
-    raise CannotSign(
-        "{prompt} is asked for in the terminal when `pbem play --browser` starts; start it again.", prompt=prompt
-    )

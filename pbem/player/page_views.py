@@ -10,24 +10,30 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from pbem.cli.play.display import terms_of, tournament_terms
-from pbem.cli.telling import clean
 from pbem.games import BUILT_IN, GAMES, part_of, rules
 from pbem.pages import Home, composer, fragment
 from pbem.pages.match_page import replay
+from pbem.phrase import clean
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.page_port import PageAnswer
-from pbem.player.play_facts import composed, match_facts, seen, tournament_facts
+from pbem.player.play_facts import (
+    composed,
+    match_facts,
+    seen,
+    terms_of,
+    tournament_facts,
+    tournament_terms,
+)
 from pbem.player.sealed_view import Contradiction
 from pbem.proof.bundle import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pbem.cli.play.foundation import PlayTable
     from pbem.json_object import JsonObject
     from pbem.letters.render import Templates
     from pbem.match.view import MatchView
+    from pbem.player.play_table import PlayTable
 
 _DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-origin; "
 """The policy of boards, which are drawn as in letters."""

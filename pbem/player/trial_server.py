@@ -1,7 +1,7 @@
 """The trial server at home: its files, and the process that runs it while somebody plays.
 
 It is reachable only from this machine, files each letter in a Maildir, and has a house to play with. Of the server,
-only its command is used here: `pbem play` has to work without the server's libraries.
+only its command is used here, in a process of its own: `pbem play` has to work without the server's libraries.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from pbem.bound_process import bound
 from pbem.config.file import home
 from pbem.config.toml_file import toml
 from pbem.durable import replace
 from pbem.examples import example_folder
+from pbem.player import PlayerTrouble
 from pbem.player.memory import Memory
 
 if TYPE_CHECKING:
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 SERVER = "pbem.localhost"
 """The name of every trial server."""
 ADDRESS = f"pbem@{SERVER}"
+
+
+class TrialServerError(PlayerTrouble):
+    """The trial server at home cannot be used; the text says why."""
+
 
 _FILES = {"house.toml": "house.toml", "pbem.toml": "home.toml"}
 """The files of a trial server, each with its example; pbem.toml comes last, since it makes it a server."""
@@ -49,7 +54,7 @@ def begin() -> None:
             content = (example_folder() / "init" / example).read_bytes()
             replace(folder / name, content.replace(b":2525", b":" + port))
     except OSError as error:
-        raise click.ClickException(f"{folder}: {error.strerror}") from error
+        raise TrialServerError(f"{folder}: {error.strerror}") from error
 
 
 def letters(address: str) -> Path:
@@ -58,14 +63,14 @@ def letters(address: str) -> Path:
 
 
 def listens_at() -> tuple[str, int]:
-    """The host and port of this user's trial server; raises ClickException if another server is configured there."""
+    """The host and port of this user's trial server; raises `TrialServerError` if another one is configured there."""
     config_file = home(os.environ)
     with suppress(OSError, ValueError):  # somebody may have written anything into it
         match toml(config_file):
             case {"server": server, "smtp": {"listen": str(listen)}, "house": _} if server == SERVER:
                 host, _, port = listen.rpartition(":")
                 return host, int(port)
-    raise click.ClickException(
+    raise TrialServerError(
         f"{config_file} is not the configuration of a trial server with a house: play there with `pbem play"
         " register`, or move the file away"
     )
@@ -89,13 +94,6 @@ def running() -> Iterator[None]:
     if _is_open(config_file, place):
         yield
         return
-    try:
-        from pbem.server.house_program import bound  # whoever has no trial server needs none of its libraries
-    except ModuleNotFoundError as error:
-        raise click.ClickException(
-            f"A trial server needs the libraries of the server ({error.name} is not here): install pbem with them,"
-            " as pbem[server]"
-        ) from error
     with tempfile.TemporaryDirectory() as folder, config_file.with_name("server.log").open("ab") as log:
         ready = Path(folder, "ready")
         command = bound("serve", "--config", str(config_file), "--ready-file", str(ready))
@@ -119,7 +117,7 @@ def _free_port() -> int:
             taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             taken.bind(("127.0.0.1", port))
             return int(taken.getsockname()[1])
-    raise click.ClickException("no port is free")
+    raise TrialServerError("no port is free")
 
 
 def _is_at_work(config_file: Path) -> bool:
@@ -135,23 +133,23 @@ def _is_at_work(config_file: Path) -> bool:
 def _is_open(config_file: Path, place: tuple[str, int]) -> bool:
     """Wait for a server that has just been started; False if none runs, or it ends after a command that was killed.
 
-    Raises ClickException if it runs, and does not listen.
+    Raises `TrialServerError` if it runs, and does not listen.
     """
     until = time.monotonic() + _PATIENCE
     while _is_at_work(config_file):
         with suppress(OSError), socket.create_connection(place, timeout=1.0):
             return True
         if time.monotonic() > until:
-            raise click.ClickException(f"The trial server does not listen at {place[0]}:{place[1]}.")
+            raise TrialServerError(f"The trial server does not listen at {place[0]}:{place[1]}.")
         time.sleep(0.1)
     return False
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], ready: Path, log: Path) -> None:
-    """Wait until the server listens; raises ClickException with what it printed last if it does not."""
+    """Wait until the server listens; raises `TrialServerError` with what it printed last if it does not."""
     until = time.monotonic() + _PATIENCE
     while not ready.exists():
         if process.poll() is not None or time.monotonic() > until:
             last = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
-            raise click.ClickException(f"The trial server does not start: {' '.join(last)}")
+            raise TrialServerError(f"The trial server does not start: {' '.join(last)}")
         time.sleep(0.02)

@@ -1,0 +1,87 @@
+"""The facts that a player's memory keeps beside letters and forms: each kind is a type, read and written whole.
+
+A kind belongs to the account, to a match, to a game, or to a game in a generation of the server: `Memory.known` takes
+that place, and gives a fact without any content where nothing is known yet. Only types.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from pbem.json_object import JsonObject  # noqa: TC001 - msgspec reads the annotations
+
+
+class Known(msgspec.Struct, omit_defaults=True):
+    """A kind of facts, and the name under which the memory keeps it."""
+
+    kind: ClassVar[str]
+
+
+class AccountKnown(Known):
+    """The server, as its newest letter had it, and the dialogue that opens the account."""
+
+    kind = "account"
+
+    server_key: str | None = None
+    generation: int = 1
+    """The number of times that the server was restored from a backup, plus one."""
+    fingerprint: str = ""
+    """The fingerprint of the key that was last registered, or what stands for it without a key."""
+    challenge: str = ""
+    asked_by: str = ""
+    """The Message-ID of the letter that asked whether the mailbox is ours."""
+    name: str | None = None
+    """The name of the account, once it is open."""
+    recovery_code: str = ""
+
+
+class OpenMatches(Known):
+    """The open list, by the newest answer to `list`: the items of its bulletin."""
+
+    kind = "open"
+
+    items: list[JsonObject] = []
+
+
+class MatchKnown(Known):
+    """A match: what was agreed on, what is held against the server, and the last proof."""
+
+    kind = "match"
+
+    agreed: JsonObject | None = None
+    """The terms to which we agreed from here."""
+    sealed: bool = False
+    accused: str | None = None
+    """The contradiction that was found."""
+    unread: tuple[str, str] | None = None
+    """The reason why a signed text cannot be read, and the text."""
+    taken_back: list[str] = []
+    """The accusations and doubts that the player took back."""
+    keys: dict[str, list[str]] = {}
+    """The public keys of each seat in a sealed match, as they were told first."""
+    proved: int = 0
+    """The number of ended games when the bundle was last verified."""
+
+
+class GameKnown(Known):
+    """A sealed game, whatever becomes of the server."""
+
+    kind = "game"
+
+    begun: str = ""
+    """The hash of its terms, commitments and options."""
+    answers: dict[str, list[tuple[str, str | None]]] = {}
+    """The steps of each seat that were ever told, each with its paper if a letter had it."""
+
+
+class StepsKnown(Known):
+    """A sealed game as one generation of the server told it."""
+
+    kind = "steps"
+
+    steps: list[tuple[int, str]] = []
+    """The entry and the head of each step."""
+    cited: list[str] = []
+    """The head that each step's signed letter cites."""
