@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from pbem.games.squares import Board
     from pbem.json_object import JsonObject
-    from pbem.pages.match_page import DecisiveTurn
     from pbem.proof.bundle import Bundle
 
 
@@ -56,7 +55,13 @@ def link_preview(found: Bundle, language: str) -> LinkPreview | None:
     line = [rules(last.record.game).title, *game, words(turn), f"{agreed['match']}, {agreed['server']}"]
     title = f"{', '.join(result['players'])}: {words(_won(result, words(Phrase(' to '))))}"
     names = {seat: name for seat, (name, _) in enumerate(last.record.seats, start=1)}
-    return LinkPreview(title, " · ".join(line), card(title, " · ".join(line), _boards(last), names))
+    judge = rules(last.record.game)
+    views: dict[int, Mapping[str, object]] = {}
+    for seat in range(1, len(last.record.seats) + 1):
+        told = [[said for report in turn if (said := judge.show(report, seat))] for turn in last.reports]
+        views[seat] = judge.view(last.state, seat, told)
+    boards: list[Board] = part_of(last.record.game, "boards").truth(views, 1)
+    return LinkPreview(title, " · ".join(line), card(title, " · ".join(line), boards, names))
 
 
 def _won(result: JsonObject, to: str) -> Phrase:
@@ -68,13 +73,3 @@ def _won(result: JsonObject, to: str) -> Phrase:
     return Phrase(
         "{winner} won, {scores}", winner=result["players"][winner - 1], scores=to.join(map(str, [first, *scores]))
     )
-
-
-def _boards(moment: DecisiveTurn) -> list[Board]:
-    judge = rules(moment.record.game)
-    views: dict[int, Mapping[str, object]] = {}
-    for seat in range(1, len(moment.record.seats) + 1):
-        told = [[said for report in turn if (said := judge.show(report, seat))] for turn in moment.reports]
-        views[seat] = judge.view(moment.state, seat, told)
-    boards: list[Board] = part_of(moment.record.game, "boards").truth(views, 1)
-    return boards
