@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from pbem.identity import security_keys
 from pbem.identity.ed25519_points import WEAK, holds, is_sound
-from pbem.identity.ssh_wire import mpint, string, take, take_mpint, take_name, unbase64
+from pbem.identity.security_keys import mpint, string, take, take_mpint, take_name, unbase64
 from pbem.identity.verdict import BadKey, BadSignature, Key, State, check_rsa
 from pbem.phrase import Phrase
 
