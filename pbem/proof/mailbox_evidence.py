@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pbem.mail.any_encoding import is_open
 from pbem.mail.message import ADDRESSED, mailboxes
+from pbem.mail.one_reading import is_open
 from pbem.match.transcript import is_time, sha256_hex, utc
 
 if TYPE_CHECKING:
