@@ -111,6 +111,7 @@ def tags(text: str) -> dict[str, str]:
 
 
 ENCODING = {"content-type", "content-transfer-encoding"}
+TAG = re.compile(rb"<[!/]?[A-Za-z][A-Za-z0-9]*[\s/>]")
 IN_PARTS = re.compile(rb"(?m)^--\S+[ \t]*\r?\n[!-9;-~]+:")
 
 
@@ -121,9 +122,10 @@ def says_otherwise(raw: bytes, body: bytes) -> bool:
         boundary = message.get_boundary() or ""
         first = body.split(b"\r\n")[0].rstrip(b" \t\r").decode("utf-8", "surrogateescape")
         return first != f"--{boundary}" or not re.fullmatch(r"(?=.*[A-Za-z0-9])\S+", boundary)
-    if body.lstrip().startswith(b"<") or IN_PARTS.search(body):
-        return True
     (part,) = parts_of(message)
+    bodies = body, part.content, undone(body, "quoted-printable")
+    if any(map(TAG.search, bodies)) or IN_PARTS.search(body):
+        return True
     if own_words(part.text) != own_words(decoded(part.content, None)):
         return True
     for way in {"quoted-printable", word(entity(raw), "Content-Transfer-Encoding")}:

@@ -228,7 +228,7 @@ def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Ke
 def _tournament(asked: _Asked, folder: Path | None) -> Status:
     """Verify a tournament, and print each check at once; returns the exit status."""
     from pbem.proof.kept_letters import kept
-    from pbem.proof.tournament_log import logged
+    from pbem.proof.tournament_letters import compared
     from pbem.proof.tournament_proof import verify_tournament
 
     bundles = None if folder is None else (_loaded(path) for path in sorted(folder.rglob("*.zip")))
@@ -243,7 +243,7 @@ def _tournament(asked: _Asked, folder: Path | None) -> Status:
     take(verify_tournament(asked.content, bundles, asked.server_key))
     if asked.letters and made[-1].what == "table":  # its own file holds
         letters = (kept(source, raw) for source, raw in kept_letters(asked.letters))
-        take(logged(asked.content, letters, asked.witnesses))
+        take(compared(asked.content, letters, asked.witnesses))
     standings = {check.standing for check in made}
     status = Status.REFUSED if "FAIL" in standings else Status.OPEN if "OPEN" in standings else Status.WELL
     status = _WITHOUT_A_VERDICT.get(made[-1].what, status)

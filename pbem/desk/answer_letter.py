@@ -134,7 +134,8 @@ def _items(desk: Desk, caller: Caller, command: AnyCommand, reply: Reply, langua
     """The outcome of a command of this caller's letter, for programs."""
     found = reply.facts.get("faults", ()) if reply.outcome == "refused" else ()
     faults = [desk.letters.write(fault.message, language)[:_FAULT] for fault in found[:_FAULTS]]
-    answer = bulletin.of_answer(command, reply.outcome, faults, caller.letter, written(caller.received))
+    match = command.match or (reply.at.match.id if reply.at is not None else None)
+    answer = bulletin.of_answer(command, match, reply.outcome, faults, caller.letter, written(caller.received))
     return [answer, *reply.items]
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pbem.desk import match_facts
 from pbem.match.events import silence
 from pbem.match.transcript import sha256_hex, written
+from pbem.requests import InTournament
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,11 +83,12 @@ def of_match(
     return told
 
 
-def of_tournament(t: Tournament, reader: str) -> JsonObject:
-    """The state of a tournament for its reader, who may have no place in it."""
+def of_tournament(t: Tournament, reader: str, signature: str) -> JsonObject:
+    """The state of a tournament for its reader, who may have no place in it; `signature` signs its head."""
     own = match_facts.standing_of(t, reader) or {"place": None, "of": None, "points": None, "running": 0}
     line = t.line_of(reader)
-    told = {"about": "tournament", "tournament": t.id, "seq": t.seq}
+    told: JsonObject = {"about": "tournament", "tournament": t.id}
+    told |= {"head": {"seq": t.seq, "head": t.head, "signature": signature}}
     told |= {"generation": t.generation, "restored": t.restored}
     told |= {"format": t.terms.format, "phase": t.phase}
     told |= {"rules": t.terms.match["game"], "organiser": t.organiser.name, "entrants": len(t.entrants)}
@@ -110,14 +112,17 @@ def of_open(match: Match, free: Sequence[int], programs: Sequence[int], since: s
     return told | {"free": list(free), "programs": list(programs)}
 
 
-def of_answer(command: AnyCommand, outcome: str, faults: Sequence[str], letter: Letter, received: str) -> JsonObject:
-    """The outcome of a command of the letter that is answered; the faults are in the reader's language.
+def of_answer(
+    command: AnyCommand, match: str | None, outcome: str, faults: Sequence[str], letter: Letter, received: str
+) -> JsonObject:
+    """The outcome of a command, about this match, of the letter that is answered; faults in the reader's language.
 
     The letter is named by the hash of its Message-ID: nobody else knows that at first, and a hash carries no message.
     Who saw the letter since can write under its Message-ID: so the hash of the words is there, too; and that of the
     whole letter, with the time at which it came, so that what was refused can never be said to have been obeyed.
     """
-    told: JsonObject = {"about": "command", "command": command.name, "match": command.match, "outcome": outcome}
+    told: JsonObject = {"about": "command", "command": command.name, "match": match, "outcome": outcome}
+    told["tournament"] = command.request.tournament if isinstance(command.request, InTournament) else None
     answers = sha256_hex(letter.message_id.encode("utf-8", "replace")) if letter.message_id else None
     told |= {"faults": list(faults), "words": command.words, "answers": answers}
     return told | {"mail": sha256_hex(letter.raw), "received": received}

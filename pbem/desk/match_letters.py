@@ -307,7 +307,7 @@ class MatchLetters:
         if (logged := self._archive.logged(row.number)) is not None:
             items.append(bulletin.of_log(*logged, {"match": match.id}))
         if (t := self.tournament(match)) is not None:
-            items.append(bulletin.of_tournament(t, match.name(seat)))
+            items.append(self._tournaments.state(t, match.name(seat)))
         return items
 
     def tournament(self, match: Match) -> Tournament | None:

@@ -146,9 +146,14 @@ class TournamentRepository:
             for one in kept
         ]
 
+    def state(self, t: Tournament, reader: str) -> JsonObject:
+        """The state of a tournament for programs, with its signed head, to which letters hold the server."""
+        signature = self._sign(tournament_statement(self._server, t.id, t.seq, t.head))
+        return bulletin.of_tournament(t, reader, signature.hex())
+
     def items(self, t: Tournament, reader: str) -> list[JsonObject]:
         """The part of a letter's bulletin about a tournament: its state, and its latest entry that a witness saw."""
-        told = [bulletin.of_tournament(t, reader)]
+        told = [self.state(t, reader)]
         number = int(t.id[1:])
         if self._log is not None and (logged := latest_proof(self._log, -number)) is not None:
             seq, proof = logged

@@ -134,6 +134,8 @@ def _asked(part: Part) -> Hashable:
 
 _BOUNDARY = re.compile(r"(?=.*[A-Za-z0-9])\S+")
 """A boundary that is no line of a text, such as the one above an answered letter."""
+_TAG = re.compile(rb"<[!/]?[A-Za-z][A-Za-z0-9]*[\s/>]")
+"""The source of a page, in which no quote bears marks; no address or link matches."""
 _IN_PARTS = re.compile(rb"^--\S+[ \t]*\r?\n[!-9;-~]+:", re.M)
 _BEYOND_ASCII = re.compile(r"[^\n -~]+")
 
@@ -144,7 +146,8 @@ def is_open(letter: Part) -> bool:
     if letter.is_multipart:
         first = body.partition(b"\n")[0].rstrip(b" \t\r")
         return not _BOUNDARY.fullmatch(boundary) or first != f"--{boundary}".encode("utf-8", "surrogateescape")
-    if body.lstrip().startswith(b"<") or _IN_PARTS.search(body):
+    undone = (unencoded(body, encoding) for encoding in {"", "quoted-printable", letter.encoding})
+    if any(map(_TAG.search, undone)) or _IN_PARTS.search(body):
         return True
     if _words(own_text(letter.text)) != _words(own_text(decoded(letter.content, ""))):
         return True

@@ -133,7 +133,7 @@ class TournamentStanding(msgspec.Struct, frozen=True):
     """The state of a tournament for this player, who may have no place in it, when the server wrote a letter."""
 
     tournament: Annotated[str, msgspec.Meta(pattern=r"\At[1-9][0-9]{0,8}\Z")]
-    seq: _Number
+    head: TranscriptHead
     generation: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
     """The number of times that the server was restored from a backup, plus one, as its transcript says."""
     restored: _Number
@@ -151,3 +151,8 @@ class TournamentStanding(msgspec.Struct, frozen=True):
     points: _Number | None
     running: _Number
     table: list[list[TableLine]]
+
+    @property
+    def seq(self) -> int:
+        """The number of the last entry."""
+        return self.head.seq

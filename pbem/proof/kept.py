@@ -79,6 +79,8 @@ class Answered(msgspec.Struct, frozen=True):
     mail: str
     """SHA-256 of the letter."""
     received: str
+    about: str
+    """The match, or the tournament; empty if the command named none."""
     command: str
     outcome: str
     bulletin: str

@@ -51,7 +51,7 @@ _64 = r"[0-9a-f](?:\s*[0-9a-f]){63}"
 _128 = r"[0-9a-f](?:\s*[0-9a-f]){127}"
 _MATCH = "m[0-9]{1,9}"
 _NUMBER = "[0-9]{1,9}"
-_HEAD = re.compile("m[0-9]{1,9} [0-9]{1,9} [0-9a-f]{64} [0-9a-f]{128}")
+_HEAD = re.compile("[mt][0-9]{1,9} [0-9]{1,9} [0-9a-f]{64} [0-9a-f]{128}")
 _SEQ = re.compile(_NUMBER)
 _KEY = re.compile("[0-9a-f]{64}")
 _SERVER = r"[\w.-]{1,253}"
@@ -215,11 +215,11 @@ def _for_programs(letter: Letter) -> Iterator[InBulletin]:
             continue
         items = document.get("items") if isinstance(document, dict) else None
         for item in items if isinstance(items, list) else ():
+            place_of = "tournament" if isinstance(item, dict) and item.get("about") == "tournament" else "match"
             match item:
                 case {
-                    "match": str(match),
                     "head": {"seq": int(seq), "head": str(head), "signature": str(signature)},
-                } if _HEAD.fullmatch(f"{match} {seq} {head} {signature}"):
+                } if _HEAD.fullmatch(f"{(match := str(item.get(place_of)))} {seq} {head} {signature}"):
                     server, key = str(document.get("server")), str(document.get("key"))
                     yield SignedHead(server, match, seq, head, signature, key if _KEY.fullmatch(key) else None)
                     if isinstance(generation := item.get("generation"), int):
@@ -247,7 +247,8 @@ def _for_programs(letter: Letter) -> Iterator[InBulletin]:
                 } if is_time(received):
                     with suppress(TypeError):  # what no server writes
                         server = str(document.get("server"))
-                        yield Answered(server, mail, received, command, outcome, *_signed(document))
+                        about = str(item.get("match") or item.get("tournament") or "")
+                        yield Answered(server, mail, received, about, command, outcome, *_signed(document))
                 case {
                     "about": "reply",
                     "match": str(match),

@@ -6,10 +6,13 @@ letter and its evidence alone. Implements protocol.md, "Identity", level `mailbo
 
 from __future__ import annotations
 
+import html
+import quopri
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
-from pbem.mail.message import ADDRESSED, mailboxes
+from pbem.mail.message import ADDRESSED, mailboxes, unencoded
 from pbem.mail.one_reading import is_open
 from pbem.match.transcript import is_time, sha256_hex, utc
 
@@ -41,9 +44,23 @@ def shown_tokens(letter: Letter) -> set[str]:
     return _hashes(f"{headers} {(letter.text or '')[:_SEARCHED]}".lower())
 
 
+_DEPTH = 4
+_TOKEN = 20  # characters of a token
+_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{2,}+=*+\r?+\n?+)++")
+
+
 def tokens_anywhere(letter: Letter) -> set[str]:
-    """The same of all that anybody finds in a letter: in any header, and in files, pages and letters within it."""
-    return _hashes(" ".join([letter.raw.decode("latin-1"), *(part.text for part in letter.parts)]).lower())
+    """The same of all that anybody finds in a letter: in any header, and in files, pages and letters within it.
+
+    These may be encoded, one within the other. Nothing is parsed: whatever an encoding would make of it is searched.
+    """
+    found: set[str] = set()
+    level = [letter.raw, *(part.text.encode("utf-8", "replace") for part in letter.parts)]
+    for _ in range(_DEPTH):
+        level = [quopri.decodestring(one) for one in level]
+        found |= _hashes(" ".join(unquote(html.unescape(one.decode("latin-1"))) for one in level).lower())
+        level = [unencoded(run, "base64") for one in level for run in _BASE64.findall(one) if len(run) > _TOKEN]
+    return found
 
 
 def _hashes(seen: str) -> set[str]:

@@ -293,17 +293,40 @@ def writes(table: Table, person: Mailbox, text: str, *, to: str = "", headers: s
     table.referee.deliver(HOME.craft(raw, headers=("to", *OTHERS)), person.address, to)
 
 
-@pytest.mark.parametrize("encoding", ["7bit", "base64"])
-def test_an_address_in_a_file_of_a_shown_letter_is_used_up_with_it(table: Table, encoding: str) -> None:
+ENCODED = "Content-Transfer-Encoding: base64\n\n"
+FILES: dict[str, Callable[[str], str]] = {
+    "a letter": lambda shown: f"Content-Type: message/rfc822\n\nReply-To: {shown}\n\nTurn 1\n",
+    "a letter in base64": lambda shown: (
+        f"Content-Type: message/rfc822\n{ENCODED}" + in_base64(f"Reply-To: {shown}\n\nTurn 1\n")
+    ),
+    "the text of a letter": lambda shown: f"Content-Type: message/rfc822\n\n{ENCODED}{in_base64(shown)}",
+    "a broken line of a letter": lambda shown: (
+        "Content-Type: message/rfc822\n\nContent-Transfer-Encoding: quoted-printable\n\n" + shown.replace("@", "=\n@")
+    ),
+    "a letter within a letter": lambda shown: (
+        "Content-Type: message/rfc822\n\nContent-Type: message/rfc822\n\n" + ENCODED + in_base64(shown)
+    ),
+    "a letter in a file": lambda shown: (
+        f"Content-Type: application/octet-stream; name=turn.eml\n{ENCODED}"
+        + in_base64(f"Subject: turn 1\n{ENCODED}{in_base64(shown)}")
+    ),
+    "a page": lambda shown: "Content-Type: text/html\n\n" + shown.replace("@", "&#64;"),
+    "a link": lambda shown: "Content-Type: text/html\n\n<a href=mailto:" + shown.replace("@", "%40") + ">",
+}
+
+
+def in_base64(text: str) -> str:
+    return base64.encodebytes(text.encode()).decode()
+
+
+@pytest.mark.parametrize("way", FILES)
+def test_an_address_in_a_file_of_a_shown_letter_is_used_up_with_it(table: Table, way: str) -> None:
     """Ann gets what Bob sends beside a gift of time, and his domain does not sign To."""
     table.reply("status m1", table.begins)
     unused = address(table.bob.last)
     table.reply("status m1")
     used = address(table.bob.last)
-    file = f"Reply-To: {unused}\n\nTurn 1\n"
-    content = base64.encodebytes(file.encode()).decode() if encoding == "base64" else file
-    kind = f"Content-Type: message/rfc822\nContent-Transfer-Encoding: {encoding}\n\n"
-    text = f"--b\n\nextend m1 3d\n--b\n{kind}{content}--b--\n"
+    text = f"--b\n\nextend m1 3d\n--b\n{FILES[way](unused)}\n--b--\n"
     raw = table.referee.raw(table.bob, text).replace(b"text/plain", b"multipart/mixed; boundary=b")
     shown = HOME.craft(raw, headers=OTHERS)
     for to in (used, unused):

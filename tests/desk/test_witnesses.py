@@ -29,7 +29,7 @@ from pbem.match.changed import replace
 from pbem.pages.site import pages as pages_of
 from pbem.proof.bundle import Bundle, read_tournament, write_tournament
 from pbem.proof.kept_letters import kept
-from pbem.proof.tournament_log import logged
+from pbem.proof.tournament_letters import compared
 from pbem.store.errors import BusyError
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest, InclusionProof
 from pbem.tlog.note import Note, cosigned
@@ -371,7 +371,7 @@ def test_the_public_page_of_a_match_shows_who_saw_its_end_and_stays_the_same(wat
     referee.turn((ann, ""), (bob, ""))
     watching.wait()
 
-    def logged() -> Sequence[tuple[int, str]]:
+    def compared() -> Sequence[tuple[int, str]]:
         public = Public(SERVER, referee.database, referee.vault)
         (finished,) = public.finished()
         site = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", "pages": "", **public.site()}
@@ -383,11 +383,11 @@ def test_the_public_page_of_a_match_shows_who_saw_its_end_and_stays_the_same(wat
 
     seq = referee.match().seq
     referee.send(bob, "resign m1 match\n")
-    ((shown, _),) = logged()
+    ((shown, _),) = compared()
     assert shown == seq, "the last that was seen by now"
     watching.wait(timedelta(seconds=1))
     last = referee.match().seq
-    ((shown, proof),) = logged()
+    ((shown, proof),) = compared()
     assert shown == last
     assert InclusionProof.read(proof).note.by(watching.double.verifier)
     size = referee.desk.log.size
@@ -395,7 +395,7 @@ def test_the_public_page_of_a_match_shows_who_saw_its_end_and_stays_the_same(wat
     referee.send(bob, form_in(bob.text, "accept", lines=1))
     watching.wait()
     assert referee.desk.log.size > size
-    assert logged() == [(last, proof)], "the log has grown, and the page has not changed"
+    assert compared() == [(last, proof)], "the log has grown, and the page has not changed"
 
 
 @pytest.mark.parametrize("status", [400, 403, 404])
@@ -460,7 +460,7 @@ def test_a_tournament_of_two_stories_is_convicted_by_the_log(watching: Watching,
     signatures = [key.sign(tournament_statement(SERVER, "t1", one.seq, one.head)) for one in entries]
     content = write_tournament(Bundle(entries, signatures, found.papers))
     told = [kept(str(path), path.read_bytes()) for path in letters.iterdir()]
-    checks = [check for check in logged(content, told, [watching.double.verifier]) if check.what == "log"]
+    checks = [check for check in compared(content, told, [watching.double.verifier]) if check.what == "log"]
     assert {check.standing for check in checks} == {"FAIL"}
     assert "it has another entry 6 than the bundle" in checks[0].found
 

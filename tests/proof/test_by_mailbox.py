@@ -145,6 +145,18 @@ WORDS_OF_OTHERS: dict[str, tuple[bytes, bytes]] = {
     "a line that goes on": (QUOTED_PRINTABLE, ORDERED + b"> so =\r\nrev 7\r\n"),
     "who wrote, in two lines": (b"", b"Well.\r\n\r\nOn 1 March 2026 at 12:00 ann wrot=\r\ne:\r\n\r\n" + ORDERED),
     "the source of a page": (b"Content-Type: text/plain\r\n", b"<pre>\r\n" + ORDERED + b"</pre>\r\n"),
+    "the source of a page without a head": (
+        b"Content-Type: text/plain\r\n",
+        b"Well<br><pre>\r\n" + ORDERED + b"</pre>\r\n",
+    ),
+    "the source of a page in base64": (
+        BASE64,
+        b64encode(b"<html>\n<pre>\n" + ORDERED + b"</pre></html>\n") + b"\r\n",
+    ),
+    "the source of a page behind U+FEFF": (
+        QUOTED_PRINTABLE,
+        b"=EF=BB=BF=3Chtml>\r\n=3Cpre>\r\n" + ORDERED + b"=3C/pre>\r\n",
+    ),
     "a part of parts, as plain text": (LATIN % b"utf-8", b"Several parts\r\n" + IN_PARTS),
     "another delimiter than the first": (DELIMITED, b"--A\r\n\r\nhello\r\n--A--\r\n" + IN_PARTS),
     "a delimiter of an answer": (DELIMITED.replace(b"=B", b'="---Original Message-----"'), OUTLOOK + ORDERED),
@@ -156,6 +168,7 @@ WORDS_OF_HIS_OWN: dict[str, tuple[bytes, bytes]] = {
     "base64": (BASE64, b64encode(ORDERED + b"\n> so\n-- \nBob\n") + b"\r\n"),
     "parts": (DELIMITED, IN_PARTS.replace(b"1\r\n", b"1\r\n\r\n> resign m1 match\r\n")),
     "Cyrillic": (LATIN % b"windows-1251", ORDERED + b"# \xcf\xf0\xe8\xe2\xe5\xf2\r\n> so\r\n"),
+    "links and addresses": (b"", ORDERED + b"# <https://play.example/> <ann@mail.example> a <b, 1<2\r\n"),
     "below an answer": (b"", ORDERED + OUTLOOK + b"well =0A so\r\n"),
 }
 

@@ -1,6 +1,7 @@
-"""The outcomes of letters that answers told, compared with what the bundle says that these letters did.
+"""The outcomes of letters that answers told, compared with what the transcript says that these letters did.
 
-So nothing that the server refused, or only asked about, can stand in a bundle as if it had been obeyed.
+So nothing that the server refused, or only asked about, can stand there as if it had been obeyed; and nothing that it
+said to have obeyed at once can be missing.
 """
 
 from __future__ import annotations
@@ -9,19 +10,29 @@ from typing import TYPE_CHECKING
 
 from pbem.match.transcript import announcement, utc
 from pbem.proof.compare.difference import differs
+from pbem.proof.compare.finding import Finding
 from pbem.proof.compare.letter_facts import is_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pbem.proof.compare.finding import Finding
-    from pbem.proof.compare.letter_facts import Shown
+    from pbem.proof.compare.letter_facts import ShownLetter
+    from pbem.proof.kept import Answered
 
 OBEYED = {"done", "again"}
 
+AT_ONCE = {"draw", "annul", "extend", "claim", "resign", "step", "reveal", "enter", "leave", "challenge", "rule"}
+"""The commands that have an entry of their own as soon as they are done."""
 
-def compare(letter: Shown) -> Iterator[Finding]:
-    """The finding about each command that the letter calls refused or asked about, although the bundle has it obeyed.
+BY_RECEIPT = {"setup", "seal", "orders", "clear"}
+"""The commands whose answer brings a paper, which the transcript accounts for: `pbem.proof.fates`."""
+
+OVER = {"decline", "withdraw"}
+"""The commands after which a match never begins."""
+
+
+def compare(letter: ShownLetter) -> Iterator[Finding]:
+    """The finding about each command of which the letter tells another outcome than the transcript.
 
     The same octets may come again, and then have another outcome: what was refused may be obeyed, and what was obeyed
     is refused once its turn is over. But at one time they come only once.
@@ -30,10 +41,32 @@ def compare(letter: Shown) -> Iterator[Finding]:
     obeyed = {(one.mail, one.command) for one in answered if one.outcome in OBEYED}
     for told in answered:
         used = index.used.get((told.mail, told.command))
-        if used is None or (told.mail, told.command) in obeyed or told.server != index.server:
+        if used is None:
+            found = _missing(letter, told)
+        elif (told.mail, told.command) in obeyed or utc(used.received) != utc(told.received):
             continue
-        if utc(used.received) != utc(told.received):
+        else:
+            reason = f"it says that `{told.command}` was {told.outcome}, and {used.where} that it was obeyed"
+            found = differs(index, "answer", reason, is_signed=True)
+        if found is None or told.server != index.server:
             continue
         if is_signature(index.key, told.signature, announcement(told.server, told.bulletin)):
-            reason = f"it says that `{told.command}` was {told.outcome}, and {used.where} that it was obeyed"
-            yield differs(index, "answer", reason, is_signed=True)
+            yield found
+
+
+def _missing(letter: ShownLetter, told: Answered) -> Finding | None:
+    """The finding about a letter that was done, and of which the transcript says nothing; None if it need not."""
+    index = letter.index
+    if told.outcome != "done" or told.about != index.place[1]:
+        return None
+    reason = f"it says that `{told.command}` was done, and "
+    if told.command in BY_RECEIPT:
+        mail = f"\nmail {told.mail}\n".encode()
+        if any(mail in way for one in letter.kept.attached for way in one.ways):
+            return None
+        return Finding("open", "answer", reason + "does not bring the receipt")
+    if told.command in AT_ONCE and index.goes_on and letter.ahead:
+        return Finding("later", "answer", reason + "the bundle does not have that yet; ask for a newer one")
+    if told.command in AT_ONCE | OVER:
+        return differs(index, "answer", reason + "no entry is of it", is_signed=True)
+    return None

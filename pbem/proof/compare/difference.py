@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from pbem.proof.compare.finding import Finding
 
 if TYPE_CHECKING:
-    from pbem.proof.compare.index import BundleIndex
+    from pbem.proof.compare.index import TranscriptIndex
     from pbem.proof.compare.letter_facts import Shown
 
 
 def differs(
-    index: BundleIndex, what: str, reason: str, seq: int | None = None, *, is_signed: bool | None = None
+    index: TranscriptIndex, what: str, reason: str, seq: int | None = None, *, is_signed: bool | None = None
 ) -> Finding:
     """A finding against the bundle: proof for everybody, or only for the player who got the letter.
 
@@ -40,17 +40,17 @@ def unknown_head(letter: Shown, what: str, reason: str) -> Finding:
     return differs(letter.index, what, f"{reason}, which is of no entry of the bundle")
 
 
-def two_stories(index: BundleIndex, what: str, seq: int, head: str, other: str, where: str) -> Finding:
+def two_stories(index: TranscriptIndex, what: str, seq: int, head: str, other: str, where: str) -> Finding:
     """A finding about two signed heads of one entry, one in a letter, the other in the bundle or another letter."""
     said = (
-        f"{index.server} signed two different entries {seq} of {index.match.id}: with the head {head} in this"
+        f"{index.server} signed two different entries {seq} of {index.place[1]}: with the head {head} in this"
         f" letter, with the head {other} in {where}. It told two stories, and both signatures prove it"
         f"{index.restored}"
     )
     return Finding("two stories", what, said, seq)
 
 
-def not_signed_by_the_server(index: BundleIndex, what: str, key: str | None, seq: int | None) -> Finding:
+def not_signed_by_the_server(index: TranscriptIndex, what: str, key: str | None, seq: int | None) -> Finding:
     """Something that another key signed, or none."""
     if key is None:
         return Finding("broken", what, f"altered: {index.server} did not sign it, so that it proves nothing", seq)

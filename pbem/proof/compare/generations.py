@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pbem.proof.compare.finding import Finding
-    from pbem.proof.compare.index import BundleIndex
-    from pbem.proof.compare.letter_facts import Shown
+    from pbem.proof.compare.index import TranscriptIndex
+    from pbem.proof.compare.letter_facts import ShownLetter
     from pbem.proof.kept import ToldGeneration
 
 
-def compare(letter: Shown) -> Iterator[Finding]:
+def compare(letter: ShownLetter) -> Iterator[Finding]:
     """The finding about each generation of a letter that its head cannot have had; of other heads `heads` tells."""
     index = letter.index
     for told in letter.kept.generations:
@@ -32,7 +32,7 @@ def compare(letter: Shown) -> Iterator[Finding]:
             yield differs(index, "generation", reason, told.seq, is_signed=True)
 
 
-def _fits(index: BundleIndex, told: ToldGeneration) -> bool:
+def _fits(index: TranscriptIndex, told: ToldGeneration) -> bool:
     """True if the server can have been in this generation when this entry was the last."""
     before = [generation for seq, generation in index.generations if seq <= told.seq]
     after = [generation for seq, generation in index.generations if seq > told.seq]

@@ -10,20 +10,20 @@ from pbem.proof.compare.finding import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pbem.proof.compare.index import BundleIndex
-    from pbem.proof.compare.letter_facts import Shown
+    from pbem.proof.compare.index import TranscriptIndex
+    from pbem.proof.compare.letter_facts import ShownLetter
     from pbem.proof.kept import SignedHead
 
 
 class Heads:
-    """The heads of a bundle, and of later entries those that letters showed first."""
+    """The heads of a transcript, and of later entries those that letters showed first."""
 
-    def __init__(self, index: BundleIndex) -> None:
+    def __init__(self, index: TranscriptIndex) -> None:
         self.index = index
         self._seen: dict[int, str] = {}
         """Signed heads of later entries that letters showed."""
 
-    def compare(self, letter: Shown) -> Iterator[Finding]:
+    def compare(self, letter: ShownLetter) -> Iterator[Finding]:
         """The finding about each head in a letter, for people or for programs."""
         kept, ours = letter.kept, self.index.heads
         # What people read under a signature that does not hold takes no place of what is signed.
@@ -56,8 +56,8 @@ class Heads:
             return Finding(
                 "two stories",
                 what,
-                f"{index.server} signed an entry {head.seq} of {index.match.id}; in the bundle, signed as well, the"
-                f" match was closed with entry {index.last.seq}, after which nothing follows",
+                f"{index.server} signed an entry {head.seq} of {index.place[1]}; in the bundle, signed as well, it"
+                f" was closed with entry {index.last.seq}, after which nothing follows",
                 head.seq,
             )
         return Finding("later", what, f"the bundle ends with entry {index.last.seq}; ask for a newer one", head.seq)

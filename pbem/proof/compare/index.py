@@ -13,51 +13,62 @@ from pbem.match.documents import Evidence, NotADocument, Opening, Receipt, Withd
 from pbem.match.transcript import canonical, statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
 
 
-class BundleIndex:
-    """The entries of a verified bundle by what they are about, and the match that they tell of."""
+class TranscriptIndex:
+    """The entries of a verified transcript, of a match or a tournament, as letters are compared with them."""
 
-    def __init__(self, found: Bundle, match: Match) -> None:
-        self.found = found
-        self.match = match
-        entries = found.entries
-        self.server = match.server
-        self.place = (match.server, match.id)
+    def __init__(self, entries: Sequence[Entry], name: str, about: Callable[[str, str, int, str], bytes]) -> None:
+        """`about` makes the statement about a head, which the server signs, of its name, this name, and the head."""
+        self.server = str(entries[0].body["server"])
+        self.place = (self.server, name)
+        self._about = about
         self.key = str(entries[0].body["server_key"])
         """The key with which the server signed this transcript, in hex."""
         self.last = entries[-1]
-        self.goes_on = self.last.type != "closed"
+        self.goes_on = self.last.type not in {"closed", "ended"}
         """True if entries may follow."""
         self.heads = {entry.seq: entry.head for entry in entries}
         """The heads, by the number of the entry."""
+        restores = [entry for entry in entries if entry.type == "restored"]
+        self.generations = [(entry.seq, entry.body.get("generation", 1)) for entry in restores]
+        """The entries that tell of a restored backup, each with the generation that began."""
+        self.used = dict(_said(entries))
+        """The letters that counted, by hash and command."""
+        restored = ", ".join(str(entry.seq) for entry in restores)
+        self.restored = ""
+        """The backups that may explain two stories, if there were any."""
+        if restored:
+            self.restored = f"; the bundle says that the server was restored from a backup (entry {restored})"
+
+    def leaf(self, seq: int, head: str) -> bytes:
+        """The statement about a head, which is a leaf of the server's log."""
+        return self._about(*self.place, seq, head)
+
+
+class BundleIndex(TranscriptIndex):
+    """The entries of a verified bundle by what they are about, and the match that they tell of."""
+
+    def __init__(self, found: Bundle, match: Match) -> None:
+        entries = found.entries
+        super().__init__(entries, match.id, statement)
+        self.goes_on = self.last.type != "closed"
+        self.found = found
+        self.match = match
         self.seqs = {head: seq for seq, head in reversed(self.heads.items())}
         """The entries by their heads."""
         hashes = (re.findall(r'"([0-9a-f]{64})"', canonical(entry.body).decode()) for entry in entries)
         self.named = frozenset(value for values in hashes for value in values)
         """All hashes in the entries."""
-        restores = [entry for entry in entries if entry.type == "restored"]
-        self.generations = [(entry.seq, entry.body.get("generation", 1)) for entry in restores]
-        """The entries that tell of a restored backup, each with the generation that began."""
         self.addresses = dict(_addresses(found))
         """The reply addresses by which letters counted, by the hash of their token."""
-        self.used = dict(_used(found))
-        """The letters that counted, by hash and command."""
-        restored = ", ".join(str(entry.seq) for entry in restores)
-        self.restored = ""
-        """The backups that may explain two stories, if the bundle has any."""
-        if restored:
-            self.restored = f"; the bundle says that the server was restored from a backup (entry {restored})"
+        self.used |= dict(_used(found))
         self._places = first_entries(entries)
-
-    def leaf(self, seq: int, head: str) -> bytes:
-        """The statement about a head, which is a leaf of the server's log."""
-        return statement(*self.place, seq, head)
 
     def turn(self, game: object, turn: object) -> Entry | None:
         """The entry of a turn, as a paper names it."""
@@ -85,12 +96,29 @@ class UsedLetter(NamedTuple):
     received: str
 
 
-_SAID_BY = {"extended": "extend", "claimed": "claim", "resigned": "resign", "substituted": "substitute"}
-"""The commands of sentences, by the type of the entry, where that has another name."""
+_SAID_BY = {
+    "extended": "extend",
+    "claimed": "claim",
+    "resigned": "resign",
+    "substituted": "substitute",
+    "entered": "enter",
+    "left": "leave",
+    "challenged": "challenge",
+    "ruled": "rule",
+}
+"""The commands of letters, by the type of the entry that they made, where that has another name."""
+
+
+def _said(entries: Sequence[Entry]) -> Iterator[tuple[tuple[str, str], UsedLetter]]:
+    """The letters of entries, each with the command that it gave."""
+    for entry in entries:
+        if "mail" in entry.body and "received" in entry.body:
+            name = _SAID_BY.get(entry.type, entry.type)
+            yield (entry.body["mail"], name), UsedLetter(f"entry {entry.seq}", entry.body["received"])
 
 
 def _used(found: Bundle) -> Iterator[tuple[tuple[str, str], UsedLetter]]:
-    """The letters of papers and of sentences, each with the command that it gave."""
+    """The letters of papers, each with the command that it gave."""
     kinds: tuple[tuple[str, type[Opening | Receipt | Withdrawal], str], ...] = (
         ("openings/", Opening, "setup"),
         ("receipts/", Receipt, "orders"),
@@ -103,10 +131,6 @@ def _used(found: Bundle) -> Iterator[tuple[tuple[str, str], UsedLetter]]:
                     said = kind.read(paper.decode())
                     name = "seal" if kind is Receipt and "-setup-" in path else command
                     yield (said.mail, name), UsedLetter(path, said.received)
-    for entry in found.entries:
-        if "mail" in entry.body and "rev" in entry.body:
-            name = _SAID_BY.get(entry.type, entry.type)
-            yield (entry.body["mail"], name), UsedLetter(f"entry {entry.seq}", entry.body["received"])
 
 
 class UsedAddress(NamedTuple):

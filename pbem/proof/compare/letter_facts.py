@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.identity import ed25519_points
-from pbem.match.transcript import sha256_hex, statement, voucher
+from pbem.match.transcript import sha256_hex, voucher
 from pbem.proof.kept import SignedHead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pbem.proof.compare.index import BundleIndex
+    from pbem.proof.compare.index import BundleIndex, TranscriptIndex
     from pbem.proof.kept import Attached, Kept, SignedPaper
 
 
@@ -28,14 +28,14 @@ def is_signature(key: str, signature: str, message: bytes) -> bool:
         return False
 
 
-class Shown:
-    """A kept letter that is compared with a bundle."""
+class ShownLetter:
+    """A kept letter that is compared with a transcript."""
 
-    def __init__(self, kept: Kept, index: BundleIndex) -> None:
+    def __init__(self, kept: Kept, index: TranscriptIndex) -> None:
         self.kept = kept
         self.index = index
         self._signers: dict[SignedHead | SignedPaper, str | None] = {}
-        heads, ours = kept.heads, len(index.heads)
+        heads, ours = kept.heads or kept.for_programs, len(index.heads)
         self.ahead = not heads or any(head.seq > ours for head in heads if self.is_ours(head))
         """True if it is of a later time than the bundle, as far as it shows that."""
         self.vouched = {paper.sha256 for paper in kept.papers if self.is_ours(paper) and self.is_signed(paper)}
@@ -53,13 +53,22 @@ class Shown:
         """The key that signed this: the bundle's, or else the one that the letter names; None if neither did."""
         if signed not in self._signers:
             if isinstance(signed, SignedHead):
-                message = statement(signed.server, signed.match, signed.seq, signed.head)
+                message = self.index.leaf(signed.seq, signed.head)
             else:
                 message = voucher(signed.server, signed.match, signed.sha256)
             keys = dict.fromkeys((self.index.key, signed.key or self.index.key))
             holding = (key for key in keys if is_signature(key, signed.signature, message))
             self._signers[signed] = next(holding, None)
         return self._signers[signed]
+
+
+class Shown(ShownLetter):
+    """A kept letter that is compared with the bundle of a match."""
+
+    index: BundleIndex
+
+    def __init__(self, kept: Kept, index: BundleIndex) -> None:
+        super().__init__(kept, index)
 
     def files(self, attached: Attached) -> Iterator[AttachedFile]:
         """An attachment in each form in which it may have been sent."""

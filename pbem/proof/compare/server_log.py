@@ -6,7 +6,7 @@ Implements docs/witnesses.md.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from pbem.proof.compare.finding import Finding
 from pbem.tlog.checkpoint import Checkpoint, InclusionProof
@@ -16,31 +16,14 @@ from pbem.verifier_key import LOG, VerifierKey
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pbem.proof.compare.index import TranscriptIndex
     from pbem.proof.kept import Kept, Logged
-
-
-class LoggedTranscript(Protocol):
-    """A verified transcript of a match or a tournament."""
-
-    server: str
-    key: str
-    """The key with which the server signed it, in hex."""
-    place: tuple[str, str]
-    """The server, and the match or the tournament."""
-    goes_on: bool
-    """True if entries may follow."""
-    heads: dict[int, str]
-    restored: str
-    """The backups that may explain two stories, if there were any."""
-
-    def leaf(self, seq: int, head: str) -> bytes:
-        """The statement that is the leaf of an entry with this head."""
 
 
 class LogCheck:
     """The server's log as letters show it, and the witnesses whose cosignatures of it are believed."""
 
-    def __init__(self, index: LoggedTranscript, witnesses: Sequence[VerifierKey]) -> None:
+    def __init__(self, index: TranscriptIndex, witnesses: Sequence[VerifierKey]) -> None:
         self.index = index
         self.witnesses = witnesses
         self._own = VerifierKey(index.server, LOG, bytes.fromhex(index.key))
