@@ -24,7 +24,7 @@ from pbem.letters.draft import Composing, Facts, LetterSection, OutgoingLetter, 
 from pbem.letters.render import InWords, visible
 from pbem.mail.commands import SETTINGS
 from pbem.mail.compose import LETTER, Composer, Encrypting
-from pbem.mail.headers import asked_for
+from pbem.mail.marks import asked_for
 from pbem.match.changed import replace
 from pbem.match.seat_clock import zone_named
 from pbem.match.transcript import canonical, sha256_hex

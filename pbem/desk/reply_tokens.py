@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.mail.any_encoding import is_open
 from pbem.mail.message import ADDRESSES, Letter, mailboxes
+from pbem.mail.one_reading import is_open
 from pbem.match import asking
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex, written

@@ -74,8 +74,30 @@ def enable(names: Iterable[str]) -> None:
     """Enable these games of installed packages; raises `UnusableGame`. Those that are enabled stay so."""
     for name in names:
         if name not in PACKAGES:
-            entry = _entry(name)
-            _import(entry)
+            # Two packages may offer a game of the same name.
+            check_name(name)
+            found = _offers(name)
+            if not found:
+                raise UnusableGame(f'no package that is installed here has a game "{name}"')
+            if len(found) > 1:
+                packages = " and ".join(sorted(_named(entry) for entry in found))
+                raise UnusableGame(f'there are two games "{name}", of {packages}: uninstall one of the packages')
+            entry = found[0]
+            # The module must be made for this interface.
+            who = f'the game "{entry.name}" of {_named(entry)}'
+            try:
+                module = import_module(entry.module)
+            except Exception as error:  # it is somebody else's code
+                raise UnusableGame(f"{who} cannot be loaded: {type(error).__name__}: {error}") from error
+            if not hasattr(module, "__path__"):
+                raise UnusableGame(f"{who} is one module, and no package with templates")
+            if (number := getattr(module, "INTERFACE", None)) != INTERFACE:
+                raise UnusableGame(
+                    f"{who} is for interface {number} of games, and this pbem has interface {INTERFACE}:"
+                    " install another version of one of the two"
+                )
+            if getattr(getattr(module, "RULES", None), "name", None) != entry.name:
+                raise UnusableGame(f'{who} has no RULES with the name "{entry.name}"')
             PACKAGES[name] = _package(entry)
             GAMES[name] = entry.module
 
@@ -116,36 +138,6 @@ def check_name(name: str) -> None:
         raise UnusableGame(f'"{name}" is a game of pbem itself: it is always enabled, and no package can replace it')
     if not _NAME.fullmatch(name) or (template_folder() / name).exists():
         raise UnusableGame(f'no game can be named "{name}"')
-
-
-def _entry(name: str) -> EntryPoint:
-    """The one entry point of a game."""
-    check_name(name)
-    found = _offers(name)
-    if not found:
-        raise UnusableGame(f'no package that is installed here has a game "{name}"')
-    if len(found) > 1:
-        packages = " and ".join(sorted(_named(entry) for entry in found))
-        raise UnusableGame(f'there are two games "{name}", of {packages}: uninstall one of the packages')
-    return found[0]
-
-
-def _import(entry: EntryPoint) -> None:
-    """Import the module of a game, and check that it is for this interface."""
-    who = f'the game "{entry.name}" of {_named(entry)}'
-    try:
-        module = import_module(entry.module)
-    except Exception as error:  # it is somebody else's code
-        raise UnusableGame(f"{who} cannot be loaded: {type(error).__name__}: {error}") from error
-    if not hasattr(module, "__path__"):
-        raise UnusableGame(f"{who} is one module, and no package with templates")
-    if (number := getattr(module, "INTERFACE", None)) != INTERFACE:
-        raise UnusableGame(
-            f"{who} is for interface {number} of games, and this pbem has interface {INTERFACE}: install another"
-            " version of one of the two"
-        )
-    if getattr(getattr(module, "RULES", None), "name", None) != entry.name:
-        raise UnusableGame(f'{who} has no RULES with the name "{entry.name}"')
 
 
 def _named(entry: EntryPoint) -> str:

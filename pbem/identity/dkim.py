@@ -114,7 +114,21 @@ def verify(letter: Letter, signature: DkimSignature, record: str | None, at: dat
     import dkim
 
     try:
-        _timely(signature, at)
+        # The signature must have been made, and not expired, when the letter came (RFC 6376 3.5).
+        times = {}
+        for tag in (b"t", b"x"):
+            value = signature.tags.get(tag)
+            if value is not None and not _NUMBER.fullmatch(value):
+                raise _bad(signature, _MALFORMED)
+            times[tag] = None if value is None else int(value)
+        made, ends = times[b"t"], times[b"x"]
+        now = at.timestamp()
+        if ends is not None and (now > ends or (made is not None and ends < made)):
+            raise BadSignature(
+                Phrase("The DKIM signature of {domain} had expired.", domain=signature.domain), "expired"
+            )
+        if made is not None and made > now + SLOP:
+            raise _bad(signature, Phrase("it is dated in the future"))
         _check(letter, signature, _key(signature, record))
     except BadSignature as error:
         unfit = error
@@ -168,7 +182,7 @@ def _signature(index: int, value: bytes, sender: str) -> DkimSignature:
         raise malformed
     try:
         tags = parse_tag_value(value)
-        # dkimpy would hold the times against the clock of this machine; see `_timely`.
+        # dkimpy would hold the times against the clock of this machine; see `verify`.
         dkim.validate_signature_fields({name: text for name, text in tags.items() if name not in {b"t", b"x"}})
         domain, selector = tags[b"d"].decode("ascii").lower(), tags[b"s"].decode("ascii")
         mark = hashlib.sha256(_octets(tags)).hexdigest()
@@ -205,22 +219,6 @@ def _octets(tags: Mapping[bytes, bytes]) -> bytes:
 
 def _weak() -> BadSignature:
     return BadSignature(Phrase("The letter's DKIM signature is made with an algorithm that is not accepted."))
-
-
-def _timely(signature: DkimSignature, at: datetime) -> None:
-    """Refuse a signature that had expired, or was not made yet, when the letter came (RFC 6376 3.5)."""
-    times = {}
-    for tag in (b"t", b"x"):
-        value = signature.tags.get(tag)
-        if value is not None and not _NUMBER.fullmatch(value):
-            raise _bad(signature, _MALFORMED)
-        times[tag] = None if value is None else int(value)
-    made, ends = times[b"t"], times[b"x"]
-    now = at.timestamp()
-    if ends is not None and (now > ends or (made is not None and ends < made)):
-        raise BadSignature(Phrase("The DKIM signature of {domain} had expired.", domain=signature.domain), "expired")
-    if made is not None and made > now + SLOP:
-        raise _bad(signature, Phrase("it is dated in the future"))
 
 
 def _key(signature: DkimSignature, record: str | None) -> _RsaNumbers | _Ed25519:

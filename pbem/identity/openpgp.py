@@ -103,7 +103,16 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
             raise BadKey(WEAK)
         if at is not None:
             _check_costs(tags, keys)
-        return _key(raw, found, at)
+        import pysequoia
+
+        cert = _sequoia(lambda: pysequoia.Cert.from_bytes(raw))
+        whole = _sequoia(lambda: bytes(cert))
+        armor = _sequoia(lambda: pysequoia.armor(whole, pysequoia.ArmorKind.PublicKey))
+        # Sequoia would name those that are valid today.
+        name = next((body for tag, body in found if tag == Tag.USER_ID), b"")
+        comment = " ".join(name.decode("utf-8", "replace").split())[:80]
+        state = _standing(cert, cert.fingerprint, at)
+        return Key("openpgp", cert.fingerprint.upper(), armor.replace("\r\n", "\n"), comment, state)
     except (_FailedError, IndexError, ValueError) as error:
         if isinstance(error, BadKey):
             raise
@@ -122,19 +131,6 @@ def _check_costs(tags: list[int], keys: list[PublicKey]) -> None:
             raise BadKey(Phrase("This OpenPGP key is of an obsolete kind (DSA, ElGamal, version 3): make a new one."))
         if key.algorithm in RSA:
             check_rsa(key.modulus, key.exponent)
-
-
-def _key(raw: bytes, found: list[tuple[int, bytes]], at: datetime | None) -> Key:
-    import pysequoia
-
-    cert = _sequoia(lambda: pysequoia.Cert.from_bytes(raw))
-    whole = _sequoia(lambda: bytes(cert))
-    armor = _sequoia(lambda: pysequoia.armor(whole, pysequoia.ArmorKind.PublicKey))
-    # Sequoia would name those that are valid today.
-    name = next((body for tag, body in found if tag == Tag.USER_ID), b"")
-    comment = " ".join(name.decode("utf-8", "replace").split())[:80]
-    state = _standing(cert, cert.fingerprint, at)
-    return Key("openpgp", cert.fingerprint.upper(), armor.replace("\r\n", "\n"), comment, state)
 
 
 @lru_cache(maxsize=16)  # a letter that does not verify asks for the same one some hundred times
@@ -197,7 +193,15 @@ def cannot_encrypt(key: Key, at: datetime) -> Phrase | None:
             ended = cert.expiration if state == "expired" else None
             day = ended.date().isoformat() if ended else ""
             return _EXPIRED.given(day=day) if day else _REVOKED
-        _encrypt([_in_force(cert, at)], b"")
+        # Without the subkeys that expired: where none is left, Sequoia would encrypt to those.
+        import pysequoia
+
+        kept: list[Packet] = []
+        keeps = True
+        for packet in _pile(bytes(cert)):
+            keeps = _standing(cert, packet.fingerprint, at) == "pinned" if packet.fingerprint else keeps
+            kept += [packet] if keeps else []
+        _encrypt([_sequoia(lambda: pysequoia.Cert.from_packets(kept))], b"")
     except (_FailedError, ValueError):
         return _SIGNS_ONLY
     return None
@@ -213,18 +217,6 @@ def _encrypt(certs: list[Cert], content: bytes) -> bytes:
 
     # Its error says much about itself, for no reader of ours.
     return _sequoia(lambda: pysequoia.encrypt(bytes=content, recipients=certs))
-
-
-def _in_force(cert: Cert, at: datetime) -> Cert:
-    """The certificate without the subkeys that expired: where none is left, Sequoia would encrypt to those."""
-    import pysequoia
-
-    kept: list[Packet] = []
-    keeps = True
-    for packet in _pile(bytes(cert)):
-        keeps = _standing(cert, packet.fingerprint, at) == "pinned" if packet.fingerprint else keeps
-        kept += [packet] if keeps else []
-    return _sequoia(lambda: pysequoia.Cert.from_packets(kept))
 
 
 def is_signature(data: bytes) -> bool:
@@ -259,7 +251,18 @@ class OpenpgpSignature(msgspec.Struct, frozen=True):
         import pysequoia
 
         if at is not None:
-            self._lasts(at)
+            # Refuse on arrival what might be judged differently another day, or elsewhere.
+            if self.body.expires:
+                raise BadSignature(
+                    Phrase(
+                        "The OpenPGP signature will expire, but what you sign must hold for good: sign without"
+                        " `default-sig-expire` in gpg.conf."
+                    )
+                )
+            if self.body.created > at + _AHEAD:
+                raise BadSignature(FUTURE)
+            if self.body.demands:
+                raise BadSignature(DEMANDS)
         try:
             cert = _cert(key.public)
             found = _sequoia(lambda: pysequoia.verify(bytes=message, store=lambda _: [cert], signature=self.sig))
@@ -270,20 +273,6 @@ class OpenpgpSignature(msgspec.Struct, frozen=True):
             return signed, _standing(cert, signers[0][1], at)
         except (_FailedError, ValueError):
             return None
-
-    def _lasts(self, at: datetime) -> None:
-        """Refuse on arrival what might be judged differently another day, or elsewhere; raises `BadSignature`."""
-        if self.body.expires:
-            raise BadSignature(
-                Phrase(
-                    "The OpenPGP signature will expire, but what you sign must hold for good: sign without"
-                    " `default-sig-expire` in gpg.conf."
-                )
-            )
-        if self.body.created > at + _AHEAD:
-            raise BadSignature(FUTURE)
-        if self.body.demands:
-            raise BadSignature(DEMANDS)
 
     def revoked(self, key: Key) -> bool:
         """True if the pinned certificate is revoked: then no signature verifies at all."""

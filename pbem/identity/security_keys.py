@@ -4,6 +4,7 @@ Such a key belongs to an *application*: `ssh:` or another name that begins so, o
 that made it. The device signs the hash of its application, whether somebody touched it, a counter, and a hash: of the
 octets to be signed, or of the browser's JSON, which quotes them as its challenge and names the page. Implements
 PROTOCOL.u2f of OpenSSH, and WebAuthn level 2, 5.8.1.1 and 6.1; docs/bundle.md, 6.2.
+The strings and numbers of all SSH keys are read here, too (RFC 4251 5): ValueError if cut off, or in another form.
 """
 
 from __future__ import annotations
@@ -14,9 +15,50 @@ import re
 
 import msgspec
 
-from pbem.identity.ssh_wire import string, take
 from pbem.identity.verdict import BadKey, BadSignature, Key
 from pbem.phrase import Phrase
+
+
+def unbase64(text: str) -> bytes:
+    """The octets of base64 in its one form; OpenSSH reads no other, and a key in another would be sought in vain."""
+    octets = base64.b64decode(text)
+    if base64.b64encode(octets).decode() != text:
+        raise ValueError("no base64, or in another form")
+    return octets
+
+
+def string(data: bytes) -> bytes:
+    """A string: its length, and its octets."""
+    return len(data).to_bytes(4, "big") + data
+
+
+def take(data: bytes) -> tuple[bytes, bytes]:
+    """Split a string off the front."""
+    end = 4 + int.from_bytes(data[:4], "big")
+    if len(data) < end:
+        raise ValueError("cut off")
+    return data[4:end], data[end:]
+
+
+def take_name(data: bytes) -> tuple[str, bytes]:
+    """Split a string of ASCII off the front."""
+    name, rest = take(data)
+    return name.decode("ascii"), rest
+
+
+def mpint(number: int) -> bytes:
+    """A number that is not negative."""
+    return string(number.to_bytes(number.bit_length() // 8 + 1, "big"))
+
+
+def take_mpint(data: bytes) -> tuple[int, bytes]:
+    """Split a positive number in its shortest form off the front."""
+    raw, rest = take(data)
+    shortest = raw and not raw[0] & 0x80 and (raw[0] or raw[1:2] >= b"\x80")
+    if not shortest:
+        raise ValueError("no shortest form")
+    return int.from_bytes(raw, "big"), rest
+
 
 PLAIN = {"sk-ssh-ed25519@openssh.com": "ssh-ed25519", "sk-ecdsa-sha2-nistp256@openssh.com": "ecdsa-sha2-nistp256"}
 """The type of the plain key within a key of each type."""

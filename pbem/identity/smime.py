@@ -264,23 +264,20 @@ class SmimeSignature(msgspec.Struct, frozen=True):
             return None
         if at is not None:
             try:
-                self._lasts(at)
+                # Refuse on arrival what might be judged differently another day, or elsewhere.
+                for attribute in self.signer["signed_attrs"]:
+                    kind, values = attribute["type"], attribute["values"]
+                    if kind.dotted in {_LABEL, _POLICY}:
+                        raise BadSignature(DEMANDS)
+                    if kind.native != "signing_time":
+                        continue
+                    if len(values) != 1 or not isinstance(values[0].native, datetime):
+                        raise BadSignature(Phrase("The S/MIME signature holds an attribute twice."))
+                    if values[0].native > at + AHEAD:
+                        raise BadSignature(FUTURE)
             except _BROKEN as error:
                 raise BadSignature(_DAMAGED, "bad") from error
         return message, _standing(certificate, at)
-
-    def _lasts(self, at: datetime) -> None:
-        """Refuse on arrival what might be judged differently another day, or elsewhere; raises `BadSignature`."""
-        for attribute in self.signer["signed_attrs"]:
-            kind, values = attribute["type"], attribute["values"]
-            if kind.dotted in {_LABEL, _POLICY}:
-                raise BadSignature(DEMANDS)
-            if kind.native != "signing_time":
-                continue
-            if len(values) != 1 or not isinstance(values[0].native, datetime):
-                raise BadSignature(Phrase("The S/MIME signature holds an attribute twice."))
-            if values[0].native > at + AHEAD:
-                raise BadSignature(FUTURE)
 
     def _verify(self, public: object) -> None:
         """Verify the signature over the signed attributes; raises InvalidSignature, or ValueError."""

@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from pbem.identity import security_keys
 from pbem.identity.ed25519_points import WEAK, holds, is_sound
-from pbem.identity.ssh_wire import mpint, string, take, take_mpint, take_name, unbase64
+from pbem.identity.security_keys import mpint, string, take, take_mpint, take_name, unbase64
 from pbem.identity.verdict import BadKey, BadSignature, Key, State, check_rsa
 from pbem.phrase import Phrase
 
@@ -165,34 +165,31 @@ def read(armor: str) -> SshSignature:
     try:
         if not (body.startswith(BEGIN) and body.endswith(END) and len(body) > len(BEGIN) + len(END)):
             raise ValueError("no armor")
-        return _taken_apart(unbase64("".join(body[len(BEGIN) : -len(END)].split())))
+        blob = unbase64("".join(body[len(BEGIN) : -len(END)].split()))
+        head = len(_MAGIC) + len(_VERSION)
+        if blob[: len(_MAGIC)] != _MAGIC or len(blob) < head:
+            raise ValueError("no signature")
+        if blob[len(_MAGIC) : head] != _VERSION:
+            raise BadSignature(Phrase("This version of SSH signatures is not supported."))
+        publickey, rest = take(blob[head:])
+        namespace, rest = take_name(rest)
+        reserved, rest = take(rest)
+        hash_algorithm, rest = take_name(rest)
+        inner, rest = take(rest)
+        algorithm, inner = take_name(inner)
+        signature, inner = take(inner)
+        kind = _check_signature(publickey, algorithm, hash_algorithm)
+        device = None
+        if kind in security_keys.PLAIN:
+            *_, application = security_keys.taken_apart(publickey)
+            device, inner = security_keys.read(application, algorithm, inner), b""
+        # OpenSSH skips what is reserved; nobody uses it, so anything there is none of ours.
+        if rest or inner or reserved:
+            raise ValueError("more than a signature")
+        return SshSignature(publickey, namespace, hash_algorithm, algorithm, signature, device)
     except ValueError as error:
         damaged = Phrase("The SSH signature is damaged: paste it whole, with its first and last line.")
         raise BadSignature(damaged, "bad") from error
-
-
-def _taken_apart(blob: bytes) -> SshSignature:
-    head = len(_MAGIC) + len(_VERSION)
-    if blob[: len(_MAGIC)] != _MAGIC or len(blob) < head:
-        raise ValueError("no signature")
-    if blob[len(_MAGIC) : head] != _VERSION:
-        raise BadSignature(Phrase("This version of SSH signatures is not supported."))
-    publickey, rest = take(blob[head:])
-    namespace, rest = take_name(rest)
-    reserved, rest = take(rest)
-    hash_algorithm, rest = take_name(rest)
-    inner, rest = take(rest)
-    algorithm, inner = take_name(inner)
-    signature, inner = take(inner)
-    kind = _check_signature(publickey, algorithm, hash_algorithm)
-    device = None
-    if kind in security_keys.PLAIN:
-        *_, application = security_keys.taken_apart(publickey)
-        device, inner = security_keys.read(application, algorithm, inner), b""
-    # OpenSSH skips what is reserved; nobody uses it, so anything there is none of ours.
-    if rest or inner or reserved:
-        raise ValueError("more than a signature")
-    return SshSignature(publickey, namespace, hash_algorithm, algorithm, signature, device)
 
 
 def _check_signature(publickey: bytes, algorithm: str, hash_algorithm: str) -> str:

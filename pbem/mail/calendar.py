@@ -72,19 +72,20 @@ def attached(one: Appointment, now: datetime) -> Attachment:
 
 def calendar(appointments: Iterable[Appointment], now: datetime) -> bytes:
     """The calendar file of these deadlines."""
-    return _FILE.format(events="".join(_event(one, now) for one in appointments)).encode()
-
-
-def _event(one: Appointment, now: datetime) -> str:
-    return _EVENT.format(
-        summary=_line("SUMMARY", one.summary),
-        time=one.time.astimezone(UTC),
-        now=now.astimezone(UTC),
-        uid=_line("UID", f"{one.name}-seat-{one.seat}@{one.server}"),
-        sequence=one.sequence,
-        description=_line("DESCRIPTION", one.description),
-        alarm=_line("DESCRIPTION", one.summary),
-    )
+    return _FILE.format(
+        events="".join(
+            _EVENT.format(
+                summary=_line("SUMMARY", one.summary),
+                time=one.time.astimezone(UTC),
+                now=now.astimezone(UTC),
+                uid=_line("UID", f"{one.name}-seat-{one.seat}@{one.server}"),
+                sequence=one.sequence,
+                description=_line("DESCRIPTION", one.description),
+                alarm=_line("DESCRIPTION", one.summary),
+            )
+            for one in appointments
+        )
+    ).encode()
 
 
 @lru_cache(maxsize=64)  # all seats have the same summary, and all turns of a match the same address

@@ -21,7 +21,6 @@ from pbem.mail.compose import RETURN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from email.message import Message
 
     from pbem.mail.message import Letter
 
@@ -126,21 +125,17 @@ def _old_form(raw: bytes) -> DeliveryReport:
         parts = list(islice(message.walk(), OLD_PARTS + 1))
         if len(parts) > OLD_PARTS:
             return DeliveryReport("unclear")
-        _shorten(parts)
+        # What each part says, up to a bound: base64 may hide long lines, and a charset odd blanks.
+        left = OLD_TEXT
+        for part in parts:
+            content = part.get_payload(decode=True)
+            if isinstance(content, bytes):
+                lines = NO_TEXT.sub(b" ", content).split(b"\n")
+                short = b"\n".join(line[:OLD_LINE] for line in lines)[:left]
+                left -= len(short)
+                del part["content-transfer-encoding"]
+                part.set_payload(short.decode("ascii"))
         slow, dead = all_failures(message)
     except Exception:  # hostile mail meets old parsers; what they make of it is theirs
         return DeliveryReport("unclear")
     return DeliveryReport("permanent" if dead else "temporary" if slow else "unclear")
-
-
-def _shorten(parts: Iterable[Message]) -> None:
-    """Leave of each part what its text says, up to a bound: base64 may hide long lines, and a charset odd blanks."""
-    left = OLD_TEXT
-    for part in parts:
-        content = part.get_payload(decode=True)
-        if isinstance(content, bytes):
-            lines = NO_TEXT.sub(b" ", content).split(b"\n")
-            short = b"\n".join(line[:OLD_LINE] for line in lines)[:left]
-            left -= len(short)
-            del part["content-transfer-encoding"]
-            part.set_payload(short.decode("ascii"))

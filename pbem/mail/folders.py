@@ -37,7 +37,9 @@ def _in(path: Path, most: int, seen: set[tuple[int, int]]) -> Iterator[tuple[str
         return
     seen.add(place)
     if (path / "cur").is_dir() and (path / "new").is_dir():
-        yield from _in_maildir(path, most)
+        for inner in sorted(path.rglob("*")):
+            if inner.parent.name in {"cur", "new"} and inner.is_file():
+                yield str(inner), _beginning(inner, most)
     else:
         for inner in sorted(path.iterdir()):
             yield from _in(inner, most, seen)
@@ -55,12 +57,6 @@ def _in_file(path: Path, most: int) -> Iterator[tuple[str, bytes]]:
             yield f"{path}, letter {number}", raw.replace(b"\n>From ", b"\nFrom ")
     finally:
         box.close()
-
-
-def _in_maildir(path: Path, most: int) -> Iterator[tuple[str, bytes]]:
-    for inner in sorted(path.rglob("*")):
-        if inner.parent.name in {"cur", "new"} and inner.is_file():
-            yield str(inner), _beginning(inner, most)
 
 
 def _beginning(path: Path, octets: int) -> bytes:

@@ -94,16 +94,13 @@ class _Words:
             self._end_line()
             self._left_out = 1
         else:
-            self._begin(tag, style)
-
-    def _begin(self, tag: str, style: str) -> None:
-        self._preformatted.append(self._preformatted[-1] or tag == "pre" or bool(_PREFORMATTED.search(style)))
-        if tag == "br":
-            self._new_line()
-        elif _LINES.fullmatch(tag):
-            self._end_line()
-        elif tag in {"td", "th"}:
-            self._line.append(" ")
+            self._preformatted.append(self._preformatted[-1] or tag == "pre" or bool(_PREFORMATTED.search(style)))
+            if tag == "br":
+                self._new_line()
+            elif _LINES.fullmatch(tag):
+                self._end_line()
+            elif tag in {"td", "th"}:
+                self._line.append(" ")
 
     def end(self, tag: str) -> None:
         """An element ends."""

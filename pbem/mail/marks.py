@@ -1,7 +1,9 @@
 """Marks of machines: signs that no person wrote a letter (RFC 3834 2), and which proof lifts each of them.
 
 One table: a mark decides at most that nothing is *answered*, never that a person is unheard. `authenticate`
-in the desk applies it, after the signature was judged. No sockets, no store. Implements reliability.md, case 28.
+in the desk applies it, after the signature was judged. Beside it, what single headers say: the author behind a return path to
+which servers added a tag (BATV, SRS and VERP), and the language asked for. Anybody can write any header. No sockets,
+no store. Implements reliability.md, case 28, and protocol.md, "Commands" (`set language`).
 """
 
 from __future__ import annotations
@@ -9,12 +11,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from pbem.i18n import LANGUAGES
 from pbem.mail.message import ADDRESSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.mail.message import Letter
+
 
 VACATION = re.compile(
     r"\s*(?:auto(?:matic)?[ -]?(?:reply|response|answer)|auto(?:mated)?:|out of (?:the )?office|on vacation"
@@ -125,3 +129,42 @@ MARKS = (
 def marks_of(arrival: Arrival) -> Sequence[Mark]:
     """The marks that a letter bears; none of most people's."""
     return tuple(mark for mark in MARKS if mark.holds(arrival))
+
+
+_BATV = re.compile(
+    r"(?:prvs=[^=/]++[=/]|btv1==[^=]++==)([^=/].*+)", re.IGNORECASE
+)  # draft-levine-smtp-batv, Barracuda
+_SRS = re.compile(
+    r"(?:srs0|srs1[=+-][^=]++=[^=]++=|[^=+]++\+srs)[=+-][^=]++=[^=]++=([a-z0-9.-]++)=(.++)", re.IGNORECASE
+)  # www.libsrs2.net; the last one, USER+SRS=, is Microsoft 365's
+_RANGE = re.compile(r"\s*([A-Za-z]{1,8})(?:-[A-Za-z0-9-]+)?\s*(?:;\s*q\s*=\s*([01](?:\.[0-9]{0,3})?)\s*)?")
+_VERP = re.compile(r"([^=+]++)\+[^=]++=[^=]++")
+
+
+def without_tags(address: str) -> str:
+    """The address to which all tags were added, as far as their form shows it; the same if there are none."""
+    local, at, domain = address.rpartition("@")
+    while at:
+        if found := _BATV.fullmatch(local):
+            local = found[1]
+        elif found := _SRS.fullmatch(local):
+            domain, local = found.groups()
+        elif found := _VERP.fullmatch(local):
+            local = found[1]
+        else:
+            return f"{local}@{domain}"
+    return address
+
+
+def asked_for(letter: Letter) -> str | None:
+    """The language that a letter asks for, or is written in, by its headers (RFC 3282); None if we have none of them.
+
+    A language that it asks for comes before the one it is written in; of several, the preferred one counts.
+    """
+    for header in ("accept-language", "content-language"):
+        ranges = [_RANGE.fullmatch(one) for value in letter.values(header) for one in value[:500].split(",")]
+        wanted = [(float(found[2] or 1), found[1].lower()) for found in ranges if found]
+        for quality, language in sorted(wanted, key=lambda one: -one[0]):
+            if quality and language in LANGUAGES:
+                return language
+    return None

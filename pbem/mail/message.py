@@ -195,7 +195,12 @@ def read(raw: bytes, limits: Limits | None = None) -> Letter:
     """Read a letter; raises `Unreadable` beyond the limits, and nothing else, whatever the bytes."""
     limits = limits or Limits()
     try:
-        _measure(raw, limits)
+        if len(raw) > limits.message_bytes:
+            raise _ExceededError(Phrase("more than {message_bytes} octets", message_bytes=limits.message_bytes))
+        if raw.count(b"\n") > limits.message_lines:
+            raise _ExceededError(Phrase("more than {message_lines} lines", message_lines=limits.message_lines))
+        if len(raw) > limits.line_bytes and max(map(len, raw.split(b"\n"))) > limits.line_bytes:
+            raise _ExceededError(Phrase("a line of more than {line_bytes} octets", line_bytes=limits.line_bytes))
         whole = _part(raw)
         _check_head(whole, limits)
         if len(whole.headers) > limits.headers:
@@ -260,15 +265,6 @@ def mailboxes(value: str) -> list[str]:
     return [address.rstrip(".") for address in found if ADDRESSES.fullmatch(address)]
 
 
-def _measure(raw: bytes, limits: Limits) -> None:
-    if len(raw) > limits.message_bytes:
-        raise _ExceededError(Phrase("more than {message_bytes} octets", message_bytes=limits.message_bytes))
-    if raw.count(b"\n") > limits.message_lines:
-        raise _ExceededError(Phrase("more than {message_lines} lines", message_lines=limits.message_lines))
-    if len(raw) > limits.line_bytes and max(map(len, raw.split(b"\n"))) > limits.line_bytes:
-        raise _ExceededError(Phrase("a line of more than {line_bytes} octets", line_bytes=limits.line_bytes))
-
-
 def _check_head(part: Part, limits: Limits) -> None:
     if len(part.raw) - len(part.body) > limits.header_bytes:
         raise _ExceededError(Phrase("more than {header_bytes} octets of headers", header_bytes=limits.header_bytes))
@@ -320,14 +316,6 @@ _FIELD = re.compile(rb"^([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*)", re.MU
 _SPACED_FROM = re.compile(rb"^from[ \t]++:", re.MULTILINE | re.IGNORECASE)
 
 
-def _body_start(raw: bytes) -> int:
-    """The offset of the body: after the first empty line, or at the first line that cannot be a header."""
-    last = _LAST_HEADER.search(raw) if _FIRST_LINE.match(raw) else None
-    at = last.end() if last else 0
-    empty = _EMPTY_LINE.match(raw, at)
-    return empty.end() if empty else at
-
-
 def _fields(head: bytes) -> Iterator[tuple[str, str]]:
     """The headers of a header block: lower-case name, unfolded value."""
     for name, value in _FIELD.findall(head):
@@ -337,7 +325,11 @@ def _fields(head: bytes) -> Iterator[tuple[str, str]]:
 
 def _part(raw: bytes) -> Part:
     """The entity of these octets, not cut yet."""
-    start = _body_start(raw)
+    # The body begins after the first empty line, or at the first line that cannot be a header.
+    last = _LAST_HEADER.search(raw) if _FIRST_LINE.match(raw) else None
+    at = last.end() if last else 0
+    empty = _EMPTY_LINE.match(raw, at)
+    start = empty.end() if empty else at
     headers = tuple(_fields(raw[:start]))
     first = dict(reversed(headers))  # of each name
     kind, parameters = _parametrised(first.get("content-type", ""))

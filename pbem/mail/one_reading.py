@@ -1,19 +1,25 @@
-"""Signed MIME entities that programs read in different ways: why one is not accepted.
+"""Letters that programs read in different ways: why a signed MIME entity is not accepted, or a letter without a key.
 
 Who wrote such an entity can show one text to the server and another to whoever reads it with a mail program, and deny
 either. So each header that says how to read a part must be there once and well-formed, parts must be separated in one
 way, encodings undamaged, and parts that stand for each other must ask for the same. This is for arrival alone: what
-was accepted before is read as before. Implements protocol.md, "Identity".
+was accepted before is read as before.
+
+DKIM covers the body, and of the headers those that the domain chose: many choose neither Content-Type nor
+Content-Transfer-Encoding. Whoever has such a letter can add or change them, so that a line end appears within a
+quote, or a part of it, the source of its HTML, is read as plain text: `is_open`. Implements protocol.md, "Identity",
+and docs/bundle.md, 6.6.
 """
 
 from __future__ import annotations
 
 import binascii
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from pbem.mail.commands import parse
-from pbem.mail.message import PARAMETERS
+from pbem.mail.commands import clean, own_text, parse
+from pbem.mail.message import PARAMETERS, decoded, unencoded
 from pbem.phrase import Phrase
 from pbem.structured_header import ONCE, is_repeated
 
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from pbem.mail.message import Part
+
 
 _KINDS = ("content-type", "content-transfer-encoding", "content-disposition")
 _ENCODINGS = frozenset({"", "7bit", "8bit", "binary", "quoted-printable", "base64"})
@@ -123,3 +130,38 @@ def _asked(part: Part) -> Hashable:
     lines = ((one.block or "").split("\n") if "#" in (one.block or "") else () for one in reading.commands)
     blocks = [tuple(tuple(line.split()) for line in block if line.strip()) for block in lines]
     return (reading.optout, tuple(one.same for one in reading.commands), tuple(blocks))
+
+
+_BOUNDARY = re.compile(r"(?=.*[A-Za-z0-9])\S+")
+"""A boundary that is no line of a text, such as the one above an answered letter."""
+_TAG = re.compile(rb"<[!/]?[A-Za-z][A-Za-z0-9]*[\s/>]")
+"""The source of a page, in which no quote bears marks; no address or link matches."""
+_IN_PARTS = re.compile(rb"^--\S+[ \t]*\r?\n[!-9;-~]+:", re.M)
+_BEYOND_ASCII = re.compile(r"[^\n -~]+")
+
+
+def is_open(letter: Part) -> bool:
+    """True if other headers Content-Type and Content-Transfer-Encoding could make others' words the writer's own."""
+    body, boundary = letter.body, letter.parameters.get("boundary", "").rstrip(" ")
+    if letter.is_multipart:
+        first = body.partition(b"\n")[0].rstrip(b" \t\r")
+        return not _BOUNDARY.fullmatch(boundary) or first != f"--{boundary}".encode("utf-8", "surrogateescape")
+    undone = (unencoded(body, encoding) for encoding in {"", "quoted-printable", letter.encoding})
+    if any(map(_TAG.search, undone)) or _IN_PARTS.search(body):
+        return True
+    if _words(own_text(letter.text)) != _words(own_text(decoded(letter.content, ""))):
+        return True
+    return any(_moves_quotes(body, encoding) for encoding in {"quoted-printable", letter.encoding})
+
+
+def _moves_quotes(body: bytes, encoding: str) -> bool:
+    """True if other words are left when quotes are left out before the encoding is undone, and not after that."""
+    own = decoded(unencoded(own_text(decoded(body, "")).encode(), encoding), "")
+    if encoding == "base64":  # whose lines bear no marks
+        own = own_text(own)
+    lines = takewhile(lambda line: line.rstrip() != "--", clean(own).split("\n"))
+    return _words("\n".join(lines)) != _words(own_text(decoded(unencoded(body, encoding), "")))
+
+
+def _words(text: str) -> list[str]:
+    return _BEYOND_ASCII.sub("?", text).split()

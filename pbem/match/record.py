@@ -193,6 +193,16 @@ def _record(table: JsonObject) -> Record:
     seats = [_seat(seat) for seat in _tables(table, "seat")]
     keys = frozenset(map(str, range(1, len(seats) + 1)))
     turns = [_turn(number, turn, keys) for number, turn in enumerate(_tables(table, "turn"), start=1)]
+    extra: dict[str, object] | None = _typed(table, "extra", dict, None)
+    level: list[object] = [extra]
+    for _ in range(_DEPTH):
+        # Lists and tables have others inside them.
+        insides = (
+            each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list))
+        )
+        level = [inner for inside in insides for inner in inside]
+    if level:
+        raise _fault("[extra] is nested too deeply")
     record = Record(
         game=table["game"],
         seats=tuple(seats),
@@ -205,32 +215,14 @@ def _record(table: JsonObject) -> Record:
         previous=_typed(table, "previous", str, None),
         left=_left(table, len(seats)),
         result=_recorded_result(table),
-        extra=_extra(table),
+        extra=extra,
     )
-    if _lacks_text(record):
-        replay(record)  # which raises
-    return record
-
-
-def _lacks_text(record: Record) -> bool:
-    """True if a setup or orders are not text; only a replay shows which fault comes first."""
+    # Only a replay shows which fault comes first if a setup or orders are not text.
     texts: list[object] = [setup for _, setup in record.seats]
     texts.extend(text for turn in record.turns for text in turn.orders.values())
-    return not all(isinstance(text, str) for text in texts)
-
-
-def _extra(table: Mapping[str, object]) -> dict[str, object] | None:
-    extra: dict[str, object] | None = _typed(table, "extra", dict, None)
-    level: list[object] = [extra]
-    for _ in range(_DEPTH):
-        # Lists and tables have others inside them.
-        insides = (
-            each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list))
-        )
-        level = [inner for inside in insides for inner in inside]
-    if level:
-        raise _fault("[extra] is nested too deeply")
-    return extra
+    if not all(isinstance(text, str) for text in texts):
+        replay(record)  # which raises
+    return record
 
 
 def _fault(message: str) -> Illegal:
@@ -266,7 +258,7 @@ def _tables(table: Mapping[str, object], key: str) -> list[JsonObject]:
 def _seat(table: JsonObject) -> tuple[str, str]:
     _known(table, ("name", "setup"), "a seat")
     name: str = _typed(table, "name", str, "")
-    return name, table.get("setup")  # type: ignore[return-value]  # judged by _lacks_text
+    return name, table.get("setup")  # type: ignore[return-value]  # judged by _record
 
 
 def _turn(number: int, table: JsonObject, keys: frozenset[str]) -> Turn:

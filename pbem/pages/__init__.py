@@ -152,9 +152,21 @@ def script(name: str, language: str = ENGLISH) -> str:
     """
     folder, _, file = name.partition("/")
     if name == "tables.js":
-        made, table = "FORMS", _forms()
+        made = "FORMS"
+        table: dict[str, object] = {
+            "depth": DEPTH,
+            "fields": {name: spec.fields for name, spec in COMMANDS.items() if spec.block and spec.fields},
+            "letters": {name: kind.letter for name, kind in TYPES.items() if kind.letter},
+            "version": VERSION,
+            "written": WRITTEN,
+        }
     elif folder == "tables":
-        made, table = "FACTS", _facts(file.removesuffix(".js"))
+        made, game = "FACTS", file.removesuffix(".js")
+        table = {"name": game, **part_of(game, "boards").FACTS}
+        if sealed := sealed_rules(game):
+            papers = {step: {**paper._asdict(), "values": paper.values} for step, paper in sealed.papers.items()}
+            opens = next(step for step, paper in sealed.papers.items() if paper.ordered)
+            table["sealed"] = {"opens": opens, "papers": papers}
     else:
         return (template_folder() / "pages" / name).read_text(encoding="utf-8")
     return f"const {made} = {_inline(_said(table, language))};\n"
@@ -172,25 +184,6 @@ def _said(value: object, language: str) -> object:
 def _inline(value: object) -> str:
     """A value as JSON within a page: nothing in it can end the element."""
     return canonical(value).decode().replace("<", "\\u003c")
-
-
-def _forms() -> Mapping[str, object]:
-    return {
-        "depth": DEPTH,
-        "fields": {name: spec.fields for name, spec in COMMANDS.items() if spec.block and spec.fields},
-        "letters": {name: kind.letter for name, kind in TYPES.items() if kind.letter},
-        "version": VERSION,
-        "written": WRITTEN,
-    }
-
-
-def _facts(game: str) -> Mapping[str, object]:
-    facts = {"name": game, **part_of(game, "boards").FACTS}
-    if sealed := sealed_rules(game):
-        papers = {step: {**paper._asdict(), "values": paper.values} for step, paper in sealed.papers.items()}
-        opens = next(step for step, paper in sealed.papers.items() if paper.ordered)
-        facts["sealed"] = {"opens": opens, "papers": papers}
-    return facts
 
 
 def _hash(text: str) -> str:

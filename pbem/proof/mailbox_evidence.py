@@ -12,8 +12,8 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from pbem.mail.any_encoding import is_open
 from pbem.mail.message import ADDRESSED, mailboxes, unencoded
+from pbem.mail.one_reading import is_open
 from pbem.match.transcript import is_time, sha256_hex, utc
 
 if TYPE_CHECKING:

@@ -263,7 +263,16 @@ class Worker:
 def work() -> None:
     """Run a worker: frames in, frames out, until the daemon hangs up."""
     limits = msgspec.json.decode(sys.argv[1], type=Limits, dec_hook=lambda _, value: Duration(seconds=value))
-    _confine(limits.reading_bytes)
+    # Reading needs few of the rights of this process.
+    resource.setrlimit(resource.RLIMIT_DATA, (limits.reading_bytes, limits.reading_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold the letter
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # meant for the daemon, which hangs up when it is done
+    os.umask(0o077)
+    # Others' letters give way to the intake and to the desk. The desk itself does not: it holds the store's lock.
+    with contextlib.suppress(OSError):
+        os.nice(NICE)
     decoder = msgspec.msgpack.Decoder(Question)
     with socket.socket(fileno=0) as daemon, daemon.makefile("rb") as incoming:
         _send(daemon, _Ready())
@@ -292,19 +301,6 @@ def _answer(question: Question, limits: Limits) -> Findings | _Broken:
 def _send(daemon: socket.socket, reply: _Reply) -> None:
     data = _encoder.encode(reply)
     daemon.sendall(len(data).to_bytes(LENGTH, "big") + data)
-
-
-def _confine(memory: int) -> None:
-    """Remove the rights of this process that reading does not need."""
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold the letter
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # meant for the daemon, which hangs up when it is done
-    os.umask(0o077)
-    # Others' letters give way to the intake and to the desk. The desk itself does not: it holds the store's lock.
-    with contextlib.suppress(OSError):
-        os.nice(NICE)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """The conformance kit: whether a game keeps to everything that `pbem` relies on.
 
 `pbem check-game NAME` runs it on a game of an installed package; `CHECKS`, by name, are for the package's own tests.
-`random_players` play a game, `worlds` varies secrets, `checks` has the checks, `by_mail` a match by mail. It is for
-writers of games; nothing else in `pbem` uses it. Implements docs/games.md.
+`subject` has a game's random players, `worlds` varies secrets, `checks` has the checks, `by_mail` a match by mail. It
+is for writers of games; nothing else in `pbem` uses it. Implements docs/games.md.
 """
 
 from pbem.testing.checks import CHECKS, write_records
-from pbem.testing.random_players import PlayedGame, RandomPlayers
-from pbem.testing.subject import Nonconforming, Subject, subject
+from pbem.testing.subject import Nonconforming, PlayedGame, RandomPlayers, Subject, subject
 from pbem.testing.worlds import World
 
 __all__ = [

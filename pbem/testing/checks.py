@@ -24,8 +24,7 @@ from pbem.phrase import Phrase
 from pbem.player import forms
 from pbem.requests import SubmitOrders, SubmitSetup
 from pbem.testing.again import reports_hash, whole_hash
-from pbem.testing.random_players import readers, shown
-from pbem.testing.subject import Nonconforming, demand, record_of
+from pbem.testing.subject import Nonconforming, demand, readers, record_of, shown
 from pbem.testing.worlds import answers, seen, vary, whole, world
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.games import Refused
 from pbem.games.draws import play_turn
-from pbem.testing.random_players import play, shown
+from pbem.testing.subject import play, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pbem.games import Report, Rules, State
-    from pbem.testing.random_players import RandomPlayers
+    from pbem.testing.subject import RandomPlayers
 
 
 @dataclass

@@ -400,18 +400,14 @@ def _resulted(tournament: Tournament, entry: Entry) -> Tournament:
         lists[0]
     ):
         raise _untrue(entry, "not the result of a match of two")
-    return _ranked(_counted(tournament, pairing, result, entry.time), pairing, result)
-
-
-def _counted(tournament: Tournament, pairing: Pairing, result: MatchResult, time: str) -> Tournament:
-    """The result is in; whoever fell silent again is to be withdrawn."""
+    # Whoever fell silent again is to be withdrawn.
     lines = []
     for seat, name in enumerate(pairing.names, start=1):
         line = tournament.entrants[name]
         silent = line.silent + 1 if seat in result.silent else 0
         leaves = line.leaves or ("silent" if silent >= _SILENCE and not line.out else "")
-        lines.append(replace(line, silent=silent, leaves=leaves, active=time))
-    return _changed(_with(tournament, *lines), pairing, result=result, over=time)
+        lines.append(replace(line, silent=silent, leaves=leaves, active=entry.time))
+    return _ranked(_changed(_with(tournament, *lines), pairing, result=result, over=entry.time), pairing, result)
 
 
 def _changed(tournament: Tournament, pairing: Pairing, **changes: object) -> Tournament:

@@ -19,7 +19,7 @@ from pbem.games.audience import EVERYBODY
 from pbem.games.dueling_masters import DuelingMasters
 from pbem.games.dueling_masters.knowledge import SHOWN
 from pbem.testing import CHECKS, Subject, World
-from pbem.testing.random_players import readers
+from pbem.testing.subject import readers
 from pbem.testing.worlds import seen
 
 RECORDS = Path(__file__).parents[1] / "data" / "records"

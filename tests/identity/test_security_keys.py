@@ -22,7 +22,7 @@ from signing import passkeys
 from signing.passkeys import Wish
 
 from pbem.identity import security_keys, ssh
-from pbem.identity.ssh_wire import string, take
+from pbem.identity.security_keys import string, take
 from pbem.identity.verdict import BadKey, BadSignature
 from verifier import signature as second
 from verifier.conventions import No

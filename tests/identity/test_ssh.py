@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from judges.reasons import is_whole
 
 from pbem.identity import ssh
-from pbem.identity.ssh_wire import take
+from pbem.identity.security_keys import take
 from pbem.identity.verdict import BadKey, BadSignature
 from pbem.match.changed import replace
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.config.limits import Limits
-from pbem.mail.headers import asked_for
-from pbem.mail.marks import Arrival, marks_of
+from pbem.mail.marks import Arrival, asked_for, marks_of
 from pbem.mail.message import Letter, Unreadable, mailboxes, read, received
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from pbem.games import part_of
 from pbem.i18n import LANGUAGES
 from pbem.match import record
 from pbem.match.changed import replace
-from pbem.pages.link_preview import link_preview
 from pbem.pages.match_page import decisive_turn, decisive_turns, replay
+from pbem.pages.site import link_preview
 from pbem.proof import bundle
 
 if TYPE_CHECKING:

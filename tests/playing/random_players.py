@@ -16,7 +16,7 @@ from pbem.games.spaceships.fleet import STANDARD_FLEETS, is_agreed
 from pbem.games.spaceships.ships import TYPES, placements
 from pbem.games.spaceships.space import ADJACENT, CELLS, LINES, NAMES, PLACES, cells, mask_of, names
 from pbem.testing import RandomPlayers
-from pbem.testing.random_players import play as players_play
+from pbem.testing.subject import play as players_play
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from pbem.identity import ssh
-from pbem.identity.ssh_wire import mpint, string
+from pbem.identity.security_keys import mpint, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

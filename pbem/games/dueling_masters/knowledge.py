@@ -145,18 +145,7 @@ def _by_square(turns: Mapping[str, int]) -> dict[str, int]:
 def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], turn: int) -> None:
     checks = [report for report in reports if report["kind"] == "check"]
     collisions = [report for report in reports if report["kind"] == "collision"]
-    _meet(pictures, checks, collisions, turn)
-    for check in checks:
-        _arrive(pictures, check, reports, turn)
-    for report in reports:
-        if report["kind"] == "departure":
-            pictures[report["seat"]].heard(report["piece"], "in transit", report["square"], turn)
-
-
-def _meet(
-    pictures: Mapping[int, _Picture], checks: Sequence[Report], collisions: Sequence[Report], turn: int
-) -> None:
-    """A piece that stood still and was met rests there; a destroyed piece is gone, after a single collision."""
+    # A piece that stood still and was met rests there; a destroyed piece is gone, after a single collision.
     checked = {(report["seat"], report["piece"]) for report in checks}
     destroyed = set()
     for report in collisions:
@@ -167,6 +156,11 @@ def _meet(
                 destroyed.add((seat, piece))
             elif (seat, piece) not in destroyed and (seat, piece) not in checked:
                 picture.heard(piece, "resting", report["square"], turn)
+    for check in checks:
+        _arrive(pictures, check, reports, turn)
+    for report in reports:
+        if report["kind"] == "departure":
+            pictures[report["seat"]].heard(report["piece"], "in transit", report["square"], turn)
 
 
 def _arrive(pictures: Mapping[int, _Picture], check: Report, reports: Sequence[Report], turn: int) -> None:

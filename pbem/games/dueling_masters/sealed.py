@@ -231,18 +231,6 @@ def _judge_departure(table: Table, seat: int, line: str) -> None:
         raise Refused(Fault("9", line, Phrase("{name} cannot stand on {square}", name=name, square=NAMES[square])))
 
 
-def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
-    """Judge whether each transit is answered, and nothing contradicts what was told; raises `Refused`."""
-    named = table.options.pieces
-    asked = table.asked
-    wanted = [f"check {named[checked.slot]}" for checked in asked]
-    faults = misplaced(lines, wanted, "end", lambda line: _is_answer(table.options, line))
-    if not faults:
-        found = [(line, checked, _met(table.options, line)) for line, checked in zip(lines, asked, strict=True)]
-        faults = list(_contradictions(table, seat, found))
-    refuse(faults)
-
-
 def _is_answer(options: Options, line: str) -> bool:
     """True if a line can be read."""
     try:
@@ -383,7 +371,15 @@ class SealedDuelingMasters(Answering[Options, Table, State, Orders]):
             _judge_departure(table, seat, words)
             return (words,)
         lines = [line.strip() for line in words.replace("check ", "\ncheck ").strip().split("\n")]
-        _judge_answers(table, seat, lines)
+        # Each transit must be answered, and nothing may contradict what was reported.
+        named = table.options.pieces
+        asked = table.asked
+        wanted = [f"check {named[checked.slot]}" for checked in asked]
+        faults = misplaced(lines, wanted, "end", lambda line: _is_answer(table.options, line))
+        if not faults:
+            found = [(line, checked, _met(table.options, line)) for line, checked in zip(lines, asked, strict=True)]
+            faults = list(_contradictions(table, seat, found))
+        refuse(faults)
         return tuple(lines)
 
     def enter(self, table: Table, seat: int, step: str, lines: Iterable[str]) -> Table:

@@ -77,18 +77,14 @@ def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Rep
         space.act(action, given)
         last = action == 2 and state.turn >= options.max_turns
         if last or len(space.square) < before:
-            result = _result(options, space.square, last)
+            # The action may end the game (rulings 23, 24 and 26).
+            found = scores(options.seats, space.square)
+            standing = len(found) - found.count(0)
+            result = Result.of(found) if last or standing < 2 else None
             if result:
                 break
     turn = state.turn if result else state.turn + 1
     return State(options, turn, space.ships(), given, result), space.reports
-
-
-def _result(options: Options, left: Iterable[int], last: bool) -> Result | None:
-    """The result of the game if an action ends it (rulings 23, 24 and 26), or None."""
-    found = scores(options.seats, left)
-    standing = len(found) - found.count(0)
-    return Result.of(found) if last or standing < 2 else None
 
 
 class _Space:

@@ -50,11 +50,6 @@ def letters_of(seat: int) -> range:
     return range((seat - 1) * SHIPS, seat * SHIPS)
 
 
-def _listed(ships: Sequence[int]) -> str:
-    names = [LETTERS[ship] for ship in ships]
-    return Phrase("{first} and {last}", first=", ".join(names[:-1]), last=names[-1])
-
-
 # Setups
 
 
@@ -75,7 +70,12 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
             continue
         ship, square = _LETTER[found[1]], board.squares.get(found[2], -1)
         if ship not in own:
-            message = Phrase("{ship} is not your ship: you have {ships}", ship=found[1], ships=_listed(own))
+            names = [LETTERS[ship] for ship in own]
+            message = Phrase(
+                "{ship} is not your ship: you have {ships}",
+                ship=found[1],
+                ships=Phrase("{first} and {last}", first=", ".join(names[:-1]), last=names[-1]),
+            )
             read.blame("3", line, message, at)
             continue
         if ship in named:

@@ -105,7 +105,21 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
     words = WORDS.findall(read.text)
     is_grids = (_EMPTY in words or len(words) == len(CELLS)) and not any(map(_CELL_WORD.fullmatch, words))
     ships, whole = _read_grids(read) if is_grids else _read_list(read)
-    _judge_numbers(read, ships)
+    # Several ships of a type have the numbers 1, 2, ... (ruling 6).
+    several = Counter(ship.code for ship in ships)
+    seen = set()
+    for ship in ships:
+        token, code, number, most = ship.token, ship.code, ship.number, several[ship.code]
+        message = None
+        if number is None and most > 1:
+            message = Phrase("there are {most} {code}: number them from {code}1", most=most, code=code)
+        elif number is not None and number > most:
+            message = Phrase("{token}: the numbers of {code} go up to {most}", token=token, code=code, most=most)
+        elif number is not None and (code, number) in seen:
+            message = Phrase("there are two {token}", token=token)
+        if message:
+            read.blame("6", token, message, ship.at)
+        seen.add((code, number))
     _judge_shapes(read, ships)
     if whole and not is_agreed(options, seat, [ship.code for ship in ships]):
         read.blame(*_why_not_agreed(options, seat, ships))
@@ -172,24 +186,6 @@ def _read_grids(read: Text) -> tuple[list[_Named], bool]:
     for ship in ships.values():  # a wrong row shifts the cells of ships
         ship.broken = not whole
     return list(ships.values()), whole
-
-
-def _judge_numbers(read: Text, ships: list[_Named]) -> None:
-    """Check the numbers of ships: 1, 2, ... if there are several of a type (ruling 6)."""
-    several = Counter(ship.code for ship in ships)
-    seen = set()
-    for ship in ships:
-        token, code, number, most = ship.token, ship.code, ship.number, several[ship.code]
-        message = None
-        if number is None and most > 1:
-            message = Phrase("there are {most} {code}: number them from {code}1", most=most, code=code)
-        elif number is not None and number > most:
-            message = Phrase("{token}: the numbers of {code} go up to {most}", token=token, code=code, most=most)
-        elif number is not None and (code, number) in seen:
-            message = Phrase("there are two {token}", token=token)
-        if message:
-            read.blame("6", token, message, ship.at)
-        seen.add((code, number))
 
 
 def _judge_shapes(read: Text, ships: list[_Named]) -> None:

@@ -151,19 +151,6 @@ def _lines(text: str) -> list[str]:
     return [" ".join(words) for words in lines]
 
 
-def _judge_open(table: Table, seat: int, lines: list[str]) -> None:
-    """Judge whether opened orders are possible, given what was told; raises `Refused`."""
-    faults = [
-        Fault("sealed", line, Phrase("this is not a line of revealed orders")) for line in lines if not _opens(line)
-    ]
-    order = [_OPENED.index(line.split()[0]) for line in lines] if not faults else []
-    if order != sorted(order):
-        faults.append(Fault("21", None, Phrase("beams come first, then strikes, scans and kamikaze deaths")))
-    if not faults:
-        faults = list(_impossible(table, seat, _opened(lines)))
-    refuse(faults)
-
-
 def _opens(line: str) -> bool:
     word, *named = line.split()
     if word == "beam" and len(named) == 3 and all(cell in CELLS for cell in named):
@@ -276,6 +263,14 @@ def _finished(table: Table, flashed: Iterable[str] = ()) -> Table:
     over = [seat for seat in (1, 2) if answers[seat].over]
     beaten = [seat for seat in over if answers[seat].over == "over fleet"]
     winner = 3 - beaten[0] if len(beaten) == 1 else 0
+    # Both sides' reports, in the order of ruling 21.
+    first = first_to_report(table.options, table.turn)
+    given = {seat: iter(found) for seat, found in flashes.items()}
+    told = Told()
+    for owner, answered in answers.items():
+        for line in answered.lines:
+            told.append(_report(owner if line.kind == "death" else 3 - owner, line, given[3 - owner]))
+    told.sort(key=lambda report: (report["seat"] != first, report["kind"] == "kamikaze death"))
     return table._replace(
         turn=table.turn if over else table.turn + 1,
         commits=commits if answers[opens].lost else opens,
@@ -283,20 +278,9 @@ def _finished(table: Table, flashed: Iterable[str] = ()) -> Table:
         opened={},
         answered={},
         spaces=(one, two),
-        played=table.played.and_(_merged(first_to_report(table.options, table.turn), answers, flashes)),
+        played=table.played.and_(told),
         result=Result(winner, table.scores) if over else None,
     )
-
-
-def _merged(first: int, answers: Mapping[int, Answers], flashes: Mapping[int, Iterable[Report]]) -> Told:
-    """The reports of a turn from both sides' answers and flashcube data, in the order of ruling 21."""
-    given = {seat: iter(found) for seat, found in flashes.items()}
-    told = Told()
-    for owner, answered in answers.items():
-        for line in answered.lines:
-            told.append(_report(owner if line.kind == "death" else 3 - owner, line, given[3 - owner]))
-    told.sort(key=lambda report: (report["seat"] != first, report["kind"] == "kamikaze death"))
-    return told
 
 
 def _report(seat: int, line: Line, flashes: Iterator[Report]) -> Report:
@@ -409,7 +393,18 @@ class SealedSpaceships(Answering[Options, Table, State, Orders]):
         """The canonical lines of a step; raises `Refused` with all faults of form, or all contradictions."""
         lines = _lines(text)
         if step == "open":
-            _judge_open(table, seat, lines)
+            # Revealed orders must be possible, given what was reported.
+            faults = [
+                Fault("sealed", line, Phrase("this is not a line of revealed orders"))
+                for line in lines
+                if not _opens(line)
+            ]
+            order = [_OPENED.index(line.split()[0]) for line in lines] if not faults else []
+            if order != sorted(order):
+                faults.append(Fault("21", None, Phrase("beams come first, then strikes, scans and kamikaze deaths")))
+            if not faults:
+                faults = list(_impossible(table, seat, _opened(lines)))
+            refuse(faults)
         elif step != COMMIT:
             _judge_answers(table, seat, lines)
         return tuple(lines)

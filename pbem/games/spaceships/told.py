@@ -148,7 +148,19 @@ class Telling:
         else:
             fresh = bit
         if line.ship:
-            self._lose(line, fresh)
+            # An answer names a lost ship with all of its cells (ruling 27).
+            mask, name = line.ship_cells, line.ship
+            if not fits(name[:2], mask) or (line.explosions and not TYPES[name[:2]].missiles):
+                self._blame("27", Phrase("these are not the cells of {ship}", ship=name))
+            elif mask & ~self.destroyed or not mask & fresh or name in self.lost or line.explosions & ~mask:
+                self._denied("27", line.cell)
+            elif line.kind == "death" and name[:2] in ("DS", "LS"):
+                self._blame("16", Phrase("{ship} never flies a kamikaze strike", ship=name))
+            elif any(name != self.named.get(cell, name) for cell in cells(mask)) or mask & ~self._at(name, mask):
+                self._denied("27", line.cell)
+            else:
+                self.lost[name] = mask
+                self.named.update(dict.fromkeys(cells(mask), name))
 
     def _scan(self, cell: int, result: str) -> None:
         bit = 1 << cell
@@ -191,21 +203,6 @@ class Telling:
         elif explosions & (self.before | self.empty) or bit & self.launches:
             self._denied("23", cell)
 
-    def _lose(self, line: Line, fresh: int) -> None:
-        """Enter a ship that an answer names with all of its cells (ruling 27)."""
-        mask, name = line.ship_cells, line.ship
-        if not fits(name[:2], mask) or (line.explosions and not TYPES[name[:2]].missiles):
-            self._blame("27", Phrase("these are not the cells of {ship}", ship=name))
-        elif mask & ~self.destroyed or not mask & fresh or name in self.lost or line.explosions & ~mask:
-            self._denied("27", line.cell)
-        elif line.kind == "death" and name[:2] in ("DS", "LS"):
-            self._blame("16", Phrase("{ship} never flies a kamikaze strike", ship=name))
-        elif any(name != self.named.get(cell, name) for cell in cells(mask)) or mask & ~self._at(name, mask):
-            self._denied("27", line.cell)
-        else:
-            self.lost[name] = mask
-            self.named.update(dict.fromkeys(cells(mask), name))
-
     def _at(self, name: str, mask: int) -> int:
         """The same cells; none if another line names the ship elsewhere."""
         return mask if all(mask >> cell & 1 for cell, known in self.named.items() if known == name) else 0
@@ -236,10 +233,7 @@ class Telling:
             self._blame("30", Phrase("the game is over when no ship is left, and only then"))
         if over == "over idle" and (orders.beams or orders.strikes):
             self._blame("31", Phrase("something else than scans was ordered"))
-        self._look_at_fleet()
-
-    def _look_at_fleet(self) -> None:
-        """Check for more ships, or larger ones, than any fleet can have (rulings 6-9)."""
+        # No fleet has more or larger ships than rulings 6 to 9 permit.
         sizes = Counter(self.named.values())
         codes = Counter(ship[:2] for ship in sizes)
         lone = any(len(ship) == len("DS") and codes[ship[:2]] > 1 for ship in sizes)

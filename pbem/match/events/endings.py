@@ -125,7 +125,20 @@ def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed)
     match, request = step.match, form.request
     what, word = DRAW if isinstance(request, Draw) else ANNUL, request.word
     wanted = match.offers.get(what, frozenset())
-    _judge_offer(match, what, seat, word, wanted)
+    # The offer or answer must make sense now.
+    if match.phase not in RUNNING:
+        raise Refused(Fault(what, match.id, not_played(match)))
+    if what == DRAW and match.revealing:
+        raise Refused(Fault(what, match.id, Phrase("the game is over; what is due is a `reveal`")))
+    if what == DRAW and match.phase != "playing":
+        raise Refused(Fault(what, match.id, Phrase("no game has begun, so there is nothing to draw")))
+    if seat not in _asked(match, what):
+        raise Refused(Fault(what, match.id, Phrase("you are out of this game, and the others play on")))
+    if word != "offer" and not wanted:
+        says = Phrase("there is no such offer; it may have lapsed when the turn was resolved")
+        raise Refused(Fault(what, word, says))
+    if word != "decline" and seat in wanted:
+        raise Refused(Fault(what, word, Phrase("you have already made this offer; the others have yet to answer")))
     sentence = step.sentence(what, seat, form, signed)
     step.append_entry(what, {"seat": seat, "word": word, **sentence})
     willing = frozenset() if word == "decline" else wanted | {seat}
@@ -146,23 +159,6 @@ def _asked(match: Match, what: str) -> tuple[int, ...]:
     if what == DRAW and match.position is not None:
         return match.position.remaining
     return tuple(match.seats)
-
-
-def _judge_offer(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]) -> None:
-    """Refuse an offer or answer that makes no sense now."""
-    if match.phase not in RUNNING:
-        raise Refused(Fault(what, match.id, not_played(match)))
-    if what == DRAW and match.revealing:
-        raise Refused(Fault(what, match.id, Phrase("the game is over; what is due is a `reveal`")))
-    if what == DRAW and match.phase != "playing":
-        raise Refused(Fault(what, match.id, Phrase("no game has begun, so there is nothing to draw")))
-    if seat not in _asked(match, what):
-        raise Refused(Fault(what, match.id, Phrase("you are out of this game, and the others play on")))
-    if word != "offer" and not wanted:
-        says = Phrase("there is no such offer; it may have lapsed when the turn was resolved")
-        raise Refused(Fault(what, word, says))
-    if word != "decline" and seat in wanted:
-        raise Refused(Fault(what, word, Phrase("you have already made this offer; the others have yet to answer")))
 
 
 def _entry(what: str, of: str, request: type[Draw | Annul]) -> EntryType:
