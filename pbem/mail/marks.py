@@ -1,9 +1,9 @@
 """Marks of machines: signs that no person wrote a letter (RFC 3834 2), and which proof lifts each of them.
 
-One table: a mark decides at most that nothing is *answered*, never that a person is unheard. `authenticate`
-in the desk applies it, after the signature was judged. Beside it, what single headers say: the author behind a return path to
-which servers added a tag (BATV, SRS and VERP), and the language asked for. Anybody can write any header. No sockets,
-no store. Implements reliability.md, case 28, and protocol.md, "Commands" (`set language`).
+One table: a mark decides at most that nothing is *answered*, never that a person is unheard. `authenticate` in the
+desk applies it, after the signature was judged. Beside it, what single headers say: the author behind a return path
+to which servers added a tag (BATV, SRS and VERP), and the language asked for. Anybody can write any header. No
+sockets, no store. Implements reliability.md, case 28, and protocol.md, "Commands" (`set language`).
 """
 
 from __future__ import annotations
