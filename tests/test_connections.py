@@ -59,7 +59,7 @@ def figures() -> Iterator[tuple[int, Callable[[], object]]]:
 @contextmanager
 def page() -> Iterator[tuple[int, Callable[[], object]]]:
     room = Mock()
-    room.show.return_value = PageAnswer(b"<p>page</p>")
+    room.view.return_value = PageAnswer(b"<p>page</p>")
     port = PagePort(Die("page"), room, "used")
     session = port.enter()
 

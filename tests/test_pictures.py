@@ -20,9 +20,7 @@ def test_a_picture_is_no_older_than_what_it_shows(picture: str) -> None:
 
 def test_a_fingerprint_covers_what_a_template_includes() -> None:
     letter, page = pictures.sources("letter.png"), pictures.sources("match.png")
-    assert {"letters/turn.html", "letters/letter.html", "letters/parts.html", "spaceships/position.html"} <= set(
-        letter
-    )
+    assert {"letters/turn.html", "letters/parts.html", "spaceships/position.html"} <= set(letter)
     assert {"pages/replay.html", "pages/page.html", "pages/page.css"} <= set(page)
 
 

@@ -56,7 +56,8 @@ class Table:
         quoted = "".join(f"> {line}\n" for line in (body(letter) if shown is None else shown).split("\n"))
         to = address(letter) if to is None else to
         for _ in range(times):
-            foot = f"Sent from my iPhone\n\nOn 1 March, 12:00 <{to}>\nwrote:\n\n{quoted}".replace("\0", "\n")
+            named = to if "<" in to else f"<{to}>"
+            foot = f"Sent from my iPhone\n\nOn 1 March, 12:00 {named}\nwrote:\n\n{quoted}".replace("\0", "\n")
             raw = self.referee.raw(self.bob, f"{text}\n\n{foot}")
             raw = raw.replace(b"To: pbem@play.example", f"{headers}To: {to}".encode())
             self.referee.deliver(HOME.craft(raw, headers=over), self.bob.address, envelope or address(letter))

@@ -148,11 +148,10 @@ class TestHonestLetters:
         environment = Composer("play.example", "pbem", Templates()).templates.environment
         parts = environment.get_template("letters/parts.txt").make_module()
         m = {
-            "id": "m7",
+            "match": "m7",
             "seq": 12,
             "server": "play.example",
-            "head": "ab" * 32,
-            "signature": "0c" * 64,
+            "head": {"head": "ab" * 32, "signature": "0c" * 64},
             "key": "de" * 32,
         }
         text = f"From: x@y.z\r\n\r\n{parts.head(m)}\n\n{parts.paper(m, '12' * 32, '34' * 64)}\n"  # type: ignore[attr-defined]  # macros
