@@ -35,7 +35,7 @@ SIGNED_TEXT = ".signed.txt"
 
 
 def of_match(stands: MatchView) -> JsonObject:
-    """How a match stands for the letter's reader."""
+    """The item of a match: its view for the letter's reader."""
     return {"about": "match", **msgspec.to_builtins(stands, str_keys=True)}
 
 

@@ -78,7 +78,7 @@ class DueTasks:
     random: Callable[[int], bytes]
     inbox: Inbox
     queues: Sequence[tuple[Callable[[], datetime | None], Callable[[datetime], None]]]
-    """What is done for one player after the other, each when it is due."""
+    """The tasks for each player, done one after the other when they are due."""
     seats: Seats
     time: OutagesAndZones
     keys: Keyring

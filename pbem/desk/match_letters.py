@@ -179,7 +179,7 @@ class MatchLetters:
         return self._writer.written(replace(out, text=replace(out.text, facts=facts)), language)
 
     def view(self, match: Match, row: MatchRow, seat: int = 0, latest: Match | None = None) -> LetterView:
-        """How a match stands for a seat, or for readers without one: the `m` of the templates.
+        """The view of a match for a seat, or for readers without one: the `m` of the templates.
 
         Its head is that of `latest`, the match after all that the letter's batch brought.
         """

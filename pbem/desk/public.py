@@ -151,7 +151,7 @@ class Public:
         return loaded[0]
 
     def _summary(self, match: Match) -> dict[str, object]:
-        """How a match stands for everybody, and its terms."""
+        """The public view of a match, and its terms."""
         return {"m": view(match, 0, programs=self._people.programs(match.names)), "terms": match.terms}
 
 

@@ -87,7 +87,7 @@ class Composing(msgspec.Struct, frozen=True):
 
 
 class Posted(msgspec.Struct, kw_only=True):
-    """How a letter goes: where it answers and is answered, to which list it belongs, and what it starts."""
+    """The way of a letter: where it answers and is answered, to which list it belongs, and what it starts."""
 
     pictures: list[Picture] = []
     bulletin: list[JsonObject] = []
@@ -140,7 +140,7 @@ class OutgoingLetter(Posted):
 
 
 class LetterSection(msgspec.Struct, frozen=True):
-    """What a letter says, in words but without a frame."""
+    """The words of a letter, without a frame."""
 
     text: InWords
     html: InWords | None = None

@@ -43,9 +43,9 @@ class InWords(msgspec.Struct, frozen=True):
 
     text: str
     proofs: list[str] = []
-    """What proves something: papers, then the head. A letter has each once, beneath everything else."""
+    """The proofs: papers, then the head. A letter has each once, beneath everything else."""
     title: str = ""
-    """Of an HTML part."""
+    """The title of an HTML part."""
 
 
 class Templates:

@@ -210,7 +210,7 @@ class Match(msgspec.Struct, frozen=True):
     nominated: Mapping[int, Nomination] = msgspec.field(default_factory=dict)
     """The nominees, by seat."""
     former: Mapping[tuple[int, str], Player] = msgspec.field(default_factory=dict)
-    """Those who left a seat since the present setups or orders were asked for, by seat and name."""
+    """The players who left a seat since the present setups or orders were asked for, by seat and name."""
     paused: str = ""
     """The reason of a pause, if there is one: the operator's, or a restored backup."""
     generation: int = 1

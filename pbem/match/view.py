@@ -1,4 +1,4 @@
-"""How a match stands for a reader: the one place that says it, for letters, pages, programs and the operator.
+"""The view of a match: how it stands for a reader, said in one place for letters, pages, programs and the operator.
 
 A bulletin has a view as JSON, and a player's program decodes the same type. Its values go into forms that the player
 signs, into addresses, and onto the terminal: an item of another form is not believed, whoever signed it, and no text
@@ -45,7 +45,7 @@ class SealedOwes(msgspec.Struct, frozen=True):
 
 
 class MatchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a match stands for one of its seats, or for the public, which has seat 0."""
+    """The view of a match for one of its seats, or for the public, which has seat 0."""
 
     match: Annotated[str, msgspec.Meta(pattern=r"\Am[1-9][0-9]{0,8}\Z")]
     rules: Word

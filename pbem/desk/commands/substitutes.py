@@ -99,7 +99,7 @@ def _ask(offers: Offers, seated: SeatContext, seat: int, name: str, now: datetim
 
 
 def _stranger(offers: Offers, seated: SeatContext, name: str) -> LetterView:
-    """How the match stands for the newcomer, who has no seat yet."""
+    """The view of the match for the newcomer, who has no seat yet."""
     letters = offers.seats.match_letters
     return replace(letters.view(seated.match, seated.row), **letters.own_key(name))
 
