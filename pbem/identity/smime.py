@@ -67,34 +67,34 @@ _CONSTRUCTED, _HIGH = 0x20, 0x1F
 
 def walk_der(data: bytes) -> None:
     """Walk through one element and its contents; raises ValueError if it is damaged, or unreasonably large."""
-    at = pieces = 0
-    ends: list[int | None] = []  # of what is open; None where its end is marked and not known
-    while True:
-        # Leave the elements that end here.
-        while ends and ends[-1] == at:
-            ends.pop()
-        if pieces and not ends:
-            return
-        pieces += 1
-        if pieces > PIECES or len(ends) > DEPTH:
-            raise ValueError("too many pieces, or too deep")
+    at = 0
+    # Where each open element ends at the latest, and True if a mark ends it; below them, the octets as a whole.
+    ends = [(len(data), True)]
+    for _ in range(PIECES):
         tag, length, at = _head(data, at)
-        last = len(data) if not ends or ends[-1] is None else ends[-1]
+        last, is_marked = ends[-1]
         # An element of indefinite length (X.690 8.1.3.6) ends at two zero octets.
         if length is None:
-            ends.append(None)
+            ends.append((len(data), True))
         elif at + length > last:
             raise ValueError("longer than what it is in")
-        elif tag == 0 and length == 0 and ends and ends[-1] is None:
+        elif is_marked and tag == length == 0:
             ends.pop()
         # Constructed: go into it. Anything else is skipped, unless parsers would take long for it.
         elif tag & _CONSTRUCTED:
-            ends.append(at + length)
+            ends.append((at + length, False))
         else:
-            most = IDENTIFIER if tag in _OBJECT_IDENTIFIERS else WORD
-            if length > most and tag not in _STRINGS:
+            if tag not in _STRINGS and length > (IDENTIFIER if tag in _OBJECT_IDENTIFIERS else WORD):
                 raise ValueError("too long a word")
             at += length
+        # Leave the elements that end here.
+        while ends[-1:] == [(at, False)]:
+            ends.pop()
+        if len(ends) < 2:
+            return
+        if len(ends) > DEPTH + 1:
+            raise ValueError("too deep")
+    raise ValueError("too many pieces")
 
 
 def _head(data: bytes, at: int) -> tuple[int, int | None, int]:
