@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.mail.message import ADDRESSES, Letter, mailboxes
+from pbem.mail.addresses import ADDRESSES, mailboxes
 from pbem.mail.one_reading import is_open
 from pbem.match import asking
 from pbem.match.documents import Evidence
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from pbem.config.server import Config
     from pbem.identity.sender_auth import Voucher
+    from pbem.mail.message import Letter
     from pbem.match.state import Match
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow

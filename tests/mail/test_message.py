@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.config.limits import Limits
+from pbem.mail.addresses import mailboxes
 from pbem.mail.marks import Arrival, asked_for, marks_of
-from pbem.mail.message import Letter, Unreadable, mailboxes, read, received
+from pbem.mail.message import Letter, Unreadable, read, received
 
 if TYPE_CHECKING:
     from pathlib import Path
