@@ -139,13 +139,7 @@ def _judged(
         raise BadSignature(
             Phrase("The signature was made for {found}, not for {namespace}.", found=made_for, namespace=namespace)
         )
-    claimed = (key for key in keys if key.format == found.format and signature.claims(key))
-    named = list(islice(claimed, None if at is None else _NAMED))
-    if not named:
-        unknown = Phrase(
-            "The signature was made by the key {name}, which is not one of your keys here.", name=signature.issuer
-        )
-        raise BadSignature(unknown, "unknown key")
+    named = _named(signature, [key for key in keys if key.format == found.format], at)
     # No signature by a revoked OpenPGP certificate verifies any more: name that reason, and not a changed text.
     if isinstance(signature, openpgp.OpenpgpSignature):
         for key in filter(signature.revoked, named):
@@ -164,6 +158,16 @@ def _judged(
             signed, state = covered
             return _graded(found, key, key.state if key.state != "pinned" else state, signed)
     raise BadSignature(found.diagnosis(), "bad")
+
+
+def _named(signature: _Signature, keys: Sequence[Key], at: datetime | None) -> list[Key]:
+    """The keys of its format that a signature names; raises `BadSignature` if there is none."""
+    if named := list(islice(filter(signature.claims, keys), None if at is None else _NAMED)):
+        return named
+    unknown = Phrase(
+        "The signature was made by the key {name}, which is not one of your keys here.", name=signature.issuer
+    )
+    raise BadSignature(unknown, "unknown key")
 
 
 def _messages(found: FoundSignature, signature: _Signature, words: Vocabulary) -> Iterator[tuple[str, bytes]]:

@@ -153,9 +153,7 @@ def vouch(
     and that we did not find bad ourselves; `strictly`, on arrival, none that its filter may have missed. `at` is when
     the letter was received.
     """
-    if strictly and is_unclear(letter, authserv_id):
-        authserv_id = ""
-    sent = (letter.sender or "").lower().rpartition("@")[2] in sent_from(letter, authserv_id)
+    told, domains, sent = _word_of_ours(letter, authserv_id, strictly=strictly)
     found, verdict = dkim.signatures(letter)
     good: DkimSignature | None = None
     wanting = set()
@@ -166,7 +164,6 @@ def vouch(
             break
         if verdict.kind in _WANTING:
             wanting.add(signature.index)
-    told, domains = passed(letter, authserv_id) or ("", [])
     telling = [one for one in found if one.domain in domains and one.index not in wanting]
     covers_encoding, addressed = _covered(letter, telling if good is None else [good])
     voucher = Voucher(
@@ -187,6 +184,14 @@ def vouch(
         until=good.until,
         covers_to=good.covers(letter, "to"),
     )
+
+
+def _word_of_ours(letter: Letter, authserv_id: str, *, strictly: bool) -> tuple[str, list[str], bool]:
+    """What our own server says: the header, the domains with good signatures, and whether From's sent the letter."""
+    if strictly and is_unclear(letter, authserv_id):
+        return "", [], False
+    told, domains = passed(letter, authserv_id) or ("", [])
+    return told, domains, (letter.sender or "").lower().rpartition("@")[2] in sent_from(letter, authserv_id)
 
 
 def _covered(letter: Letter, holding: Sequence[DkimSignature]) -> tuple[bool, tuple[str, ...]]:

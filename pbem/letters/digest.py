@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import html
 from datetime import UTC, datetime, time, timedelta
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pbem.letters.draft import Facts
-    from pbem.mail.compose import Attachment
+    from pbem.mail.compose import Attachment, Picture
     from pbem.match.state import Match
 
 MORNING: Final = time(7)
@@ -67,7 +66,18 @@ def joined(letters: Sequence[WrittenLetter]) -> WrittenLetter:
         return last
     # Where a game ended after very many turns, a letter may hold turns alone, and the next one the end.
     subjects = [letter.subject for letter in letters if letter.named] or [letter.subject for letter in letters]
-    one = WrittenLetter("", list(chain.from_iterable(letter.sections for letter in letters)))
+    one = WrittenLetter("", [])
+    pictures: dict[str, Picture] = {}
+    attachments: dict[str, Attachment] = {}
+    for letter in letters:
+        one.sections += letter.sections
+        for item in letter.bulletin:
+            if item not in one.bulletin:
+                one.bulletin.append(item)
+        # The last file of each name, in the place of the first.
+        pictures |= {picture[0]: picture for picture in letter.pictures}
+        attachments |= {file[0]: file for file in letter.attachments}
+    one.pictures, one.attachments = list(pictures.values()), list(attachments.values())
     if len({tuple(letter.references[:1]) for letter in letters}) == 1:
         one.subject = joined_subjects(subjects)
         one.reply_to, one.detail, one.place = last.reply_to, last.detail, last.place
@@ -77,17 +87,7 @@ def joined(letters: Sequence[WrittenLetter]) -> WrittenLetter:
         if len(shown) > _MATCHES:
             shown[_MATCHES:] = ["..."]
         one.subject = Phrase("[pbem] Your digest: {matches}", matches=", ".join(shown))
-    one.pictures = _by_name(letter.pictures for letter in letters)
-    one.attachments = _by_name(letter.attachments for letter in letters)
-    for item in chain.from_iterable(letter.bulletin for letter in letters):
-        if item not in one.bulletin:
-            one.bulletin.append(item)
     return one
-
-
-def _by_name(files: Iterable[Iterable[Attachment]]) -> list[Attachment]:
-    """The last file of each name, in the place of the first."""
-    return list({file[0]: file for file in chain.from_iterable(files)}.values())
 
 
 def framed_text(sections: Sequence[LetterSection]) -> str:

@@ -29,10 +29,10 @@ from machines.waiting import until
 
 from pbem.desk.reading import InProcess
 from pbem.server import desk_process
-from pbem.server.daemon import StartError
-from pbem.server.desk_process import FILES, OwnProcess, started
-from pbem.server.desk_work import Supplies, open_desk, received
+from pbem.server.desk_process import OwnProcess, started
+from pbem.server.desk_work import FILES, Supplies, open_desk, received
 from pbem.server.examination import queues
+from pbem.server.opening import StartError
 from pbem.store.database import Database
 from pbem.store.owners import at_work
 from pbem.store.vault import Vault
