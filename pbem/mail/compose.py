@@ -13,6 +13,7 @@ import re
 from base64 import encodebytes
 from email.header import Header
 from email.utils import format_datetime, quote
+from itertools import count
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote as percent
 
@@ -260,9 +261,13 @@ def _body(
             )
             page = _multipart("related", [page, *shown], seed)
         body = _multipart("alternative", [body, page], seed)
-    if attachments:
-        body = _multipart("mixed", [body, *(_attachment(*item) for item in attachments)], seed)
-    return body
+    files = []
+    for name, media_type, content in attachments:
+        if not MEDIA_TYPE.fullmatch(media_type):
+            raise ValueError(f"{media_type!r} is no media type")
+        charset = '; charset="utf-8"' if media_type.startswith("text/") else ""
+        files.append(_file(f"{media_type}{charset}", "attachment", name, content))
+    return _multipart("mixed", [body, *files], seed) if files else body
 
 
 def _text(text: str, kind: str) -> _Entity:
@@ -276,13 +281,6 @@ def _text(text: str, kind: str) -> _Entity:
         data = binascii.b2a_qp(data, istext=True)
     headers = (f'Content-Type: text/{kind}; charset="{charset}"', f"Content-Transfer-Encoding: {encoding}")
     return _Entity(headers, data.replace(b"\n", b"\r\n"))
-
-
-def _attachment(filename: str, media_type: str, content: bytes) -> _Entity:
-    if not MEDIA_TYPE.fullmatch(media_type):
-        raise ValueError(f"{media_type!r} is no media type")
-    charset = '; charset="utf-8"' if media_type.startswith("text/") else ""
-    return _file(f"{media_type}{charset}", "attachment", filename, content)
 
 
 def _file(kind: str, disposition: str, filename: str, content: bytes, *more: str) -> _Entity:
@@ -336,19 +334,10 @@ def _wrapped(kind: Literal["openpgp", "smime"], content: bytes, seed: str) -> _E
 
 
 def _multipart(kind: str, parts: Sequence[_Entity], seed: str) -> _Entity:
-    boundary = _boundary(kind, parts, seed)
+    # The same for the same letter, and in no part; "=_" cannot occur in quoted-printable or base64 (RFC 2045 6.7).
+    digests = (hashlib.sha256(f"{kind} {number} {seed}".encode()).hexdigest()[:32] for number in count())
+    boundary = next(f"=_{one}" for one in digests if not any(f"=_{one}".encode() in part.body for part in parts))
     delimiter = f"--{boundary}".encode("ascii")
     # The CRLF before a delimiter belongs to the delimiter (RFC 2046 5.1.1).
     body = b"".join(delimiter + b"\r\n" + bytes(part) + b"\r\n" for part in parts) + delimiter + b"--\r\n"
     return _Entity((f'Content-Type: multipart/{kind};\r\n boundary="{boundary}"',), body)
-
-
-def _boundary(kind: str, parts: Sequence[_Entity], seed: str) -> str:
-    """A boundary that no part contains: the same for the same letter."""
-    number = 0
-    while True:
-        digest = hashlib.sha256(f"{kind} {number} {seed}".encode()).hexdigest()[:32]
-        boundary = f"=_{digest}"  # "=_" cannot occur in quoted-printable or base64 (RFC 2045 6.7)
-        if not any(boundary.encode() in part.body for part in parts):
-            return boundary
-        number += 1
