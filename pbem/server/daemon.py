@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from pbem.smtp.rounds import Asking
     from pbem.store.disk import Disk
     from pbem.store.inbox import Envelope, Look
+    from pbem.store.vault import Vault
 
 QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
 TOGETHER = 64  # the most letters in one commit: with more, each would wait long for the others to be sealed
@@ -204,23 +205,7 @@ class Daemon:
         if self._desk is not None:
             await self._desk.open(self._lock.files if self._lock else [])
         means = Means(self._clock.for_retries, self._post, self.wake, self.longest_wait, self._clock.stops)
-        # What goes out, by name: letters, and questions to the DNS and, if there are any, to witnesses and topics.
-        post: dict[str, Deliverer | Asking[Any]] = {
-            "delivery": Deliverer(
-                outbox,
-                self.transport or way_out(config, secret),
-                config.delivery,
-                means,
-                address=config.mail_address,
-                delimiter=config.delimiter if config.return_paths else None,
-                points=self.points,
-            ),
-            "dns": Asker(Lookups(store.post), self.resolve, means),
-        }
-        if urls := {cosigner.key.name: cosigner.url for cosigner in config.witness.cosigners}:
-            post["witnesses"] = WitnessAsker(WitnessRequests(store.post), urls, means, self.post)
-        if hosts := config.notify.hosts:
-            post["notifier"] = Notifier(Notifications(store.post, vault), hosts, config.server, means, self.tell)
+        post = self._senders(means, outbox, vault, secret)
         # Letters and questions come in only once everything that they need is open.
         await intake.open()
         if metrics:
@@ -240,6 +225,27 @@ class Daemon:
             self._clock.look(self._post_base)
             # We hold the lock, so the process that leased letters has ended.
             log.info("store open", sendings=outbox.release_all())
+
+    def _senders(self, means: Means, outbox: Outbox, vault: Vault, secret: str) -> dict[str, Deliverer | Asking[Any]]:
+        """What goes out, by name: letters; questions to the DNS and, if there are any, to witnesses and topics."""
+        config = self.config
+        post: dict[str, Deliverer | Asking[Any]] = {
+            "delivery": Deliverer(
+                outbox,
+                self.transport or way_out(config, secret),
+                config.delivery,
+                means,
+                address=config.mail_address,
+                delimiter=config.delimiter if config.return_paths else None,
+                points=self.points,
+            ),
+            "dns": Asker(Lookups(self._post_base), self.resolve, means),
+        }
+        if urls := {cosigner.key.name: cosigner.url for cosigner in config.witness.cosigners}:
+            post["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means, self.post)
+        if hosts := config.notify.hosts:
+            post["notifier"] = Notifier(Notifications(self._post_base, vault), hosts, config.server, means, self.tell)
+        return post
 
     async def _work(
         self, post: Mapping[str, Deliverer | Asking[Any]], intake: Intake, places: Sequence[IntakePlace]

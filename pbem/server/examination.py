@@ -97,7 +97,10 @@ def surroundings(config: Config) -> Iterator[Diagnosis]:
     if not config.smarthost.maildirs:
         yield _named("smarthost", config.smarthost.host, config.smarthost.port)
     yield from _listeners(config)
-    yield from _house(config)
+    if (file := config.house.config) and not os.access(file, os.R_OK):
+        yield Diagnosis(False, "house", f"{file} cannot be read")
+    elif config.house_name and not config.house.address:
+        yield Diagnosis(False, "house", f"nobody can register as {config.house_name}: give its address")
     yield from _games(config)
     # Without a selector, the smarthost signs.
     if config.dkim.selector:
@@ -119,13 +122,6 @@ def _listeners(config: Config) -> Iterator[Diagnosis]:
         for file in (getattr(listener, "certificate", ""), getattr(listener, "certificate_key", "")):
             if file and not os.access(file, os.R_OK):
                 yield Diagnosis(False, name, f"{file} cannot be read")
-
-
-def _house(config: Config) -> Iterator[Diagnosis]:
-    if (file := config.house.config) and not os.access(file, os.R_OK):
-        yield Diagnosis(False, "house", f"{file} cannot be read")
-    elif config.house_name and not config.house.address:
-        yield Diagnosis(False, "house", f"nobody can register as {config.house_name}: give its address")
 
 
 def _games(config: Config) -> Iterator[Diagnosis]:

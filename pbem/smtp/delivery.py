@@ -97,7 +97,10 @@ class Smarthost:
             line = SmtpClient(self._client(), self.config.timeout.total_seconds())
             return _printable(await self._carry(line, sender, recipient, raw))
         except aiosmtplib.SMTPResponseException as error:
-            raise _judged(error) from None
+            # For good only if a 5xx was about this letter: to MAIL, RCPT, DATA, or the final dot.
+            about_it = isinstance(error, RefusedBySmtp) and error.code not in AUTHENTICATION
+            refusal = Permanent if about_it and 500 <= error.code < 600 else Temporary
+            raise refusal(_printable(f"{error.code} {error.message}")) from None
         except (aiosmtplib.SMTPException, OSError) as error:
             # If the connection broke after the final dot, the letter may have arrived. We send the same bytes with
             # the same Message-ID again, by which the receiver can recognise the copy.
@@ -369,14 +372,6 @@ def retry_time(schedule: Schedule, created: datetime, attempts: int, now: dateti
     retry = now + timedelta(seconds=wait)
     patience = schedule.give_up.total_seconds()
     return None if retry > created + schedule.give_up and tried > patience else retry
-
-
-def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:
-    """Permanent only if a 5xx was about this letter: to MAIL, RCPT, DATA, or the final dot."""
-    text = _printable(f"{error.code} {error.message}")
-    if isinstance(error, RefusedBySmtp) and 500 <= error.code < 600 and error.code not in AUTHENTICATION:
-        return Permanent(text)
-    return Temporary(text)
 
 
 def _printable(reply: str) -> str:

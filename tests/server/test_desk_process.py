@@ -142,7 +142,7 @@ def test_the_desk_ends_with_its_daemon_and_the_next_one_begins_at_once(tmp_path:
 def test_a_desk_that_lives_keeps_others_from_the_store(
     tmp_path: Path, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pbem.server.daemon.LAST_MOMENTS", 0.3)
+    monkeypatch.setattr("pbem.server.opening.LAST_MOMENTS", 0.3)
     first = Run(tmp_path, stack)
     os.kill(first.desk, signal.SIGSTOP)
     until(lambda: state(first.desk) == "T")
