@@ -18,7 +18,7 @@ import click
 import msgspec
 
 from pbem.cli.ending import Status, unreadable
-from pbem.mail.message import Unreadable, read
+from pbem.mail.message import Unreadable, read_letter
 from pbem.match.transcript import sha256_hex, written_seconds
 from pbem.phrase import harmless
 from pbem.proof.bundle import LIMITS, NotABundle, is_tournament, load
@@ -295,7 +295,7 @@ def _seeds(opened: Sequence[str]) -> list[bytes]:
 
 def _text(raw: bytes) -> str:
     try:
-        return read(raw).text or ""
+        return read_letter(raw).text or ""
     except Unreadable:
         return ""
 

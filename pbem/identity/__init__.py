@@ -60,9 +60,9 @@ signatures that will not last.
 
 
 _READERS: dict[Format | None, Callable[[Any], _Signature]] = {
-    "openpgp": openpgp.read,
-    "smime": smime.read,
-    "ssh": ssh.read,
+    "openpgp": openpgp.read_signature,
+    "smime": smime.read_signature,
+    "ssh": ssh.read_signature,
 }
 """The reader of signatures for each format: S/MIME's takes octets, SSH's text, OpenPGP's either."""
 

@@ -298,7 +298,7 @@ def _damaged() -> BadSignature:
     return BadSignature(Phrase("The OpenPGP signature is damaged: paste or attach it whole."), "bad")
 
 
-def read(data: bytes | str) -> OpenpgpSignature:
+def read_signature(data: bytes | str) -> OpenpgpSignature:
     """Take one signature, armored or not; raises `BadSignature`."""
     try:
         raw = _unarmored(data.strip(), SIGNATURE) if isinstance(data, str) else data

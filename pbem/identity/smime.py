@@ -313,7 +313,7 @@ def _pss(parameters: algos.RSASSAPSSParams) -> tuple[padding.PSS, hashes.HashAlg
     return padding.PSS(padding.MGF1(_DIGESTS[name]), salt), _DIGESTS[name]
 
 
-def read(data: bytes) -> SmimeSignature:
+def read_signature(data: bytes) -> SmimeSignature:
     """Take apart the one signature of a CMS structure; raises `BadSignature`."""
     from asn1crypto import cms
 

@@ -156,7 +156,7 @@ def _public(blob: bytes, kind: str) -> PublicKey:
     return key
 
 
-def read(armor: str) -> SshSignature:
+def read_signature(armor: str) -> SshSignature:
     """Take apart one armored signature, BEGIN and END lines included.
 
     Raises BadSignature, of kind "bad" if it is damaged and "refused" if its kind is never accepted.
@@ -182,7 +182,7 @@ def read(armor: str) -> SshSignature:
         device = None
         if kind in security_keys.PLAIN:
             *_, application = security_keys.taken_apart(publickey)
-            device, inner = security_keys.read(application, algorithm, inner), b""
+            device, inner = security_keys.read_device(application, algorithm, inner), b""
         # OpenSSH skips what is reserved; nobody uses it, so anything there is none of ours.
         if rest or inner or reserved:
             raise ValueError("more than a signature")

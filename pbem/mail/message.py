@@ -180,7 +180,7 @@ class Letter(msgspec.Struct, frozen=True):
         return self.root.values(name)
 
 
-def read(raw: bytes, limits: Limits | None = None) -> Letter:
+def read_letter(raw: bytes, limits: Limits | None = None) -> Letter:
     """Read a letter; raises `Unreadable` beyond the limits, and nothing else, whatever the bytes."""
     limits = limits or Limits()
     try:
@@ -206,11 +206,11 @@ def read(raw: bytes, limits: Limits | None = None) -> Letter:
 
 
 def received(raw: bytes, limits: Limits) -> Letter:
-    """Read a letter that just came, as `read` does; raises `Unreadable` also for excess that an encoding hides.
+    """Read a letter that just came; also raises `Unreadable` for excess that an encoding hides.
 
-    Letters accepted before are read by `read`, whatever the limits are today.
+    Letters accepted before are read by `read_letter`, whatever the limits are today.
     """
-    letter = read(raw, limits)
+    letter = read_letter(raw, limits)
     if fault := _hidden(letter, limits):
         raise Unreadable(fault, _letter(_part(raw)))
     return letter

@@ -120,7 +120,7 @@ class Smarthost:
         usable = False
         try:
             if not kept:
-                await line.begin()
+                await line.connect()
             reply = await line.send(sender, recipient, raw)
             usable = True
         except (aiosmtplib.SMTPException, OSError) as error:

@@ -316,7 +316,7 @@ class DigestQueue(SealedRows):
             self._database.write("DELETE FROM held WHERE id = ?", (row["id"],))
         return [WaitingLetter(row["match"], row["sealed"]) for row in rows]
 
-    def due(self, now: datetime) -> list[str]:
+    def players_due(self, now: datetime) -> list[str]:
         """The players whose digests are due."""
         query = "SELECT DISTINCT player FROM held WHERE due <= ? ORDER BY player"
         return [row["player"] for row in self._database.rows(query, (to_db(now),))]

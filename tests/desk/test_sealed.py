@@ -18,7 +18,7 @@ from signing.signers import WAYS
 
 from pbem import identity
 from pbem.identity import parse_key, ssh
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.match.sealed_game import hashed
 from pbem.match.transcript import sha256_hex
 from pbem.proof.signed_letters import VOCABULARY
@@ -107,7 +107,10 @@ def test_each_letter_says_how_the_match_stands_and_what_the_others_signed(refere
         for name, content in texts.items():
             assert hashes[name] == sha256_hex(content)
             verdict = identity.judge(
-                read(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + content), [key], SERVER, words=VOCABULARY
+                read_letter(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + content),
+                [key],
+                SERVER,
+                words=VOCABULARY,
             )
             assert verdict.kind == "valid"
             assert verdict.signed.startswith((b"step m1 ", b"seal m1 "))
