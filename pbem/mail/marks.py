@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pbem.i18n import LANGUAGES
-from pbem.mail.addresses import ADDRESSES
+from pbem.mail.header_addresses import ADDRESSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pbem.config.limits import Limits
-from pbem.mail.addresses import ADDRESSED, ADDRESSES, author
 from pbem.mail.commands import holds_commands
+from pbem.mail.header_addresses import ADDRESSED, ADDRESSES, author
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
