@@ -354,7 +354,13 @@ def _taken_apart(signed: cms.SignedData) -> SmimeSignature:
     values = _attributes(signer["signed_attrs"])
     if values["content_type"].native != "data":
         raise BadSignature(Phrase("The S/MIME signature does not sign a letter."))
-    _check_algorithm(signer["signature_algorithm"])
+    algorithm = signer["signature_algorithm"]
+    name = str(algorithm["algorithm"].native)
+    plain = name.removesuffix("_rsa").removesuffix("_ecdsa")
+    if plain not in {*_DIGESTS, "ed25519", "rsassa_pkcs1v15", "rsassa_pss"}:
+        raise BadSignature(Phrase("S/MIME signatures of the kind {name} are not accepted.", name=ascii(name[:40])))
+    if name == "rsassa_pss" and algorithm["parameters"]["hash_algorithm"]["algorithm"].native not in _DIGESTS:
+        raise BadSignature(Phrase("S/MIME signatures are accepted over SHA-256, SHA-384 and SHA-512."))
     # RFC 5652 5.4: what is signed has the tag of a SET OF, not that of the field.
     attributes = b"\x31" + signer["signed_attrs"].dump()[1:]
     sid = signer["sid"]
@@ -364,17 +370,6 @@ def _taken_apart(signed: cms.SignedData) -> SmimeSignature:
     return SmimeSignature(
         content, issuer[:100], signer, digest, values["message_digest"].native, attributes, signer["signature"].native
     )
-
-
-def _check_algorithm(algorithm: algos.SignedDigestAlgorithm) -> None:
-    name = algorithm["algorithm"].native
-    digest = str(name).removesuffix("_rsa").removesuffix("_ecdsa")
-    if digest not in {*_DIGESTS, "ed25519", "rsassa_pkcs1v15", "rsassa_pss"}:
-        raise BadSignature(
-            Phrase("S/MIME signatures of the kind {name} are not accepted.", name=ascii(str(name)[:40]))
-        )
-    if name == "rsassa_pss" and algorithm["parameters"]["hash_algorithm"]["algorithm"].native not in _DIGESTS:
-        raise BadSignature(Phrase("S/MIME signatures are accepted over SHA-256, SHA-384 and SHA-512."))
 
 
 def _attributes(attributes: cms.CMSAttributes) -> dict[str, core.Asn1Value]:
