@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.mail.header_addresses import ADDRESSES, mailboxes
+from pbem.mail.mail_addresses import ADDRESSES, mailboxes
 from pbem.mail.one_reading import is_open
 from pbem.match import asking
 from pbem.match.documents import Evidence

@@ -19,7 +19,7 @@ import msgspec
 
 from pbem.config.limits import Limits
 from pbem.mail.commands import holds_commands
-from pbem.mail.header_addresses import ADDRESSED, ADDRESSES, author
+from pbem.mail.mail_addresses import ADDRESSED, ADDRESSES, author
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import msgspec
 import structlog
 
 from pbem.failpoints import Failpoints, passing
-from pbem.mail.marks import without_tags
+from pbem.mail.mail_addresses import without_tags
 from pbem.mailbox import Denied, MailboxUnreachable, Withheld, password, token
 from pbem.mailbox.maildir import Maildir
 from pbem.smtp.rounds import begun

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.config.limits import Limits
-from pbem.mail.header_addresses import mailboxes
+from pbem.mail.mail_addresses import mailboxes
 from pbem.mail.marks import Arrival, asked_for, marks_of
 from pbem.mail.message import Letter, Unreadable, read_letter, received
 

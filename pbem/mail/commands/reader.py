@@ -14,8 +14,7 @@ import msgspec
 
 from pbem.games import Fault
 from pbem.mail.commands.arguments import FIELDS, FINAL, masked
-from pbem.mail.commands.cursor import Words, clean
-from pbem.mail.commands.lines import first_paragraph, own_lines
+from pbem.mail.commands.cursor import Words, clean, first_paragraph, own_lines
 from pbem.mail.commands.sections import read_sections
 from pbem.mail.commands.table import COMMANDS
 from pbem.phrase import Phrase

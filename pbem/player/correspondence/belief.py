@@ -14,7 +14,7 @@ import msgspec
 
 from pbem.games import GAMES
 from pbem.identity import ed25519_points
-from pbem.mail.header_addresses import ADDRESS
+from pbem.mail.mail_addresses import ADDRESS
 from pbem.match.transcript import statement, written
 from pbem.match.view import OVER, MatchView
 from pbem.phrase import Phrase

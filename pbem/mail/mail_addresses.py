@@ -1,7 +1,7 @@
-"""Addresses in the headers of letters: the one that From means, and those of recipients.
+"""Addresses of letters: the one that From means, those of recipients, and one without the tags of mail servers.
 
-From is read strictly: what other readers could read in another way is a defect. Implements RFC 5322 3.4 and
-reliability.md, case 17.
+From is read strictly: what other readers could read in another way is a defect. Servers tag return paths (BATV, SRS
+and VERP). Implements RFC 5322 3.4 and reliability.md, cases 17 and 28.
 """
 
 from __future__ import annotations
@@ -26,6 +26,13 @@ ADDRESS = re.compile(
 _BETWEEN_MAILBOXES = re.compile("[,;]")
 _AROUND_ADDRESSES = re.compile(r'[\s<>()\[\]",;:]+')
 _SPACED_FROM = re.compile(rb"^from[ \t]++:", re.MULTILINE | re.IGNORECASE)
+_BATV = re.compile(
+    r"(?:prvs=[^=/]++[=/]|btv1==[^=]++==)([^=/].*+)", re.IGNORECASE
+)  # draft-levine-smtp-batv, Barracuda
+_SRS = re.compile(
+    r"(?:srs0|srs1[=+-][^=]++=[^=]++=|[^=+]++\+srs)[=+-][^=]++=[^=]++=([a-z0-9.-]++)=(.++)", re.IGNORECASE
+)  # www.libsrs2.net; the last one, USER+SRS=, is Microsoft 365's
+_VERP = re.compile(r"([^=+]++)\+[^=]++=[^=]++")
 
 
 def mailboxes(value: str) -> list[str]:
@@ -77,3 +84,18 @@ def _address(written: str) -> str | None:
         return None
     local, _, domain = written.rpartition("@")
     return f"{local}@{domain.lower()}"
+
+
+def without_tags(address: str) -> str:
+    """The address to which all tags were added, as far as their form shows it; the same if there are none."""
+    local, at, domain = address.rpartition("@")
+    while at:
+        if found := _BATV.fullmatch(local):
+            local = found[1]
+        elif found := _SRS.fullmatch(local):
+            domain, local = found.groups()
+        elif found := _VERP.fullmatch(local):
+            local = found[1]
+        else:
+            return f"{local}@{domain}"
+    return address
