@@ -57,6 +57,15 @@ Picture = tuple[str, str, bytes]
 """Content-ID without its brackets, file name, and content: a PNG that the HTML part shows as `cid:`."""
 
 
+class Content(NamedTuple):
+    """What a letter says and shows, and the files that it brings."""
+
+    text: str
+    html: str | None = None
+    pictures: Sequence[Picture] = ()
+    attachments: Sequence[Attachment] = ()
+
+
 class MailingList(NamedTuple):
     """Letters of one kind: the name that they have as a list, and the command that leaves it."""
 
@@ -147,16 +156,13 @@ class Composer:
         self,
         to: str,
         subject: str,
-        text: str,
+        content: Content,
         *,
         message_id: str,
         date: datetime,
         reply_to: str | None = None,
         in_reply_to: str | None = None,
         references: Sequence[str] = (),
-        attachments: Sequence[Attachment] = (),
-        html: str | None = None,
-        pictures: Sequence[Picture] = (),
         mailing: tuple[MailingList, str] | None = None,
         bulletin: bytes = b"",
         returns: str = "",
@@ -195,15 +201,17 @@ class Composer:
             told.append("\r\n ".join([f"{BULLETIN}:", *encodebytes(bulletin).decode("ascii").split()]))
         token = [f"{RETURN}: {returns}"] if returns else []
         if encrypting:
-            files = [(LETTER, "text/plain", text.encode("utf-8", "replace"))]
-            files += [*((name, "image/png", content) for _, name, content in pictures), *attachments]
+            files = [(LETTER, "text/plain", content.text.encode("utf-8", "replace"))]
+            files += [*((name, "image/png", image) for _, name, image in content.pictures), *content.attachments]
             open_headers = [
                 _header("Subject", encrypting.subject) if h.startswith("Subject:") else h for h in headers
             ]
-            inner = _protected([*headers, *told], open_headers, _body(encrypting.cover, None, (), files, message_id))
+            inner = _protected(
+                [*headers, *told], open_headers, _body(Content(encrypting.cover, attachments=files), message_id)
+            )
             headers, body = open_headers, _wrapped(*encrypting.encrypt(inner), message_id)
         else:
-            headers, body = [*headers, *told], _body(text, html, pictures, attachments, message_id)
+            headers, body = [*headers, *told], _body(content, message_id)
         letter = bytes(_Entity((*headers, *token, "MIME-Version: 1.0", *body.headers), body.body))
         return self._sign(letter, date) if self._sign else letter
 
@@ -248,25 +256,23 @@ def _header(name: str, value: str) -> str:
     return f"{name}: " + "\r\n".join(lines)
 
 
-def _body(
-    text: str, html: str | None, pictures: Sequence[Picture], attachments: Sequence[Attachment], seed: str
-) -> _Entity:
-    body = _text(text, "plain")
-    if html is not None:
-        page = _text(html, "html")
-        if pictures:  # RFC 2387: the page first, then what it shows
+def _body(content: Content, seed: str) -> _Entity:
+    body = _text(content.text, "plain")
+    if content.html is not None:
+        page = _text(content.html, "html")
+        if content.pictures:  # RFC 2387: the page first, then what it shows
             shown = (
-                _file("image/png", "inline", name, content, f"Content-ID: {_message_id(f'<{content_id}>')}")
-                for content_id, name, content in pictures
+                _file("image/png", "inline", name, image, f"Content-ID: {_message_id(f'<{content_id}>')}")
+                for content_id, name, image in content.pictures
             )
             page = _multipart("related", [page, *shown], seed)
         body = _multipart("alternative", [body, page], seed)
     files = []
-    for name, media_type, content in attachments:
+    for name, media_type, octets in content.attachments:
         if not MEDIA_TYPE.fullmatch(media_type):
             raise ValueError(f"{media_type!r} is no media type")
         charset = '; charset="utf-8"' if media_type.startswith("text/") else ""
-        files.append(_file(f"{media_type}{charset}", "attachment", name, content))
+        files.append(_file(f"{media_type}{charset}", "attachment", name, octets))
     return _multipart("mixed", [body, *files], seed) if files else body
 
 

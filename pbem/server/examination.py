@@ -22,6 +22,7 @@ import msgspec
 from pbem.desk.match_archive import MatchRepository
 from pbem.games.outside import PACKAGES, UnusableGame, enable
 from pbem.identity import BadKey, parse_key
+from pbem.mail.compose import Content
 from pbem.mail.dkim_signing import BadDkimKey, DkimSigner
 from pbem.mailbox import PasswordError, password
 from pbem.match.transcript import Entry, TranscriptError
@@ -393,7 +394,7 @@ def mail_loop(  # noqa: PLR0913, PLR0917 - as a caller has them
     address = composer.sub_address("canary" if maildirs else f"canary.{token}")
     text = "A letter to see that mail goes out and comes in. Nobody need read it.\n"
     message_id = composer.message_id(f"canary.{token}")
-    raw = composer.compose(address, "[pbem] canary", text, message_id=message_id, date=now())
+    raw = composer.compose(address, "[pbem] canary", Content(text), message_id=message_id, date=now())
     outbox, inbox, since = Outbox(database, vault), Inbox(database, vault), now()
     with database.transaction():
         outbox.put(address, message_id, raw, now())
