@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.desk import account_keys, completion, outcomes
 from pbem.desk.caller import Caller, Said, Trust
@@ -38,7 +39,7 @@ from pbem.proof.signed_letters import misdated
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.config.server import Config
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
     from pbem.mail.marks import Mark
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
-    from pbem.store.players import PlayerRow, Players
-    from pbem.store.tokens import Token
+    from pbem.store.players import HandledRow, PlayerRow, Players
+    from pbem.store.tokens import Place, Token
 
 
 _NO_SENDER = Phrase(
@@ -75,6 +76,81 @@ class KeysChanged(Exception):
     """The keys of the From address changed after the letter was judged by them: it must be read again."""
 
 
+class _Incoming(msgspec.Struct, frozen=True):
+    """A letter that a person may have written, with what is known of its sender so far."""
+
+    row: InboxRow
+    letter: Letter
+    understood: Understood
+    now: datetime
+    player: PlayerRow | None
+    verdict: Verdict
+    mailed: Sequence[Token]
+    """The reply tokens that it brings."""
+    secret: Sequence[Token]
+    """Those that nobody was shown but who reads the mail of their address."""
+    tokens: tuple[Token, ...]
+    """Those of them that came back unused from there."""
+    spoken: str
+    """The proof that its words are, as they came."""
+    received: datetime
+    """The time at which it counts as received."""
+    by_key: bool = False
+    """True if a key of its player's signed it."""
+    proof: MailboxProof | None = None
+    """The proof of its mailbox, if it has no signature and needs one."""
+    seen: HandledRow | None = None
+    """The outcome of its signed words when they came before."""
+
+    @property
+    def sender(self) -> str:
+        """The address of its From."""
+        return self.letter.sender or ""
+
+    @property
+    def reading(self) -> Reading:
+        """Its commands."""
+        return self.understood.reading
+
+    @property
+    def keyless(self) -> str | None:
+        """The name of its player, if that one has no key."""
+        return self.player.name if self.player is not None and self.player.level == "mailbox" else None
+
+    @property
+    def answers(self) -> Place | None:
+        """The place that our letter to a player without a key names, if this one's addresses name it."""
+        ours = (token.place for token in self.mailed if token.purpose == "reply" and token.name == self.keyless)
+        return next(filter(None, ours), None)
+
+    @property
+    def liveliest(self) -> str:
+        """The most that it may still prove: no mark that even this does not lift can go."""
+        if self.verdict.kind == "valid":
+            return "key"
+        return "mailbox" if self.tokens and self.verdict.kind == "none" else self.spoken
+
+    @property
+    def again(self) -> bool:
+        """True if the same was proved before."""
+        return self.seen is not None or (self.proof is not None and self.proof.again is not None)
+
+    @property
+    def proved_by(self) -> str:
+        """The proof that a person wrote it, if it did not come before."""
+        if self.verdict.kind == "valid":
+            return "key"
+        return "mailbox" if self.proof is not None and self.proof.holds and self.reading.commands else self.spoken
+
+    @property
+    def may_ask(self) -> bool:
+        """True if it says something, or may: hidden or attached text may say anything."""
+        parts = self.letter.parts
+        in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in parts)
+        hidden = self.verdict.kind == "refused" or in_a_file or not (self.letter.text or "").strip()
+        return hidden or bool(self.reading.commands)
+
+
 @dataclass(eq=False, repr=False)
 class Authentication:
     """The senders of letters, and the proofs by which letters count."""
@@ -92,7 +168,7 @@ class Authentication:
     """The keys that were last offered for an address; which they are now is looked up when it matters."""
 
     def offered(self, sender: str) -> list[Key]:
-        """The keys offered for an address when that was last looked up; `_authenticate` finds out if they changed."""
+        """The keys offered for an address when that was last looked up; `_shown` finds out if they changed."""
         if sender not in self.cached:
             self.cached[sender] = account_keys.offered(self.keys, sender, self.players.by_address(sender))
             if len(self.cached) > _SENDERS:
@@ -104,11 +180,40 @@ class Authentication:
 
         Raises `KeysChanged`, and `NeedsDns`.
         """
+        # Step 1: a letter that a person may have written, and that can be read.
         marks = self._sort(row, findings, now)
         if isinstance(marks, str):
             return marks
-        assert findings.understood is not None
-        return self._authenticate(row, findings.letter, findings.understood, marks, now)
+        # Step 2: its player, signature and reply tokens.
+        one = self._shown(row, findings, now)
+        # Step 3: marks of machines, without those that its words lift. If nothing can lift the others by now, a
+        # machine wrote it.
+        if kept := kept_marks(marks, one.liveliest):
+            return _automatic(kept)
+        # Step 4: a signature that does not verify: no effect, since somebody may have forged the letter.
+        if one.verdict.kind not in {"none", "valid"}:
+            return self._refuse_signature(one)
+        # Step 5: what it says without a form, when it counts as received, and what proves it.
+        one = self._read(one)
+        kept = kept_marks(marks, one.spoken if one.again else one.proved_by)
+        # Doubtful words at a live reply address are asked about: relays mark everything that some people write.
+        if kept and not (one.tokens and one.reading.short and all(mark.answered for mark in kept)):
+            return _automatic(kept)
+        # Step 6: anybody can forge a From. So letters without other proof are answered only a few times a day.
+        trust, outcome = self._trust(one)
+        if outcome:
+            return outcome
+        said = self._said(one)
+        if said is None:
+            return outcomes.SAID_BEFORE.of(outcomes.UNVOUCHED.outcome)
+        quiet = not all(mark.answered for mark in kept_marks(marks, one.spoken))
+        rights = (trust, said, one.proof, one.understood, one.tokens, one.answers, one.seen)
+        language = self.letters.language_of(one.player, one.letter)
+        heard = (one.sender, one.player, one.verdict, one.letter, now, one.received, language)
+        caller = Caller(*heard, *rights, misdated(one.letter, one.received), quiet)
+        if kept and completion.understood(self.seats, self.mailboxes, caller, masked(one.reading.short)) is None:
+            return _automatic(kept)
+        return caller, one.reading
 
     def _sort(self, row: InboxRow, findings: Findings, now: datetime) -> Sequence[Mark] | str:
         """The marks of machines on a letter that a person may have written; otherwise its outcome in a few words."""
@@ -165,95 +270,52 @@ class Authentication:
         passed_on = self.letters.tell_operator(PASSED_ON, now, to_role, facts, attached=attached)
         return "passed on to the operator" if passed_on else outcomes.ENOUGH_PASSED_ON.outcome
 
-    def _authenticate(
-        self, row: InboxRow, letter: Letter, understood: Understood, marks: Sequence[Mark], now: datetime
-    ) -> tuple[Caller, Reading] | str:
-        """The sender of a letter that a person may have written."""
+    def _shown(self, row: InboxRow, findings: Findings, now: datetime) -> _Incoming:
+        """What a letter shows of its sender; raises `KeysChanged`."""
+        letter, understood = findings.letter, findings.understood
+        assert understood is not None
         sender = letter.sender or ""
         player = self.players.by_address(sender)
-        # Step 1: only the keys of its From address may judge it. A letter before it may have changed them.
+        # Only the keys of its From address may judge it. A letter before it may have changed them.
         if understood.keys != account_keys.offered(self.keys, sender, player):
             self.cached.pop(sender, None)
             raise KeysChanged
-        # Step 2: the signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
-        reading, verdict = understood.reading, understood.heard.verdict
+        # The signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
+        verdict = understood.heard.verdict
         if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
             verdict = Verdict("none", verdict.reason)
-        vouched = partial(self.strangers.vouched_for, letter, row, understood.voucher)
-        # Step 3: a token that was mailed to one mailbox only comes back from somebody who reads its mail, until
-        # others learn it with the reveal of its game.
+        # A token that was mailed to one mailbox only comes back from somebody who reads its mail, until others learn
+        # it with the reveal of its game.
         mailed = self.mailboxes.tokens_of(letter, row)
         secret = [token for token in mailed if not self._is_revealed(token)]
         name = player.name if player else None
         tokens = tuple(token for token in secret if token.came_back(sender, name))
-        # Step 4: marks of machines, without those that its words lift. If nothing can lift the others by now, a
-        # machine wrote it.
-        said_proof = spoken(letter, reading, signed=verdict.kind != "none")
-        live = "mailbox" if tokens and verdict.kind == "none" else said_proof
-        if kept := kept_marks(marks, "key" if verdict.kind == "valid" else live):
-            return _automatic(kept)
-        # Step 5: a signature that does not verify: no effect, since somebody may have forged the letter.
-        if verdict.kind not in {"none", "valid"}:
-            return self._refuse_signature(letter, reading, player, verdict, tokens, vouched, now)
-        # Step 6: a key of the player's counts, but not one that waits for its challenge: it may be anybody's.
-        player, by_key = account_keys.writer(self.keys, sender, player, verdict)
-        # A player without a key may say what is due without a form.
-        keyless = player.name if player is not None and player.level == "mailbox" else None
-        if verdict.kind == "none" and keyless:
-            own = [token for token in mailed if token.place and token.is_of(sender, keyless)]
-            letter, reading = completion.without_form(self.seats, self.mailboxes, letter, understood, own)
-            understood = replace(understood, reading=reading)
-        # Step 7: the time of arrival, before the evidence is made: evidence and papers must name the same time.
-        if player is not None:
-            row = replace(row, received=self._arrival(player, to_answer(reading)[0], row.received))
-        # Step 8: without a signature, a letter may prove its mailbox.
-        proof = self._prove(letter, row, understood, reading, secret, player) if verdict.kind == "none" else None
-        # Step 9: replays. Other players have seen earlier signed words, and can send them.
-        seen = self.players.handled(player.name, understood.heard.words) if player is not None and by_key else None
-        again = seen is not None or (proof is not None and proof.again is not None)
-        proved = proof is not None and proof.holds and bool(reading.commands)
-        proved_by = "key" if verdict.kind == "valid" else "mailbox" if proved else said_proof
-        kept = kept_marks(marks, said_proof if again else proved_by)
-        # Doubtful words at a live reply address are asked about: relays mark everything that some people write.
-        if kept and not (tokens and reading.short and all(mark.answered for mark in kept)):
-            return _automatic(kept)
-        # Step 10: anybody can forge a From. So letters without other proof are answered only a few times a day.
-        known = by_key or bool(tokens) or account_keys.told(self.keys, sender, player, reading)
-        from_there = known or vouched()
-        mailbox = Trust.MAILBOX if proof is not None and proof.holds else Trust.VOUCHED
-        trust = Trust.KEY if by_key else mailbox if from_there else Trust.STRANGER
-        if not known and (outcome := self._left_unread(letter, player, reading, trust, now)):
-            return outcome
-        said = Said.SEEN if again else Said.NEW
-        # Somebody else may be repeating what a key signed.
-        if seen is not None and not (tokens or vouched()):
-            said = Said.REPEATED if self.strangers.may_be_answered(sender, now) else Said.SILENT
-        # Words that never changed anything may still count: somebody may have sent a copy first, so that it was
-        # refused for its date, or because it came too early.
-        changes = any(COMMANDS[command.name].changes for command in reading.commands)
-        if said is Said.SILENT and ((seen is not None and seen.changed) or not changes):
-            return outcomes.SAID_BEFORE.of(outcomes.UNVOUCHED.outcome)
-        # A player without a key answers the place that our letter names, if its addresses name one.
-        ours = (token.place for token in mailed if token.purpose == "reply" and token.name == keyless)
-        answers = next(filter(None, ours), None)
-        quiet = not all(mark.answered for mark in kept_marks(marks, said_proof))
-        rights = (trust, said, proof, understood, tokens, answers, seen, misdated(letter, row.received), quiet)
-        language = self.letters.language_of(player, letter)
-        caller = Caller(sender, player, verdict, letter, now, row.received, language, *rights)
-        if kept and completion.understood(self.seats, self.mailboxes, caller, masked(reading.short)) is None:
-            return _automatic(kept)
-        return caller, reading
+        said = spoken(letter, understood.reading, signed=verdict.kind != "none")
+        return _Incoming(row, letter, understood, now, player, verdict, mailed, secret, tokens, said, row.received)
 
-    def _prove(
-        self,
-        letter: Letter,
-        row: InboxRow,
-        understood: Understood,
-        reading: Reading,
-        tokens: list[Token],
-        player: PlayerRow | None,
-    ) -> MailboxProof | None:
+    def _read(self, one: _Incoming) -> _Incoming:
+        """The letter with the commands that it gives without a form, and with its proofs; raises `NeedsDns`."""
+        # A key of the player's counts, but not one that waits for its challenge: it may be anybody's.
+        player, by_key = account_keys.writer(self.keys, one.sender, one.player, one.verdict)
+        one = replace(one, player=player, by_key=by_key)
+        # A player without a key may say what is due without a form.
+        if one.verdict.kind == "none" and one.keyless:
+            own = [token for token in one.mailed if token.place and token.is_of(one.sender, one.keyless)]
+            letter, reading = completion.without_form(self.seats, self.mailboxes, one.letter, one.understood, own)
+            one = replace(one, letter=letter, understood=replace(one.understood, reading=reading))
+        # The time of arrival, before the evidence is made: evidence and papers must name the same time.
+        if player is not None:
+            one = replace(one, received=self._arrival(player, to_answer(one.reading)[0], one.received))
+        # Without a signature, a letter may prove its mailbox.
+        if one.verdict.kind == "none":
+            return replace(one, proof=self._prove(one))
+        # Replays: other players have seen earlier signed words, and can send them.
+        words = one.understood.heard.words
+        return replace(one, seen=self.players.handled(player.name, words)) if player is not None and by_key else one
+
+    def _prove(self, one: _Incoming) -> MailboxProof | None:
         """The proof that a letter without a signature brings, if one of its commands needs that."""
+        player, reading = one.player, one.reading
         specs = [(COMMANDS[command.name], command) for command in reading.commands]
         if player is None:
             purposes = {
@@ -261,13 +323,39 @@ class Authentication:
                 for spec, command in specs
                 if spec.by_reply and not getattr(command.request, "key", None)
             }
-            tokens = [token for token in tokens if token.purpose in purposes]
+            tokens = [token for token in one.secret if token.purpose in purposes]
             wanted = bool(tokens)
         else:
             wanted = any(spec.signed for spec, _ in specs) or reading.optout
             wanted = (wanted or self.players.unreachable(player.name) is not None) and player.level == "mailbox"
-            tokens = [token for token in tokens if token.purpose == "reply"]
-        return self.mailboxes.judge(letter, row, understood.voucher, tokens, player) if wanted else None
+            tokens = [token for token in one.secret if token.purpose == "reply"]
+        row = replace(one.row, received=one.received)
+        return self.mailboxes.judge(one.letter, row, one.understood.voucher, tokens, player) if wanted else None
+
+    def _vouched(self, one: _Incoming) -> bool:
+        """True if the letter is from where it says; asked at most once. Raises `NeedsDns`."""
+        return self.strangers.vouched_for(one.letter, one.row, one.understood.voucher)
+
+    def _trust(self, one: _Incoming) -> tuple[Trust, str]:
+        """The right by which a letter counts; and the outcome, if it is beyond the day's limit."""
+        if one.by_key:
+            return Trust.KEY, ""
+        known = bool(one.tokens) or account_keys.told(self.keys, one.sender, one.player, one.reading)
+        trust = Trust.STRANGER
+        if known or self._vouched(one):
+            trust = Trust.MAILBOX if one.proof is not None and one.proof.holds else Trust.VOUCHED
+        return trust, "" if known else self._left_unread(one, trust)
+
+    def _said(self, one: _Incoming) -> Said | None:
+        """The novelty of the words; None if somebody else may repeat them, and they get no answer and no effect."""
+        if one.seen is None or one.tokens or self._vouched(one):
+            return Said.SEEN if one.again else Said.NEW
+        if self.strangers.may_be_answered(one.sender, one.now):
+            return Said.REPEATED
+        # Words that never changed anything may still count: somebody may have sent a copy first, so that it was
+        # refused for its date, or because it came too early.
+        changes = any(COMMANDS[command.name].changes for command in one.reading.commands)
+        return Said.SILENT if changes and not one.seen.changed else None
 
     def _is_revealed(self, token: Token) -> bool:
         """True if a token was for an agreement or a game whose end showed everybody from what it was made."""
@@ -288,70 +376,60 @@ class Authentication:
                 received = silence.came(seated.match, seated.seat, received, default=default)
         return received
 
-    def _refuse_signature(
-        self,
-        letter: Letter,
-        reading: Reading,
-        player: PlayerRow | None,
-        verdict: Verdict,
-        tokens: tuple[Token, ...],
-        is_vouched_for: Callable[[], bool],
-        now: datetime,
-    ) -> str:
+    def _refuse_signature(self, one: _Incoming) -> str:
         """Refuse a letter with a bad signature, with a notice to the registered address, a few a day."""
-        sender = letter.sender or ""
+        sender, now = one.sender, one.now
         # No notice for a letter from an unverified sender, beyond a few: anybody could cause such letters.
-        vouched = bool(tokens) or is_vouched_for()
-        outcome = outcomes.BAD_SIGNATURE.of(verdict.kind)
+        vouched = bool(one.tokens) or self._vouched(one)
+        outcome = outcomes.BAD_SIGNATURE.of(one.verdict.kind)
         if not vouched and not self.strangers.may_be_answered(sender, now):
             return f"{outcome}; {outcomes.UNVOUCHED.outcome}"
-        limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
+        limit = REFUSED_SIGNATURE_IN_ANSWER if one.tokens else REFUSED_SIGNATURE
         left = self.counts.left(limit, now, one_mailbox(sender))
-        first = left == limit.most - 1
-        if player is None and vouched and first and self.strangers.is_one_too_many(sender, (), now):
+        is_new = one.player is None and vouched and left == limit.most - 1
+        if is_new and self.strangers.is_one_too_many(sender, (), now):
             return f"{outcome}; {outcomes.NEW_MAILBOX.outcome}"
-        # Gateways sign what answering machines write, by keys of their own. Hidden or attached text may say anything.
-        in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in letter.parts)
-        hidden = verdict.kind == "refused" or in_a_file or not (letter.text or "").strip()
-        says = hidden or bool(reading.commands)
-        idle = 1 if says else self.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
+        # Gateways sign what answering machines write, by keys of their own.
+        idle = 1 if one.may_ask else self.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
         if min(left, idle) < 0:
             return outcome
-        last = left == 0 and not tokens
-        rows = player.keys if player else [waiting.key for waiting in self.players.challenges(sender)]
+        self._warn(one, vouched=vouched, last=left == 0 and not one.tokens, last_idle=idle == 0)
+        return f"{outcome}, noticed"
+
+    def _warn(self, one: _Incoming, *, vouched: bool, last: bool, last_idle: bool) -> None:
+        """Write to the registered address that a letter in its name was not accepted."""
+        player, letter, now = one.player, one.letter, one.now
+        rows = player.keys if player else [waiting.key for waiting in self.players.challenges(one.sender)]
         # Quote nothing from an unverified sender: otherwise we would deliver a stranger's text.
         subject = masked(letter.subject)[:60] if vouched else ""
-        facts = {"reason": verdict.reason, "subject": subject, "received": now, "last": last, "last_idle": idle == 0}
-        facts["most"] = None if vouched else EACH
+        facts = {"reason": one.verdict.reason, "subject": subject, "received": now, "last": last}
+        facts |= {"last_idle": last_idle, "most": None if vouched else EACH}
         keys = [key.fingerprint for key in rows]
         text = self.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
         out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
         out.language, out.open = self.letters.language_of(player, None if player else letter), True
-        home = player.address if player else sender
-        out.reply_to = self.mailboxes.go_on(tokens, letter, player, now)
+        home = player.address if player else one.sender
+        out.reply_to = self.mailboxes.go_on(one.tokens, letter, player, now)
         if last or not vouched:
             out.reply_to = self.mailboxes.write_back(home, player, now)
         self.letters.send(home, out, now)
-        return f"{outcome}, noticed"
 
-    def _left_unread(
-        self, letter: Letter, player: PlayerRow | None, reading: Reading, trust: Trust, now: datetime
-    ) -> str:
+    def _left_unread(self, one: _Incoming, trust: Trust) -> str:
         """The outcome of an unsigned letter beyond the day's limit, perhaps forged; empty if it is read."""
-        sender = letter.sender or ""
+        sender, now, reading = one.sender, one.now, one.reading
         if trust is Trust.STRANGER:
             return "" if self.strangers.may_be_answered(sender, now, reading.commands) else outcomes.UNVOUCHED.outcome
         left = 0 if reading.optout else self.counts.left(UNSIGNED, now, one_mailbox(sender))
         first = left == UNSIGNED.most - 1
-        if player is None and first and self.strangers.is_one_too_many(sender, reading.commands, now):
+        if one.player is None and first and self.strangers.is_one_too_many(sender, reading.commands, now):
             return outcomes.NEW_MAILBOX.outcome
         if left >= 0:
             return ""
         if left == -1:  # explain once a day how to get a letter read anyway
             out = OutgoingLetter("", self.letters.draft("letters/unread.txt", most=UNSIGNED.most))
-            out.language, out.open = self.letters.language_of(self.players.by_address(sender), letter), True
-            out.reply_to = self.mailboxes.write_back(sender, player, now)
-            out.answer(letter)
+            out.language, out.open = self.letters.language_of(self.players.by_address(sender), one.letter), True
+            out.reply_to = self.mailboxes.write_back(sender, one.player, now)
+            out.answer(one.letter)
             self.letters.send(sender, out, now)
         return outcomes.TOO_MANY.outcome
 
