@@ -314,6 +314,15 @@ class Match(msgspec.Struct, frozen=True):
             return self.position.due.get(seat, 0) is None and not standing(self.orders, seat)
         return False
 
+    @property
+    def choosing(self) -> list[int]:
+        """The seats that have a choice in the turn that is being played."""
+        return [seat for seat, forced in self.position.due.items() if forced is None] if self.position else []
+
+    def deadline(self, seat: int) -> datetime | None:
+        """The deadline of what a seat still owes, if there is one."""
+        return self.clocks[seat].deadline if seat in self.clocks and self.asked(seat) else None
+
     def setup_text(self, seat: int) -> str:
         """The canonical setup of a seat; empty in a game without setups."""
         return self.setups[seat].text if seat in self.setups else ""

@@ -164,7 +164,7 @@ def begin(step: Step) -> None:
     head = step.match.head
     begun = {seat: replace(submission, aside=()) for seat, submission in match.setups.items()}
     step.match = replace(step.match, phase="playing", setups=begun, prev=head, position=position, silent={}, said={})
-    ask_for_orders(step, position)
+    ask_for_orders(step)
     step.notify("begin")
     play_on(step)
 

@@ -114,7 +114,7 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
         return
     if match.seat_of(name):
         raise Refused(Fault("substitute", name, Phrase("{name} already has a seat in this match", name=name)))
-    if any(other != seat and found.name == name for other, found in match.nominated.items()):
+    if name in [other.name for other in without(match.nominated, seat).values()]:
         raise Refused(Fault("substitute", name, Phrase("{name} is named for another seat of this match", name=name)))
     leaves = nomination is not None and seat in nomination.willing
     if by != seat and not leaves and not gone(match, seat, step.world.now):
