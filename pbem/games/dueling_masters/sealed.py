@@ -32,7 +32,7 @@ from pbem.grown import Grown
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pbem.games import Report
     from pbem.games.sealed import SealedStep
@@ -247,19 +247,12 @@ def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met
     for line, checked, met in found:
         path = checked.path(named)
         order = [(path.index(square) if square in path else len(path), slot) for square, slot in met]
-        if order != sorted(set(order)) or any(place == len(path) for place, _ in order):
+        if order != sorted(set(order)) or max(order, default=(0, 0))[0] == len(path):
             yield Fault("14", line, Phrase("name each piece on the path once, in the order of its squares"))
             continue
         for square in path:
             here = [slot for place, slot in met if place == square]
-            missing = [slot for slot in range(len(named)) if _place(table, seat, slot) == square and slot not in here]
-            odd = [
-                slot
-                for slot in here
-                if not _may_stand(table, seat, slot, square)
-                or (slot != AN_ASTEROID and places.setdefault(slot, square) != square)
-            ]
-            if missing or odd or told.setdefault(square, here) != here:
+            if not _fits(table, seat, square, here, places) or told.setdefault(square, here) != here:
                 what = NAMES[square]
                 yield Fault("15", line, Phrase("{cell}: an earlier answer said something else", cell=what))
     asteroids = sum(AN_ASTEROID in here for here in told.values())
@@ -267,6 +260,19 @@ def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met
         yield Fault(
             "2", None, Phrase("{word}: there are only {asteroids} asteroids", word=ASTEROID, asteroids=ASTEROIDS)
         )
+
+
+def _fits(table: Table, seat: int, square: int, here: Sequence[int], places: dict[int, int]) -> bool:
+    """True if just these pieces may stand on a square; notes that they do."""
+    pieces = range(len(table.options.pieces))
+    missing = [slot for slot in pieces if _place(table, seat, slot) == square and slot not in here]
+    odd = [
+        slot
+        for slot in here
+        if not _may_stand(table, seat, slot, square)
+        or (slot != AN_ASTEROID and places.setdefault(slot, square) != square)
+    ]
+    return not (missing or odd)
 
 
 def _told_of(table: Table, seat: int) -> dict[int, list[int]]:
