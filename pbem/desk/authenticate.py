@@ -373,7 +373,7 @@ class Authentication:
         waits = [command for spec, command in specs if spec.signed and (spec.stands or spec.withdraws)]
         for number, default in {(number_of(command), command.form.turn == DEFAULT) for command in waits}:
             if seated := find_seat(self.seats, number, player.name):
-                received = silence.came(seated.match, seated.seat, received, default=default)
+                received = silence.counted_as_received(seated.match, seated.seat, received, default=default)
         return received
 
     def _refuse_signature(self, one: _Incoming) -> str:

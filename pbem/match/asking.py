@@ -48,8 +48,8 @@ def ask_for_setups(step: Step, options: Options) -> None:
         resolve_at=None,
         banks=banks(step),
         missed=frozenset(),
-        too_late={},
-        stood_in={},
+        late_from={},
+        default_late_from={},
         offers={},
         former={},
         said={},
@@ -64,9 +64,9 @@ def ask_for_setups(step: Step, options: Options) -> None:
 def ask_for_orders(step: Step) -> None:
     """Start the clocks of those who have a choice in the turn."""
     match = step.match
-    stood_in = {**match.stood_in, **match.too_late}
-    asked_anew = replace(match, banks=banks(step), missed=frozenset(), too_late={}, offers={}, former={})
-    step.match = replace(asked_anew, stood_in=stood_in)
+    default_late_from = {**match.default_late_from, **match.late_from}
+    asked_anew = replace(match, banks=banks(step), missed=frozenset(), late_from={}, offers={}, former={})
+    step.match = replace(asked_anew, default_late_from=default_late_from)
     over = match.position is not None and match.position.result is not None
     start_clocks(step, () if over else match.choosing)
 

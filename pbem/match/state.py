@@ -197,11 +197,11 @@ class Match(msgspec.Struct, frozen=True):
     """Seconds left in the banks of the seats that have drawn on theirs."""
     missed: frozenset[int] = frozenset()
     """The seats whose time and grace are over for their present answer."""
-    too_late: Mapping[int, datetime] = msgspec.field(default_factory=dict)
-    """The time from which letters are too late for the present request, by the seats that missed it."""
-    stood_in: Mapping[int, datetime] = msgspec.field(default_factory=dict)
-    """The time from which default orders are too late for the turns of this game that each seat missed."""
-    silent: Mapping[int, int] = msgspec.field(default_factory=dict)
+    late_from: Mapping[int, datetime] = msgspec.field(default_factory=dict)
+    """The time from which letters are late for the present request, by the seats that missed it."""
+    default_late_from: Mapping[int, datetime] = msgspec.field(default_factory=dict)
+    """The time from which default orders are late for the turns of this game that each seat missed."""
+    misses: Mapping[int, int] = msgspec.field(default_factory=dict)
     """The number of consecutive misses, by seat."""
     offers: Mapping[str, frozenset[int]] = msgspec.field(default_factory=dict)
     """The seats that offer something, such as a draw, on which all must agree."""

@@ -159,7 +159,7 @@ def view(
         players=[None if name.startswith("?") else name for name in match.names],
         programs=list(programs),
         asked=asked,
-        claim=bool(reader and silence.silent(match, reader)),
+        claim=bool(reader and silence.claimable_seats(match, reader)),
         miss=terms.miss,
         deadline=written(deadline) if (deadline := match.deadline(reader)) else None,
         accepted=accepted,

@@ -84,7 +84,7 @@ def begin(step: Step) -> None:
         prev=step.match.head,
         position=match.sealed_rules.begin(match.options),
         sealed_game=ToldGame(commitments, seals),
-        silent={},
+        misses={},
         said={},
     )
     ask_for_steps(step)
@@ -152,7 +152,7 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
             step.papers.append(Document(one.filed.path, one.paper.encode(), match.game - 1, seat))
         told = replace(told, steps=(*told.steps, _enter(step, one.filed, signed)))
         told = _finish(step, one.play.table, told)
-    step.match = replace(step.match, silent=without(step.match.silent, seat))
+    step.match = replace(step.match, misses=without(step.match.misses, seat))
     if not step.match.owes(seat):
         answered(step, seat, signed)
     step.match = replace(step.match, prev=step.match.head, said={})

@@ -37,7 +37,7 @@ NOBODY = "none"
 
 def late(match: Match, seat: int) -> bool:
     """True if the player of this seat missed a deadline, as everybody knows; an answer may have come since."""
-    return seat in match.missed or match.silent.get(seat, 0) > 0
+    return seat in match.missed or match.misses.get(seat, 0) > 0
 
 
 def gone(match: Match, seat: int, now: datetime) -> bool:
@@ -177,7 +177,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
         resolve_at=None,
         banks=without(match.banks, seat),
         missed=match.missed - {seat},
-        silent=without(match.silent, seat),
+        misses=without(match.misses, seat),
         unreachable=without(match.unreachable, seat),
         offers={what: willing - {seat} for what, willing in match.offers.items()},
         nominated=without(match.nominated, seat),

@@ -100,7 +100,7 @@ def resolve(step: Step) -> None:
         resolve_at=None,
         prev=step.match.head,
         said={},
-        silent=without(match.silent, *sent),
+        misses=without(match.misses, *sent),
     )
     ask_for_orders(step)
     taken_up = submissions.take_up(step)
@@ -226,7 +226,7 @@ def remake(remaking: Remaking) -> Step:
         elif seat not in remaking.match.missed:
             raise remaking.untrue(letter, f"default orders, although seat {seat} had not missed the turn")
         else:
-            remaking.played.setdefault((receipt.game, seat), []).append((receipt, remaking.match.too_late[seat]))
+            remaking.played.setdefault((receipt.game, seat), []).append((receipt, remaking.match.late_from[seat]))
             event = submissions.store
         remaking.judged(letter, event, step, seat, form, signed)
     step.match = replace(step.match, resolve_at=step.world.now)
@@ -241,7 +241,7 @@ def _came_after_a_miss(
     seat, match = receipt.seat, remaking.match
     if seat not in match.missed:
         return
-    over = match.too_late[seat]
+    over = match.late_from[seat]
     papers = [read_set_aside(one.paper) for other, one in aside if other == seat]
     gone = [paper.received for paper in papers if paper.player == receipt.player]
     if all(utc(when) > over for when in gone) and utc(receipt.received) < over:
