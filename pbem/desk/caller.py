@@ -100,6 +100,11 @@ class Caller(msgspec.Struct, frozen=True):
         return self.verdict.kind == "valid" and self.player is not None and self.trust is not Trust.KEY
 
     @property
+    def keyless(self) -> bool:
+        """True for a player without a key."""
+        return self.player is not None and self.player.level == "mailbox"
+
+    @property
     def words(self) -> str:
         """SHA-256 of what was signed, whatever its dress; empty where nothing was."""
         return self.understood.heard.words

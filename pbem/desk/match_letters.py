@@ -108,17 +108,7 @@ class MatchLetters:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
         letters: dict[int, list[tuple[str, OutgoingLetter]]] = {}
         for notice in notices:
-            player = self._players.by_name(row.of(notice.seat).player)
-            unasked = NOTICES[notice.kind].unasked
-            if player is not None and not (unasked and self._writer.setting(player.name, "reminders") == "off"):
-                wanted = self._writer.setting(player.name, "format")
-                out = self.notice(notice, latest, row, wanted, now)
-                out.mailing = draft.REMINDERS if unasked else None
-                clock = notice.match.clocks.get(notice.seat)
-                if clock and NOTICES[notice.kind].starts_clock:
-                    out.watch = (row.number, notice.seat, clock.since)
-                if clock and (unasked or NOTICES[notice.kind].starts_clock):
-                    out.due = written(clock.deadline, clock.zone) if clock.deadline else ""
+            if (out := self._to_player(notice, latest, row, now)) is not None:
                 letters.setdefault(notice.seat, []).append((notice.kind, out))
             if is_for_observers(notice, notices):
                 subject = subject_of(notice, observed=True)
@@ -130,6 +120,20 @@ class MatchLetters:
             for kind, out in outs:
                 out.named = not (ends and (kind == "turn" or NOTICES[kind].says_why))
             self._writer.post(row, seat, outs, latest, now)
+
+    def _to_player(self, notice: Notice, latest: Match, row: MatchRow, now: datetime) -> OutgoingLetter | None:
+        """The letter about a notice; None if there is nobody in the seat, or its player wants no such letters."""
+        spec, player = NOTICES[notice.kind], self._players.by_name(row.of(notice.seat).player)
+        if player is None or (spec.unasked and self._writer.setting(player.name, "reminders") == "off"):
+            return None
+        out = self.notice(notice, latest, row, self._writer.setting(player.name, "format"), now)
+        out.mailing = draft.REMINDERS if spec.unasked else None
+        if clock := notice.match.clocks.get(notice.seat):
+            if spec.starts_clock:
+                out.watch = (row.number, notice.seat, clock.since)
+            if spec.unasked or spec.starts_clock:
+                out.due = written(clock.deadline, clock.zone) if clock.deadline else ""
+        return out
 
     def _observed(self, notice: Notice, row: MatchRow) -> TemplateText:
         """A notice for observers, from the public view; it never contains the facts that only its seat may know."""
