@@ -361,40 +361,33 @@ def _bare(
     command: AnyCommand | None,
     others: Sequence[str],
 ) -> Reading:
-    """The reading with what words without a form give: a sentence that only lacks its match, or this command."""
+    """The reading with what words without a form give: a sentence that only lacks its match, or this command.
+
+    `others`: the texts of the letter that are not read.
+    """
+    ignored = beside(reading)
     # A sentence that no bundle will have to prove.
     sentence = one_letter.named(at.match, reading.short)
     if sentence is not None and COMMANDS[sentence.name].place in {None, "player"}:
         counts = reading.meant is None or not COMMANDS[sentence.name].signed
         lists = {"commands": [sentence]} if counts else {"meant": [sentence]}
-        return replace(reading, ignored=beside(reading), short="", **lists)
-    if reading.meant is None and _counts(at, voucher, token, reading, command, others):
-        return replace(reading, commands=[command], ignored=beside(reading), short="")
-    return reading
-
-
-def _counts(
-    at: SeatContext,
-    voucher: Voucher,
-    token: Token,
-    reading: Reading,
-    command: AnyCommand | None,
-    others: Sequence[str],
-) -> bool:
-    """True if this command counts by its reply address, and nothing in the other texts casts doubt on it."""
+        return replace(reading, ignored=ignored, short="", **lists)
+    if reading.meant is not None:
+        return reading
     # What the answer offers depends on what the domain signs, too.
     if command is not None or one_letter.consents(reading.short):
         demand_dns(voucher)
     if command is None:
-        return False
+        return reading
     # Something that this command would replace or withdraw may have come at a later address.
     submits = isinstance(command.request, SubmitSetup | SubmitOrders | Clear)
     if submits and token.used is None and (command.form.rev or 0) < least(at.match, at.seat):
-        return False
-    elsewhere = [run for text in others for run in parse(text, signed=False).ignored]
-    if _is_in_doubt(at.match, at.seat, reading.short, command, own_lines(beside(reading)), own_lines(elsewhere)):
-        return False
-    return voucher.covers_to  # else nobody could tell later to which address it went
+        return reading
+    if _is_in_doubt(at.match, at.seat, reading.short, command, own_lines(ignored), others):
+        return reading
+    if not voucher.covers_to:  # nobody could tell later to which address it went
+        return reading
+    return replace(reading, commands=[command], ignored=ignored, short="")
 
 
 def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:
@@ -408,12 +401,13 @@ def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:
 
 
 def _is_in_doubt(
-    match: Match, seat: int, short: str, command: AnyCommand, others: Sequence[str], elsewhere: Sequence[str]
+    match: Match, seat: int, short: str, command: AnyCommand, ignored: Sequence[str], texts: Sequence[str]
 ) -> bool:
     """True if what is given is illegal, or if the player's other words, or those of other texts, may change it."""
-    request, lines = command.request, (*others, *elsewhere)
+    elsewhere = [run for text in texts for run in parse(text, signed=False).ignored]
+    request, lines = command.request, (*ignored, *own_lines(elsewhere))
     is_consent = one_letter.consents(short) and one_letter.named(match, short) is None
-    if (is_consent and others) or len(short) + sum(map(len, lines)) > MOST:
+    if (is_consent and ignored) or len(short) + sum(map(len, lines)) > MOST:
         return True
     if not is_consent and isinstance(request, SubmitSetup | SubmitOrders) and faults_of(match, seat, request.text):
         return True

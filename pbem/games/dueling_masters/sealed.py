@@ -285,17 +285,6 @@ def _told_of(table: Table, seat: int) -> dict[int, list[int]]:
     }
 
 
-def _looked(table: Table, seat: int, lines: Iterable[str]) -> Table:
-    """The table after a seat has checked the transits due from it (rulings 14-18)."""
-    pieces, queue = table.pieces[seat - 1], list(table.queue)
-    found = tuple(_met(table.options, line) for line in lines)
-    for square, slot in (each for met in found for each in met):
-        in_transit = slot != AN_ASTEROID and pieces.transit >> slot & 1
-        if in_transit and all((seat, slot) != checked[:2] for checked in queue):
-            queue.append(Transit(seat, slot, pieces.squares[slot], square))
-    return table._replace(queue=tuple(queue), met=(*table.met, *found))
-
-
 def _finished(table: Table) -> Table:
     """The table of the next turn: all collisions are judged, survivors rest, and the piece departs or does not."""
     options, seat = table.options, moves(table.turn)
@@ -390,12 +379,20 @@ class SealedDuelingMasters(Answering[Options, Table, State, Orders]):
 
     def enter(self, table: Table, seat: int, step: str, lines: Iterable[str]) -> Table:
         """The table after a step; total on judged lines."""
+        pieces = table.pieces[seat - 1]
         if step == "answers":
-            table = _looked(table, seat, lines)
+            # The transits due from the seat are checked (rulings 14-18).
+            queue = list(table.queue)
+            found = tuple(_met(table.options, line) for line in lines)
+            for square, slot in (each for met in found for each in met):
+                in_transit = slot != AN_ASTEROID and pieces.transit >> slot & 1
+                if in_transit and all((seat, slot) != checked[:2] for checked in queue):
+                    queue.append(Transit(seat, slot, pieces.squares[slot], square))
+            table = table._replace(queue=tuple(queue), met=(*table.met, *found))
         else:
             # What departs is announced, and its last transit, if it is in one, checked (rulings 12 and 13).
             (line,) = lines
-            departing, pieces = _departure(table.options, line), table.pieces[seat - 1]
+            departing = _departure(table.options, line)
             table = table._replace(departing=departing)
             if departing is not None and pieces.transit >> departing[0] & 1:
                 slot, square = departing
