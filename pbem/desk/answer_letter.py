@@ -109,9 +109,9 @@ class AnswerWriter:
         """
         at = next((reply.at for _, reply in replies if reply.at is not None), None)
         at = at or answered_at(self.seats, caller)
-        if at is None and caller.player is not None and caller.keyless:
-            numbers = self.seats.archive.matches.of_player(caller.player.name, ("proposed", *RUNNING))
-            at = seat_at(self.seats, numbers[0], caller.player.name) if len(numbers) == 1 else None
+        if at is None and caller.keyless:
+            numbers = self.seats.archive.matches.of_player(caller.keyless, ("proposed", *RUNNING))
+            at = seat_at(self.seats, numbers[0], caller.keyless) if len(numbers) == 1 else None
         return at
 
     def _send_before(self, caller: Caller, reply: Reply, at: SeatContext | None, language: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk import account_keys, completion, outcomes
-from pbem.desk.caller import Caller, Said, Trust
+from pbem.desk.caller import Caller, Incoming, Said, Trust
 from pbem.desk.daily_limits import (
     PASSED_ON,
     REFUSED_SIGNATURE,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from pbem.desk.bounces import Bounces
     from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.letter_writer import LetterWriter
-    from pbem.desk.reading import Findings, Understood
+    from pbem.desk.reading import Findings
     from pbem.desk.reply_tokens import MailboxProof, ReplyTokens
     from pbem.desk.seats import Seats
     from pbem.desk.strangers import Strangers
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from pbem.mail.marks import Mark
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
-    from pbem.store.players import HandledRow, PlayerRow, Players
-    from pbem.store.tokens import Place, Token
+    from pbem.store.players import PlayerRow, Players
+    from pbem.store.tokens import Token
 
 
 _NO_SENDER = Phrase(
@@ -74,81 +74,6 @@ _SENDERS = 4096
 
 class KeysChanged(Exception):
     """The keys of the From address changed after the letter was judged by them: it must be read again."""
-
-
-class _Incoming(msgspec.Struct, frozen=True):
-    """A letter that a person may have written, with what is known of its sender so far."""
-
-    row: InboxRow
-    letter: Letter
-    understood: Understood
-    now: datetime
-    player: PlayerRow | None
-    verdict: Verdict
-    mailed: Sequence[Token]
-    """The reply tokens that it brings."""
-    secret: Sequence[Token]
-    """Those that nobody was shown but who reads the mail of their address."""
-    tokens: tuple[Token, ...]
-    """Those of them that came back unused from there."""
-    spoken: str
-    """The proof that its words are, as they came."""
-    received: datetime
-    """The time at which it counts as received."""
-    by_key: bool = False
-    """True if a key of its player's signed it."""
-    proof: MailboxProof | None = None
-    """The proof of its mailbox, if it has no signature and needs one."""
-    seen: HandledRow | None = None
-    """The outcome of its signed words when they came before."""
-
-    @property
-    def sender(self) -> str:
-        """The address of its From."""
-        return self.letter.sender or ""
-
-    @property
-    def reading(self) -> Reading:
-        """Its commands."""
-        return self.understood.reading
-
-    @property
-    def keyless(self) -> str | None:
-        """The name of its player, if that one has no key."""
-        return self.player.name if self.player is not None and self.player.level == "mailbox" else None
-
-    @property
-    def answers(self) -> Place | None:
-        """The place that our letter to a player without a key names, if this one's addresses name it."""
-        ours = (token.place for token in self.mailed if token.purpose == "reply" and token.name == self.keyless)
-        return next(filter(None, ours), None)
-
-    @property
-    def liveliest(self) -> str:
-        """The most that it may still prove: no mark that even this does not lift can go."""
-        if self.verdict.kind == "valid":
-            return "key"
-        return "mailbox" if self.tokens and self.verdict.kind == "none" else self.spoken
-
-    @property
-    def again(self) -> bool:
-        """True if the same was proved before."""
-        return self.seen is not None or (self.proof is not None and self.proof.again is not None)
-
-    @property
-    def proved_by(self) -> str:
-        """The proof that a person wrote it, if it did not come before."""
-        if self.verdict.kind == "valid":
-            return "key"
-        return "mailbox" if self.proof is not None and self.proof.holds and self.reading.commands else self.spoken
-
-    @property
-    def may_ask(self) -> bool:
-        """True if it says something, or may: hidden or attached text may say anything."""
-        parts = self.letter.parts
-        in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in parts)
-        hidden = self.verdict.kind == "refused" or in_a_file or not (self.letter.text or "").strip()
-        return hidden or bool(self.reading.commands)
 
 
 @dataclass(eq=False, repr=False)
@@ -175,8 +100,8 @@ class Authentication:
                 self.cached.popitem(last=False)
         return self.cached[sender]
 
-    def caller_of(self, row: InboxRow, findings: Findings, now: datetime) -> tuple[Caller, Reading] | str:
-        """The sender of a letter, and its commands; or the outcome in a few words, if nothing may be obeyed.
+    def caller_of(self, row: InboxRow, findings: Findings, now: datetime) -> Caller | str:
+        """The sender of a letter, with its commands; or the outcome in a few words, if nothing may be obeyed.
 
         Raises `KeysChanged`, and `NeedsDns`.
         """
@@ -185,35 +110,39 @@ class Authentication:
         if isinstance(marks, str):
             return marks
         # Step 2: its player, signature and reply tokens.
-        one = self._shown(row, findings, now)
+        mail = self._shown(row, findings, now)
         # Step 3: marks of machines, without those that its words lift. If nothing can lift the others by now, a
         # machine wrote it.
-        if kept := kept_marks(marks, one.liveliest):
+        if kept := kept_marks(marks, mail.best_proof):
             return _automatic(kept)
         # Step 4: a signature that does not verify: no effect, since somebody may have forged the letter.
-        if one.verdict.kind not in {"none", "valid"}:
-            return self._refuse_signature(one)
+        if mail.verdict.kind not in {"none", "valid"}:
+            return self._refuse_signature(mail)
         # Step 5: what it says without a form, when it counts as received, and what proves it.
-        one = self._read(one)
-        kept = kept_marks(marks, one.spoken if one.again else one.proved_by)
+        mail = self._read(mail)
+        kept = kept_marks(marks, mail.spoken if mail.came_before else mail.proved_by)
         # Doubtful words at a live reply address are asked about: relays mark everything that some people write.
-        if kept and not (one.tokens and one.reading.short and all(mark.answered for mark in kept)):
+        if kept and not (mail.tokens and mail.reading.short and all(mark.answered for mark in kept)):
             return _automatic(kept)
         # Step 6: anybody can forge a From. So letters without other proof are answered only a few times a day.
-        trust, outcome = self._trust(one)
+        trust, outcome = self._trust(mail)
         if outcome:
             return outcome
-        said = self._said(one)
+        said = self._said(mail)
         if said is None:
             return outcomes.SAID_BEFORE.of(outcomes.UNVOUCHED.outcome)
-        quiet = not all(mark.answered for mark in kept_marks(marks, one.spoken))
-        rights = (trust, said, one.proof, one.understood, one.tokens, one.answers, one.seen)
-        language = self.letters.language_of(one.player, one.letter)
-        heard = (one.sender, one.player, one.verdict, one.letter, now, one.received, language)
-        caller = Caller(*heard, *rights, misdated(one.letter, one.received), quiet)
-        if kept and completion.understood(self.seats, self.mailboxes, caller, masked(one.reading.short)) is None:
+        quiet = not all(mark.answered for mark in kept_marks(marks, mail.spoken))
+        caller = Caller(
+            **msgspec.structs.asdict(mail),
+            language=self.letters.language_of(mail.player, mail.letter),
+            trust=trust,
+            said=said,
+            misdated=misdated(mail.letter, mail.received),
+            quiet=quiet,
+        )
+        if kept and completion.understood(self.seats, self.mailboxes, caller, masked(mail.reading.short)) is None:
             return _automatic(kept)
-        return caller, one.reading
+        return caller
 
     def _sort(self, row: InboxRow, findings: Findings, now: datetime) -> Sequence[Mark] | str:
         """The marks of machines on a letter that a person may have written; otherwise its outcome in a few words."""
@@ -270,7 +199,7 @@ class Authentication:
         passed_on = self.letters.tell_operator(PASSED_ON, now, to_role, facts, attached=attached)
         return "passed on to the operator" if passed_on else outcomes.ENOUGH_PASSED_ON.outcome
 
-    def _shown(self, row: InboxRow, findings: Findings, now: datetime) -> _Incoming:
+    def _shown(self, row: InboxRow, findings: Findings, now: datetime) -> Incoming:
         """What a letter shows of its sender; raises `KeysChanged`."""
         letter, understood = findings.letter, findings.understood
         assert understood is not None
@@ -291,31 +220,32 @@ class Authentication:
         name = player.name if player else None
         tokens = tuple(token for token in secret if token.came_back(sender, name))
         said = spoken(letter, understood.reading, signed=verdict.kind != "none")
-        return _Incoming(row, letter, understood, now, player, verdict, mailed, secret, tokens, said, row.received)
+        return Incoming(row, letter, understood, now, player, verdict, mailed, secret, tokens, said, row.received)
 
-    def _read(self, one: _Incoming) -> _Incoming:
+    def _read(self, mail: Incoming) -> Incoming:
         """The letter with the commands that it gives without a form, and with its proofs; raises `NeedsDns`."""
         # A key of the player's counts, but not one that waits for its challenge: it may be anybody's.
-        player, by_key = account_keys.writer(self.keys, one.sender, one.player, one.verdict)
-        one = replace(one, player=player, by_key=by_key)
+        player, by_key = account_keys.writer(self.keys, mail.address, mail.player, mail.verdict)
+        mail = replace(mail, player=player, by_key=by_key)
         # A player without a key may say what is due without a form.
-        if one.verdict.kind == "none" and one.keyless:
-            own = [token for token in one.mailed if token.place and token.is_of(one.sender, one.keyless)]
-            letter, reading = completion.without_form(self.seats, self.mailboxes, one.letter, one.understood, own)
-            one = replace(one, letter=letter, understood=replace(one.understood, reading=reading))
+        if mail.verdict.kind == "none" and mail.keyless:
+            own = [token for token in mail.mailed if token.place and token.is_of(mail.address, mail.keyless)]
+            letter, reading = completion.without_form(self.seats, self.mailboxes, mail.letter, mail.understood, own)
+            mail = replace(mail, letter=letter, understood=replace(mail.understood, reading=reading))
         # The time of arrival, before the evidence is made: evidence and papers must name the same time.
         if player is not None:
-            one = replace(one, received=self._arrival(player, to_answer(one.reading)[0], one.received))
+            mail = replace(mail, received=self._arrival(player, to_answer(mail.reading)[0], mail.received))
         # Without a signature, a letter may prove its mailbox.
-        if one.verdict.kind == "none":
-            return replace(one, proof=self._prove(one))
+        if mail.verdict.kind == "none":
+            return replace(mail, proof=self._prove(mail))
         # Replays: other players have seen earlier signed words, and can send them.
-        words = one.understood.heard.words
-        return replace(one, seen=self.players.handled(player.name, words)) if player is not None and by_key else one
+        if player is not None and by_key:
+            return replace(mail, seen=self.players.handled(player.name, mail.words))
+        return mail
 
-    def _prove(self, one: _Incoming) -> MailboxProof | None:
+    def _prove(self, mail: Incoming) -> MailboxProof | None:
         """The proof that a letter without a signature brings, if one of its commands needs that."""
-        player, reading = one.player, one.reading
+        player, reading = mail.player, mail.reading
         specs = [(COMMANDS[command.name], command) for command in reading.commands]
         if player is None:
             purposes = {
@@ -323,39 +253,39 @@ class Authentication:
                 for spec, command in specs
                 if spec.by_reply and not getattr(command.request, "key", None)
             }
-            tokens = [token for token in one.secret if token.purpose in purposes]
+            tokens = [token for token in mail.secret if token.purpose in purposes]
             wanted = bool(tokens)
         else:
             wanted = any(spec.signed for spec, _ in specs) or reading.optout
             wanted = (wanted or self.players.unreachable(player.name) is not None) and player.level == "mailbox"
-            tokens = [token for token in one.secret if token.purpose == "reply"]
-        row = replace(one.row, received=one.received)
-        return self.mailboxes.judge(one.letter, row, one.understood.voucher, tokens, player) if wanted else None
+            tokens = [token for token in mail.secret if token.purpose == "reply"]
+        row = replace(mail.row, received=mail.received)
+        return self.mailboxes.judge(mail.letter, row, mail.understood.voucher, tokens, player) if wanted else None
 
-    def _vouched(self, one: _Incoming) -> bool:
+    def _vouched(self, mail: Incoming) -> bool:
         """True if the letter is from where it says; asked at most once. Raises `NeedsDns`."""
-        return self.strangers.vouched_for(one.letter, one.row, one.understood.voucher)
+        return self.strangers.vouched_for(mail.letter, mail.row, mail.understood.voucher)
 
-    def _trust(self, one: _Incoming) -> tuple[Trust, str]:
+    def _trust(self, mail: Incoming) -> tuple[Trust, str]:
         """The right by which a letter counts; and the outcome, if it is beyond the day's limit."""
-        if one.by_key:
+        if mail.by_key:
             return Trust.KEY, ""
-        known = bool(one.tokens) or account_keys.told(self.keys, one.sender, one.player, one.reading)
+        known = bool(mail.tokens) or account_keys.told(self.keys, mail.address, mail.player, mail.reading)
         trust = Trust.STRANGER
-        if known or self._vouched(one):
-            trust = Trust.MAILBOX if one.proof is not None and one.proof.holds else Trust.VOUCHED
-        return trust, "" if known else self._left_unread(one, trust)
+        if known or self._vouched(mail):
+            trust = Trust.MAILBOX if mail.proof is not None and mail.proof.holds else Trust.VOUCHED
+        return trust, "" if known else self._left_unread(mail, trust)
 
-    def _said(self, one: _Incoming) -> Said | None:
+    def _said(self, mail: Incoming) -> Said | None:
         """The novelty of the words; None if somebody else may repeat them, and they get no answer and no effect."""
-        if one.seen is None or one.tokens or self._vouched(one):
-            return Said.SEEN if one.again else Said.NEW
-        if self.strangers.may_be_answered(one.sender, one.now):
+        if mail.seen is None or mail.tokens or self._vouched(mail):
+            return Said.SEEN if mail.came_before else Said.NEW
+        if self.strangers.may_be_answered(mail.address, mail.now):
             return Said.REPEATED
         # Words that never changed anything may still count: somebody may have sent a copy first, so that it was
         # refused for its date, or because it came too early.
-        changes = any(COMMANDS[command.name].changes for command in one.reading.commands)
-        return Said.SILENT if changes and not one.seen.changed else None
+        changes = any(COMMANDS[command.name].changes for command in mail.reading.commands)
+        return Said.SILENT if changes and not mail.seen.changed else None
 
     def _is_revealed(self, token: Token) -> bool:
         """True if a token was for an agreement or a game whose end showed everybody from what it was made."""
@@ -376,60 +306,60 @@ class Authentication:
                 received = silence.counted_as_received(seated.match, seated.seat, received, default=default)
         return received
 
-    def _refuse_signature(self, one: _Incoming) -> str:
+    def _refuse_signature(self, mail: Incoming) -> str:
         """Refuse a letter with a bad signature, with a notice to the registered address, a few a day."""
-        sender, now = one.sender, one.now
+        sender, now = mail.address, mail.now
         # No notice for a letter from an unverified sender, beyond a few: anybody could cause such letters.
-        vouched = bool(one.tokens) or self._vouched(one)
-        outcome = outcomes.BAD_SIGNATURE.of(one.verdict.kind)
+        vouched = bool(mail.tokens) or self._vouched(mail)
+        outcome = outcomes.BAD_SIGNATURE.of(mail.verdict.kind)
         if not vouched and not self.strangers.may_be_answered(sender, now):
             return f"{outcome}; {outcomes.UNVOUCHED.outcome}"
-        limit = REFUSED_SIGNATURE_IN_ANSWER if one.tokens else REFUSED_SIGNATURE
+        limit = REFUSED_SIGNATURE_IN_ANSWER if mail.tokens else REFUSED_SIGNATURE
         left = self.counts.left(limit, now, one_mailbox(sender))
-        is_new = one.player is None and vouched and left == limit.most - 1
+        is_new = mail.player is None and vouched and left == limit.most - 1
         if is_new and self.strangers.is_one_too_many(sender, (), now):
             return f"{outcome}; {outcomes.NEW_MAILBOX.outcome}"
         # Gateways sign what answering machines write, by keys of their own.
-        idle = 1 if one.may_ask else self.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
+        idle = 1 if mail.may_ask else self.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
         if min(left, idle) < 0:
             return outcome
-        self._warn(one, vouched=vouched, last=left == 0 and not one.tokens, last_idle=idle == 0)
+        self._warn(mail, vouched=vouched, last=left == 0 and not mail.tokens, last_idle=idle == 0)
         return f"{outcome}, noticed"
 
-    def _warn(self, one: _Incoming, *, vouched: bool, last: bool, last_idle: bool) -> None:
+    def _warn(self, mail: Incoming, *, vouched: bool, last: bool, last_idle: bool) -> None:
         """Write to the registered address that a letter in its name was not accepted."""
-        player, letter, now = one.player, one.letter, one.now
-        rows = player.keys if player else [waiting.key for waiting in self.players.challenges(one.sender)]
+        player, letter, now = mail.player, mail.letter, mail.now
+        rows = player.keys if player else [waiting.key for waiting in self.players.challenges(mail.address)]
         # Quote nothing from an unverified sender: otherwise we would deliver a stranger's text.
         subject = masked(letter.subject)[:60] if vouched else ""
-        facts = {"reason": one.verdict.reason, "subject": subject, "received": now, "last": last}
+        facts = {"reason": mail.verdict.reason, "subject": subject, "received": now, "last": last}
         facts |= {"last_idle": last_idle, "most": None if vouched else EACH}
         keys = [key.fingerprint for key in rows]
         text = self.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
         out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
         out.language, out.open = self.letters.language_of(player, None if player else letter), True
-        home = player.address if player else one.sender
-        out.reply_to = self.mailboxes.go_on(one.tokens, letter, player, now)
+        home = player.address if player else mail.address
+        out.reply_to = self.mailboxes.go_on(mail.tokens, letter, player, now)
         if last or not vouched:
             out.reply_to = self.mailboxes.write_back(home, player, now)
         self.letters.send(home, out, now)
 
-    def _left_unread(self, one: _Incoming, trust: Trust) -> str:
+    def _left_unread(self, mail: Incoming, trust: Trust) -> str:
         """The outcome of an unsigned letter beyond the day's limit, perhaps forged; empty if it is read."""
-        sender, now, reading = one.sender, one.now, one.reading
+        sender, now, reading = mail.address, mail.now, mail.reading
         if trust is Trust.STRANGER:
             return "" if self.strangers.may_be_answered(sender, now, reading.commands) else outcomes.UNVOUCHED.outcome
         left = 0 if reading.optout else self.counts.left(UNSIGNED, now, one_mailbox(sender))
         first = left == UNSIGNED.most - 1
-        if one.player is None and first and self.strangers.is_one_too_many(sender, reading.commands, now):
+        if mail.player is None and first and self.strangers.is_one_too_many(sender, reading.commands, now):
             return outcomes.NEW_MAILBOX.outcome
         if left >= 0:
             return ""
         if left == -1:  # explain once a day how to get a letter read anyway
             out = OutgoingLetter("", self.letters.draft("letters/unread.txt", most=UNSIGNED.most))
-            out.language, out.open = self.letters.language_of(self.players.by_address(sender), one.letter), True
-            out.reply_to = self.mailboxes.write_back(sender, one.player, now)
-            out.answer(one.letter)
+            out.language, out.open = self.letters.language_of(self.players.by_address(sender), mail.letter), True
+            out.reply_to = self.mailboxes.write_back(sender, mail.player, now)
+            out.answer(mail.letter)
             self.letters.send(sender, out, now)
         return outcomes.TOO_MANY.outcome
 

@@ -204,7 +204,7 @@ def _unplaced(
 
 def against_yes(mailboxes: ReplyTokens, caller: Caller, match: Match) -> list[Fault] | None:
     """The reason why no yes counts here, as far as the caller's letter shows; None if one may."""
-    if caller.understood.reading.meant is not None:
+    if caller.reading.meant is not None:
         return []  # the answer says so of all that HTML alone says
     if unsigned := _unsigned(caller):
         return unsigned
@@ -240,7 +240,7 @@ def _consented(mailboxes: ReplyTokens, caller: Caller, at: SeatContext, short: s
     elif against is None and proposed and consents(short) and not consents(short, to_terms=True):
         faults = [_RECEIVED]
     elif against is None:
-        is_unquoted = consents(short) and not own_lines(beside(caller.understood.reading))
+        is_unquoted = consents(short) and not own_lines(beside(caller.reading))
         faults = [_UNQUOTED if is_unquoted else _MORE, *([_ACCEPT] if proposed else [])]
     if proposed:
         yes = against is None

@@ -149,8 +149,9 @@ class Dispatch:
     answers: AnswerWriter
     handlers: Mapping[str, Handler]
 
-    def carry_out(self, caller: Caller, reading: Reading) -> str:
+    def carry_out(self, caller: Caller) -> str:
         """Obey the commands of a letter, and write the answer; returns the outcome in a few words."""
+        reading = caller.reading
         # Answers, papers and entries name a player's letter by its octets and its time: these must tell copies apart.
         arrival = f"{sha256_hex(caller.letter.raw)} {written(caller.received)}"
         if caller.player is not None and not note_marks(self.database, [arrival], to_db(caller.now)):
