@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from pbem.desk.position_files import PositionFiles
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.tournament_archive import TournamentRepository
-    from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed
     from pbem.mail.compose import Attachment, Composer
     from pbem.match.events.sealed_events import Entered
@@ -297,15 +296,22 @@ class MatchLetters:
         """
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.detail_for(match, seat) if keyless else match.id
+        reply_to = self._composer.reply_address(detail)
         out = OutgoingLetter(
             draft.subject_about(match.id, match.rules.title, subject),
             "",
-            reply_to=self._composer.reply_address(detail),
+            reply_to=reply_to,
             detail=detail if keyless else None,
             place=(row.number, *match.told),
             references=[self._writer.thread(match.id)],
         )
-        out.bulletin = self._for_programs(latest or match, row, seat, out)
+        # For programs: the state of the match, and the proof that witnesses saw its head.
+        now = latest or match
+        out.bulletin = [bulletin.of_match(self._stands(now, row, seat, reply_to, now))]
+        if (logged := self._archive.logged(row.number)) is not None:
+            out.bulletin.append(bulletin.of_log(*logged, {"match": match.id}))
+        if (t := self.tournament(match)) is not None:
+            out.bulletin.append(self._tournaments.state(t, now.name(seat)))
         return out
 
     def about(
@@ -316,16 +322,6 @@ class MatchLetters:
         m = self.view(match, row, seat)
         out.text = self._writer.draft(f"letters/{template}.txt", m=m, **facts)
         return out
-
-    def _for_programs(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> list[JsonObject]:
-        """The bulletin's items about a match for a seat: its state, and the proof that witnesses saw its head."""
-        assert out.reply_to is not None
-        items = [bulletin.of_match(self._stands(match, row, seat, out.reply_to, match))]
-        if (logged := self._archive.logged(row.number)) is not None:
-            items.append(bulletin.of_log(*logged, {"match": match.id}))
-        if (t := self.tournament(match)) is not None:
-            items.append(self._tournaments.state(t, match.name(seat)))
-        return items
 
     def tournament(self, match: Match) -> Tournament | None:
         """The tournament of a match, if it has one."""
