@@ -186,7 +186,7 @@ def time_of(match: Match, seat: int) -> Facts:
     return {
         "runs": clock is not None,
         "over": seat in match.missed,
-        "silent": match.silent.get(seat, 0),
+        "misses": match.misses.get(seat, 0),
         **own,
         "away": [
             {

@@ -43,6 +43,11 @@ class SealedOwes(msgspec.Struct, frozen=True):
 
     owes: dict[Annotated[int, msgspec.Meta(ge=1, le=99)], list[Word]]
 
+    @classmethod
+    def of(cls, match: Match) -> SealedOwes | None:
+        """The steps that are due now; None in a refereed match."""
+        return cls({seat: list(match.owes(seat)) for seat in match.seats}) if match.terms.sealed else None
+
 
 class MatchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The view of a match for one of its seats, or for the public, which has seat 0."""
@@ -141,9 +146,7 @@ def view(
     """
     submission = {"setup": match.setups, "playing": match.orders}.get(match.phase, {}).get(reader)
     asked = match.asked(reader) if reader else False
-    clock = match.clocks.get(reader) if asked else None
     terms = match.terms
-    owes = SealedOwes({seat: list(match.owes(seat)) for seat in match.seats}) if terms.sealed else None
     return MatchView(
         match=match.id,
         rules=terms.game,
@@ -156,9 +159,9 @@ def view(
         players=[None if name.startswith("?") else name for name in match.names],
         programs=list(programs),
         asked=asked,
-        claim=bool(reader and silence.silent(match, reader)),
+        claim=bool(reader and silence.claimable_seats(match, reader)),
         miss=terms.miss,
-        deadline=written(clock.deadline) if clock and clock.deadline else None,
+        deadline=written(deadline) if (deadline := match.deadline(reader)) else None,
         accepted=accepted,
         agreement=terms.document() if match.phase in ("open", "proposed") else None,
         hash=match.rules_hash,
@@ -172,6 +175,6 @@ def view(
         generation=generation,
         restored=match.restored,
         address=address,
-        sealed=owes,
-        tournament=None if terms.tournament is None else terms.tournament["id"],
+        sealed=SealedOwes.of(match),
+        tournament=(terms.tournament or {}).get("id"),
     )

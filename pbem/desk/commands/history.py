@@ -57,7 +57,16 @@ _LISTED = 50
 def status(seats: Seats, caller: Caller, command: Command[ShowStatus]) -> Reply:
     """`status`: what is stored and awaited in a match, or all matches of the player."""
     name = caller.known_player.name
-    return _one_match(seated_at(seats, command, name, caller.now)) if command.match else _all_matches(seats, name)
+    if command.match:
+        return _one_match(seated_at(seats, command, name, caller.now))
+    # Those under way first, and what is due in each; the others are counted.
+    of_player = seats.archive.matches.of_player
+    told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
+    # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
+    matches = [_line(seat_at(seats, number, name)) for number in told[:_READ]]
+    matches.sort(key=lambda match: not match["m"].asked)
+    counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
+    return Reply("status_all", {"matches": matches, **counted})
 
 
 def _one_match(seated: SeatContext) -> Reply:
@@ -75,17 +84,6 @@ def _one_match(seated: SeatContext) -> Reply:
         "waiting": [match.name(other) for other in match.seats if other in awaited],
     }
     return Reply("status", facts | seated.facts(), at=seated)
-
-
-def _all_matches(seats: Seats, name: str) -> Reply:
-    """The state of all matches of the player and what is due: those under way first; the others are counted."""
-    of_player = seats.archive.matches.of_player
-    told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
-    # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
-    matches = [_line(seat_at(seats, number, name)) for number in told[:_READ]]
-    matches.sort(key=lambda match: not match["m"].asked)
-    counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
-    return Reply("status_all", {"matches": matches, **counted})
 
 
 def _line(seated: SeatContext) -> Facts:
