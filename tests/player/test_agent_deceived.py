@@ -57,9 +57,9 @@ class Liar:
         monkeypatch.setattr(position_files, "of_seat", self.of_seat)
         monkeypatch.setattr(position_files, "signed_texts", self.signed_texts)
 
-    def of_seat(self, match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> Any:
-        told = self._of_seat(match, seat, note, texts)
-        if seat == BOB and match.sealed_game is not None and self.lie(told, match) and self.said is None:
+    def of_seat(self, match: Match, stands: MatchView, note: str | None, texts: Sequence[Attachment]) -> Any:
+        told = self._of_seat(match, stands, note, texts)
+        if stands.seat == BOB and match.sealed_game is not None and self.lie(told, match) and self.said is None:
             self.said = steps_of(match, BOB)
         return told
 
@@ -485,9 +485,9 @@ def test_a_setup_is_committed_to_as_was_agreed(
         lies = stands.seat == BOB and stands.phase == "setup" and "seat" in other
         return told(stands) | ({"seat": other["seat"]} if lies else {})
 
-    def sealed_of_seat(match: Match, seat: int, *rest: Any) -> Any:
-        found = of_seat(match, seat, *rest)
-        return found | ({"terms": other["terms"]} if seat == BOB and "terms" in other else {})
+    def sealed_of_seat(match: Match, stands: MatchView, *rest: Any) -> Any:
+        found = of_seat(match, stands, *rest)
+        return found | ({"terms": other["terms"]} if stands.seat == BOB and "terms" in other else {})
 
     def setup_document(self: PositionFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
         return {**asked(self, match, row, seat, out), **({"seat": other.get("seat", BOB)} if seat == BOB else {})}
