@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.machine import Machine
-from in_a_box.owners import Owner, in_second_turn, live, live_out, propose
+from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
 from in_a_box.referee import new
 
 from pbem.desk import bulletin, position_files
@@ -66,11 +66,6 @@ class Liar:
     def signed_texts(self, match: Match, seat: int, number: int, matches: Any) -> list[Attachment]:
         found = self._signed_texts(match, seat, number, matches)
         return found if self.with_texts or seat != BOB else []
-
-
-def steps_of(match: Match, seat: int) -> int:
-    assert match.sealed_game is not None
-    return sum(step.seat == seat for step in match.sealed_game.steps)
 
 
 def last(told: dict[str, Any], *, seat: int, step: str, turn: int = 1) -> bool:
