@@ -194,7 +194,12 @@
     const place = here;
     const found = await asked(of("match", place)).catch((error) => ({ error: error.message }));
     if (place !== here) return;
-    if (!found.match) { tell(found.error || say("It takes longer than usual; it appears here when it is done.")); drawn = ""; return; }
+    if (!found.match) {
+      tell(found.error || say("It takes longer than usual; it appears here when it is done."));
+      drawn = "";
+      setTimeout(() => { if (place === here) open(); }, AGAIN);  // no news may come
+      return;
+    }
     const running = found.phase === "setup" || found.phase === "playing";
     const moment = [found.phase, found.game, found.turn, found.hash];
     if (shown && String(shown) !== String(moment)) tell("");
