@@ -206,8 +206,14 @@ def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Ke
     played: list[Finding] = []
     owned: list[Finding] = []
     if holds := made[-1].holds:
+        # Only whoever compares letters loads the modules that read them.
         if asked.letters:
-            judged, seen = _compared(proved, asked.letters, asked.witnesses)
+            from pbem.proof.kept_letters import kept
+            from pbem.proof.prove import against
+
+            bench = against(proved, asked.witnesses)
+            judged = [bench.judge(kept(source, raw)) for source, raw in kept_letters(asked.letters)]
+            seen = bench.witnessed
         if seeds:
             from pbem.player.blind import replayed
 
@@ -262,20 +268,6 @@ def _loaded(bundle: Path) -> bytes:
         raise unreadable(f"{bundle}: {error}") from error
     except OSError as error:
         raise unreadable(f"{bundle} cannot be read: {error.strerror}") from error
-
-
-# The functions below import the modules that read letters, so that verifying just a bundle does not load them.
-
-
-def _compared(
-    proved: Proved, places: Sequence[Path], believed: Sequence[VerifierKey]
-) -> tuple[list[NamedLetter], dict[str, tuple[int, int]]]:
-    """Judge all letters of these places; also returns the last entry that each witness saw, and the time."""
-    from pbem.proof.kept_letters import kept
-    from pbem.proof.prove import against
-
-    bench = against(proved, believed)
-    return [bench.judge(kept(source, raw)) for source, raw in kept_letters(places)], bench.witnessed
 
 
 def _seeds(opened: Sequence[str]) -> list[bytes]:

@@ -42,7 +42,7 @@ from pbem.match.changed import replace
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import written
 from pbem.match.transcript import Entry, canonical, sha256_hex
-from pbem.match.view import TranscriptHead, view
+from pbem.match.view import TranscriptHead, submitted, view
 from pbem.phrase import Phrase, Span
 from pbem.proof import bundle
 
@@ -191,11 +191,19 @@ class MatchLetters:
         if seat:
             stands["address"] = self._composer.sub_address(match.id)
             own = self.own_key(match.name(seat))
+            others = {other: match.name(other) for other in match.seats if other != seat}
+            here = {other: name for other, name in others.items() if not name.startswith("?")}
+            sent = submitted(match, seat)
             own |= {
                 "brief": self._mailboxes.stand_for_place(match) and own["level"] == "mailbox",
                 "in_words": self._writer.setting(match.name(seat), "format") == "words",
                 "remains": bool(match.turn and match.position and seat in match.position.remaining),
                 "time": time_of(match, seat),
+                "standing": sent if sent and sent.standing else None,
+                "others": list(here.values()),
+                "undecided": [name for other, name in here.items() if not row.of(other).accepted],
+                "late": [name for other, name in others.items() if other in match.missed],
+                "unreachable": [name for other, name in others.items() if other in match.unreachable],
             }
         return LetterView(
             **stands,

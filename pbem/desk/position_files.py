@@ -15,6 +15,7 @@ from pbem.desk.match_facts import standing_orders, time_of
 from pbem.games import BUILT_IN
 from pbem.letters.draft import Composing, Facts, OutgoingLetter
 from pbem.match.transcript import sha256_hex
+from pbem.match.view import submitted, view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from pbem.mail.compose import Attachment, Composer
     from pbem.match.pinned_keys import Player
     from pbem.match.sealed_game import Filed
-    from pbem.match.state import Match, Submission
+    from pbem.match.state import Match
+    from pbem.match.view import MatchView
     from pbem.store.matches import Matches, MatchRow
 
 
@@ -60,45 +62,44 @@ class PositionFiles:
         happened = {"game_name": match.terms.game, "reports": reports, "seat": seat, "names": names}
         words = {"events": self._writer.draft("letters/events.txt", **happened)} if reports else {}
         self._compose_with(match, seat, "position", content, words, out)
-        view: Facts | None = content["view"]
-        return view
+        shown: Facts | None = content["view"]
+        return shown
 
     def position_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """The state of a game for a seat; to a letter about a sealed match, adds what the others signed."""
-        submission = match.orders.get(seat)
-        return self._document("position 1", match, row, seat, submission, out) | {
-            "turn": match.turn,
+        stands = view(match, seat)
+        return self._document("position 1", match, row, stands, out) | {
+            "turn": stands.turn,
             "events": "",
-            "asked": match.asked(seat),
-            "standing": standing_orders(submission),
+            "asked": stands.asked,
+            "standing": standing_orders(submitted(match, seat)),
             "view": match.view(seat),
         }
 
-    def _document(
-        self, kind: str, match: Match, row: MatchRow, seat: int, submission: Submission | None, out: OutgoingLetter
-    ) -> JsonObject:
+    def _document(self, kind: str, match: Match, row: MatchRow, stands: MatchView, out: OutgoingLetter) -> JsonObject:
         """The data of a match for the answer to a letter, with the last revision; of a sealed match, everything."""
         content: JsonObject = {
             "pbem": kind,
-            "rules": match.terms.game,
+            "rules": stands.rules,
             "address": out.reply_to if self._composer.delimiter else self._composer.address,
             "server": match.server,
-            "match": match.id,
-            "game": match.game,
-            "seat": seat,
-            "player": match.name(seat),
-            "names": list(match.names),
-            "prev": match.prev,
-            "rev": submission.rev + 1 if submission else 1,
+            "match": stands.match,
+            "game": stands.game,
+            "seat": stands.seat,
+            "player": stands.player,
+            "names": stands.players,
+            "prev": stands.prev,
+            "rev": stands.rev,
         }
-        if not match.terms.sealed:
+        if stands.sealed is None:
             return content
         assert match.options is not None
+        seat = stands.seat
         # What the others signed comes as files.
         texts = signed_texts(match, seat, row.number, self._matches)
         out.attachments += texts
         note = self._matches.note(row.number, match.game, seat)
-        sealed = of_seat(match, seat, note, texts)
+        sealed = of_seat(match, stands, note, texts)
         return content | {"options": dict(match.options.changed), "sealed": sealed}
 
     def setup(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> None:
@@ -108,17 +109,16 @@ class PositionFiles:
     def setup_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """The setup that a seat is asked for; to a letter about a sealed match, adds what the others signed."""
         assert match.options is not None
-        submission = match.setups.get(seat) if match.terms.sealed else None
-        content = self._document("setup 1", match, row, seat, submission, out)
+        content = self._document("setup 1", match, row, view(match, seat), out)
         return content | {"options": dict(match.options.changed)}
 
 
-def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> JsonObject:
+def of_seat(match: Match, stands: MatchView, note: str | None, texts: Sequence[Attachment]) -> JsonObject:
     """The state of a sealed match for a seat: what it owes, and everything that was told in this game."""
     attached = {name for name, _, _ in texts}
     found: JsonObject = {
-        "owes": list(match.owes(seat)),
-        "terms": match.rules_hash,
+        "owes": stands.sealed.owes[stands.seat] if stands.sealed else [],
+        "terms": stands.hash,
         "note": note,
         "keys": {str(one): keys_of(match.players[one - 1]) for one in match.seats},
     }

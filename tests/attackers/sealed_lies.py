@@ -18,6 +18,7 @@ from pbem.games import Refused
 from pbem.match import sealed_letters
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
+from pbem.match.view import view
 from pbem.player.sealed_view import Contradiction, SealedSide
 from pbem.player.signed_texts import check_steps, unproved
 
@@ -154,7 +155,7 @@ def player_finds(table: SealedMatch, lie: Lie) -> bool:
     document = {
         "game": 1,
         "options": dict(match.options.changed),
-        "sealed": position_files.of_seat(match, seat, None, []),
+        "sealed": position_files.of_seat(match, view(match, seat), None, []),
     }
     texts = dict(pasted(table))
     heads, cited = {entry.seq: entry.head for entry in table.entries}, list[str]()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.machine import Machine
-from in_a_box.owners import Owner, in_second_turn, live, live_out, propose
+from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
 from in_a_box.referee import new
 
 from pbem.desk import bulletin, position_files
@@ -57,20 +57,15 @@ class Liar:
         monkeypatch.setattr(position_files, "of_seat", self.of_seat)
         monkeypatch.setattr(position_files, "signed_texts", self.signed_texts)
 
-    def of_seat(self, match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> Any:
-        told = self._of_seat(match, seat, note, texts)
-        if seat == BOB and match.sealed_game is not None and self.lie(told, match) and self.said is None:
+    def of_seat(self, match: Match, stands: MatchView, note: str | None, texts: Sequence[Attachment]) -> Any:
+        told = self._of_seat(match, stands, note, texts)
+        if stands.seat == BOB and match.sealed_game is not None and self.lie(told, match) and self.said is None:
             self.said = steps_of(match, BOB)
         return told
 
     def signed_texts(self, match: Match, seat: int, number: int, matches: Any) -> list[Attachment]:
         found = self._signed_texts(match, seat, number, matches)
         return found if self.with_texts or seat != BOB else []
-
-
-def steps_of(match: Match, seat: int) -> int:
-    assert match.sealed_game is not None
-    return sum(step.seat == seat for step in match.sealed_game.steps)
 
 
 def last(told: dict[str, Any], *, seat: int, step: str, turn: int = 1) -> bool:
@@ -485,9 +480,9 @@ def test_a_setup_is_committed_to_as_was_agreed(
         lies = stands.seat == BOB and stands.phase == "setup" and "seat" in other
         return told(stands) | ({"seat": other["seat"]} if lies else {})
 
-    def sealed_of_seat(match: Match, seat: int, *rest: Any) -> Any:
-        found = of_seat(match, seat, *rest)
-        return found | ({"terms": other["terms"]} if seat == BOB and "terms" in other else {})
+    def sealed_of_seat(match: Match, stands: MatchView, *rest: Any) -> Any:
+        found = of_seat(match, stands, *rest)
+        return found | ({"terms": other["terms"]} if stands.seat == BOB and "terms" in other else {})
 
     def setup_document(self: PositionFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
         return {**asked(self, match, row, seat, out), **({"seat": other.get("seat", BOB)} if seat == BOB else {})}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.machine import Machine
-from in_a_box.owners import Owner, in_second_turn, live, live_out, propose
+from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, seated, steps_of
 
 from pbem.desk import position_files
 from pbem.player.correspondence.standings import Impossible
@@ -65,12 +65,8 @@ class Deciding(Owner):
 
 @pytest.fixture
 def deciding(referee: Referee, tmp_path: Path) -> Iterator[list[Owner]]:
-    ann = Owner(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")
-    bob = Deciding(referee, referee.person("bob"), tmp_path / "bob" / "memory.sqlite")
-    with closing(ann), closing(bob):
-        for owner in (ann, bob):
-            owner.register()
-        yield [ann, bob]
+    with seated(referee, tmp_path, Owner, Deciding) as found:
+        yield found
 
 
 @pytest.mark.parametrize("at", ["seal", "step-"])
@@ -160,11 +156,6 @@ def test_a_program_goes_on(referee: Referee, tmp_path: Path, monkeypatch: pytest
         assert referee.match().games[-1].reason in {"rules", "resignation"}
 
 
-def steps_of(referee: Referee, seat: int) -> int:
-    game = referee.match().sealed_game
-    return 0 if game is None else sum(step.seat == seat for step in game.steps)
-
-
 def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owners: list[Owner]) -> None:
     """Here the fault is in what bob's agent remembers, and bob knows better."""
     ann, bob = owners
@@ -175,14 +166,14 @@ def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owner
     assert "seat 1 has new keys" in said
     with pytest.raises(Impossible, match="pbem play take-back m1"):
         bob.agent.reveal("m1", referee.now)
-    before = steps_of(referee, 2)
+    before = steps_of(referee.match(), 2)
 
     assert not bob.agent.take_back("m1", referee.now)
     assert not bob.memory.alarms()
     with pytest.raises(Impossible, match="Nothing is held"):
         bob.agent.take_back("m1", referee.now)
     live_out(owners)
-    assert steps_of(referee, 2) > before
+    assert steps_of(referee.match(), 2) > before
     assert not bob.memory.alarms()
     assert referee.match().phase == "closed"
     assert not ann.accusations
