@@ -104,6 +104,13 @@ def is_scores(value: Any) -> bool:
     return isinstance(value, list) and all(type(one) is int and abs(one) < 10**9 for one in value)
 
 
+LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+
+
+def is_host(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= 253 and bool(re.fullmatch(rf"{LABEL}(\.{LABEL})*", value))
+
+
 Form = dict[str, Callable[[Any], bool]]
 
 
@@ -116,7 +123,8 @@ OFFER = {"seat": is_seat, "word": one_of("offer", "accept", "decline")}
 BARE = {"by": one_of("operator"), "reason": is_text}
 END = each(is_number, "game turns winner") | {"scores": is_scores, "reason": is_text}
 FORMS: dict[str, Form] = {
-    "agreed": each(is_text, "version server match")
+    "agreed": each(is_text, "version match")
+    | {"server": is_host}
     | each(is_hash, "server_key rules")
     | {"terms": is_object, "bundle": is_number, "players": by_seat(is_player), "letters": by_seat(is_letter)},
     "commitments": {"game": is_number, "options": is_object, "commitments": by_seat(is_hash), "trace": is_hash},
@@ -177,7 +185,8 @@ def is_pair(value: Any) -> bool:
 
 
 TOURNAMENT_FORMS: dict[str, Form] = {
-    "announced": each(is_text, "version server tournament")
+    "announced": each(is_text, "version tournament")
+    | {"server": is_host}
     | each(is_hash, "server_key rules")
     | {"register": is_number, "terms": is_object, "secret": or_null(is_hash), "organiser": is_player}
     | LETTER,

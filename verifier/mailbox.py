@@ -43,7 +43,8 @@ def evidence(letter: Letter, digest: str, player: Player, *, turn: int | None) -
     must(author_of(letter.message) == player.address, "from another address")
     tokens_right(letter, found["token"])
     must(anywhere or place_right(found["place"], match, turn), "about something else")
-    must(match.tokens.setdefault(found["token"], found["mail"]) == found["mail"], "a token twice")
+    for only in [found["token"], *marks(letter.raw)]:
+        must(match.tokens.setdefault(only, found["mail"]) == found["mail"], "a token, or a DKIM signature, twice")
     if found["by"] == "dkim":
         dkim_holds(letter.raw, found["name"], found["record"], moment(found["received"]))
     else:
@@ -166,12 +167,23 @@ def dkim_signatures(raw: bytes, at: datetime) -> Iterator[tuple[int, dict[str, s
     headers, body = parted(raw)
     openly, author = says_otherwise(raw, body), author_of(entity(raw)).rpartition("@")[2]
     numbers = [number for number, (key, _) in enumerate(headers) if key.strip().lower() == b"dkim-signature"]
+    examined = 0
     for number in numbers[:10]:
         sig = tags(headers[number][1].decode("ascii", "replace").replace("\r\n", ""))
         domain = sig.get("d", "").lower()
         fits = (author == domain or author.endswith(f".{domain}")) and len(headers[number][1]) <= 3000
-        if fits and dkim_counts(sig, at) and (not openly or {*signed_headers(sig)} >= ENCODING):
-            yield number, sig
+        if examined < 3 and fits and dkim_counts(sig):
+            examined += 1
+            if is_timely(sig, at.timestamp()) and (not openly or {*signed_headers(sig)} >= ENCODING):
+                yield number, sig
+
+
+def marks(raw: bytes) -> list[str]:
+    """The hashes of the DKIM signatures of a letter, whosever they are."""
+    values = [value.decode("ascii", "replace") for key, value in parted(raw)[0] if key.lower() == b"dkim-signature"]
+    found = [re.search(r"(?:\A|;)\s*b\s*=([^;]*)", value) for value in values]
+    octets = [undone(one[1].encode("ascii", "replace"), "base64") for one in found if one]
+    return [hashlib.sha256(one).hexdigest() for one in octets if len(one) >= 64]
 
 
 def signed_headers(sig: Mapping[str, str]) -> list[str]:
@@ -191,17 +203,18 @@ def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime, over: str 
     raise No("no DKIM signature holds")
 
 
-def dkim_counts(sig: Mapping[str, str], at: datetime) -> bool:
-    stamp = at.timestamp()
-    if not {"v", "a", "b", "bh", "d", "h", "s"} <= set(sig) or "from" not in signed_headers(sig):
-        return False
-    if "l" in sig or sig["a"] not in {"rsa-sha256", "ed25519-sha256"}:
-        return False
+def is_timely(sig: Mapping[str, str], stamp: float) -> bool:
     if not all(re.fullmatch("[0-9]{1,12}", sig.get(name, "0")) for name in "tx"):
         return False
     if "x" in sig and (int(sig["x"]) < stamp or int(sig["x"]) < int(sig.get("t", "0"))):
         return False
-    if "t" in sig and int(sig["t"]) > stamp + 36000:
+    return int(sig.get("t", "0")) <= stamp + 36000
+
+
+def dkim_counts(sig: Mapping[str, str]) -> bool:
+    if not {"v", "a", "b", "bh", "d", "h", "s"} <= set(sig) or "from" not in signed_headers(sig):
+        return False
+    if "l" in sig or sig["a"] not in {"rsa-sha256", "ed25519-sha256"}:
         return False
     if sig["v"] != "1" or sig.get("q", "dns/txt") != "dns/txt" or "." not in sig["d"]:
         return False

@@ -120,16 +120,14 @@ class _Effect(NamedTuple):
     """True if it is one that the same words have only once."""
     changes: bool
     """True if anything is different now."""
-    shown: bool
-    """True if other players are shown the letter."""
 
     @classmethod
     def of(cls, replies: Sequence[Answered], *, optout: bool) -> _Effect:
         """The effect by the replies, and by whether the sender wants no more mail."""
-        done = [COMMANDS[command.name] for command, reply in replies if reply.outcome == "done"]
+        done = [COMMANDS[command.name] for command, reply in replies if reply.outcome in {"done", "declined"}]
         once = optout or any(spec.once for spec in done)
         changes = once or any(spec.changes for spec in done)
-        return cls(once, changes, any(spec.shown != "never" for spec in done))
+        return cls(once, changes)
 
 
 @dataclass(eq=False, repr=False)
@@ -182,14 +180,13 @@ class Dispatch:
         # Step 4: a stranger who repeats a player's words gets no answer, unless they are obeyed only now.
         if caller.said is Said.SILENT and not effect.changes:
             raise _NothingObeyedError
-        # Step 5: against replays, remember the letter's words, and use up a reply address that was of use. If other
-        # players are shown the letter, so are all reply addresses in it, and they could send them back.
+        # Step 5: against replays, remember the letter's words, and use up a reply address that was of use.
         if caller.trust is Trust.KEY and caller.again is None:
             name, time = caller.known_player.name, to_db(caller.now)
             self.players.handle(name, caller.words, time, effect=effect.once, changed=effect.changes)
         used = reached or effect.changes
-        if used and caller.new:
-            self.mailboxes.use_proof(caller, shown=effect.shown)
+        if used and caller.new and caller.proof is not None and caller.proof.token is not None:
+            self.mailboxes.use(caller.proof.token, caller.letter, caller.now)
         # Step 6: a player who signs with an old key has not lost it: recoveries by the mailbox alone stop.
         if _is_of_player(caller, replies, changes=effect.changes):
             account_keys.stop(self.keys, caller)

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     Decision = Callable[[], AbstractContextManager[None]]
     """Opens a decision, or a part of the open one: if the block raises, nothing of it is left."""
 
-Outcome = Literal["done", "asked", "unplaced", "refused", "again"]
-"""The outcome of a command: it was obeyed; something is asked first that its writer must send; its place is missing,
-and the whole sentence goes back; it was refused; or the same was said before, and changes nothing."""
+Outcome = Literal["done", "declined", "asked", "unplaced", "refused", "again"]
+"""The outcome of a command: it was obeyed; it declines a seat, and enters nothing; something is asked first that its
+writer must send; its place is missing, and the whole sentence goes back; it was refused; or the same was said before,
+and changes nothing."""
 
 
 SHORT = Phrase("[pbem] Your letter")

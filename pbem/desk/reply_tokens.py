@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pbem.config.server import Config
-    from pbem.desk.caller import Caller
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.message import Letter
     from pbem.match.state import Match
@@ -198,7 +197,9 @@ class ReplyTokens:
         reason, evidence = self._evidence(letter, row, voucher, token)
         if evidence is None:
             return MailboxProof(_WITHOUT_DKIM.given(reason=reason), token)
-        return MailboxProof(None, token, token.used, evidence.key, evidence.text().encode())
+        # Opponents may have the letter: they could send it to another address, where its domain does not sign To.
+        again = token.used or self._tokens.counted(mailbox_evidence.marks(letter))
+        return MailboxProof(None, token, again, evidence.key, evidence.text().encode())
 
     def _evidence(
         self, letter: Letter, row: InboxRow, found: Voucher, token: Token
@@ -233,17 +234,7 @@ class ReplyTokens:
 
     def use(self, token: Token, letter: Letter, now: datetime) -> None:
         """Use a token up: the letter had effect."""
-        self._tokens.use(token.hash, _text_of(letter), to_db(now))
-
-    def use_proof(self, caller: Caller, *, shown: bool) -> None:
-        """Use up the token that proves the mailbox; if opponents are shown the letter, all that are in it."""
-        token = caller.proof.token if caller.proof is not None else None
-        if token is None:
-            return
-        self.use(token, caller.letter, caller.now)
-        if shown:
-            beside = mailbox_evidence.tokens_anywhere(caller.letter) - {token.hash}
-            self._tokens.use_with_it(beside, token.name, _text_of(caller.letter), to_db(caller.now))
+        self._tokens.use(token.hash, _text_of(letter), mailbox_evidence.marks(letter), to_db(now))
 
 
 def is_spent(token: Token, letter: Letter) -> bool:

@@ -31,6 +31,7 @@ from pbem.identity import Key
 from pbem.mail import delivery_status
 from pbem.mail.commands import COMMANDS, AnyCommand
 from pbem.match.changed import replace
+from pbem.proof.mailbox_evidence import marks
 from pbem.store.database import Database, to_db
 from pbem.store.outbox import Outbox
 from pbem.store.players import Players
@@ -83,7 +84,7 @@ class Strangers:
         signed = signed and self._mailboxes.is_written_to_us(letter, found.addressed)
         if not (signed or sent):
             return False
-        return note_marks(self._database, found.marks, to_db(row.received)) or sent
+        return note_marks(self._database, marks(letter), to_db(row.received)) or sent
 
     def may_be_answered(self, address: str, now: datetime, asked: Sequence[AnyCommand] = ()) -> bool:
         """True if one more such answer may go to this address today, and to anybody at all; counts it."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import re
 from typing import TYPE_CHECKING
 
@@ -56,8 +55,6 @@ class DkimSignature(msgspec.Struct, frozen=True):
     tags: Mapping[bytes, bytes]
     headers: tuple[bytes, ...]
     """The names of the signed headers, in lower case."""
-    mark: str
-    """SHA-256 of the signature's octets, the same however the header is folded."""
 
     @property
     def name(self) -> str:
@@ -185,7 +182,7 @@ def _signature(index: int, value: bytes, sender: str) -> DkimSignature:
         # dkimpy would hold the times against the clock of this machine; see `verify`.
         dkim.validate_signature_fields({name: text for name, text in tags.items() if name not in {b"t", b"x"}})
         domain, selector = tags[b"d"].decode("ascii").lower(), tags[b"s"].decode("ascii")
-        mark = hashlib.sha256(_octets(tags)).hexdigest()
+        _octets(tags)  # or it is malformed, whatever its key is
     except (dkim.DKIMException, InvalidTagValueList, IndexError, UnicodeDecodeError, binascii.Error) as error:
         if "unknown signature algorithm" in str(error):
             raise _weak() from error
@@ -210,7 +207,7 @@ def _signature(index: int, value: bytes, sender: str) -> DkimSignature:
     headers = tuple(name.strip().lower() for name in tags[b"h"].split(b":"))
     if b"from" not in headers:
         raise BadSignature(Phrase("The letter's DKIM signature does not cover From."))
-    return DkimSignature(index, domain, selector, tags, headers, mark)
+    return DkimSignature(index, domain, selector, tags, headers)
 
 
 def _octets(tags: Mapping[bytes, bytes]) -> bytes:

@@ -127,8 +127,6 @@ class Voucher(msgspec.Struct, frozen=True):
     """The Authentication-Results header in which our own server says that such a signature holds."""
     sent: bool = False
     """True if our own server says that the client may send for From's domain (SPF)."""
-    marks: tuple[str, ...] = ()
-    """The fingerprints of the signatures that might count, the same however their headers are folded."""
     covers_to: bool = False
     """True if that signature covers To."""
     covers_encoding: bool = False
@@ -171,7 +169,6 @@ def vouch(
         wanted=() if records else tuple(sorted({signature.name for signature in found})),
         told=told if telling else "",
         sent=sent,
-        marks=tuple(dict.fromkeys(signature.mark for signature in found)),
         covers_encoding=covers_encoding,
         addressed=addressed,
     )

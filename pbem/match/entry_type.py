@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pbem.config.values import DOMAIN
 from pbem.match.transcript import is_time
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ _LONGEST = 200_000
 def text(value: object) -> bool:
     """Any text within the length limit."""
     return isinstance(value, str) and len(value) <= _LONGEST
+
+
+def host(value: object) -> bool:
+    """A server's name."""
+    return isinstance(value, str) and DOMAIN.fullmatch(value) is not None
 
 
 def number(value: object) -> bool:

@@ -64,6 +64,8 @@ class _Case(NamedTuple):
     """The paper of what was played; unknown before the game is revealed."""
     gone: _Proof | None
     """The entry by which its player left the seat, before the turn was closed."""
+    at_once: bool
+    """True if these default orders were to be played as soon as the turn was missed: it waited for nobody else."""
     is_named: bool
     """True if the closing entry names this very paper."""
     is_aside: bool
@@ -101,7 +103,7 @@ def _replaced(case: _Case) -> _Proof | None:
     if case.closing is None or case.stood is None or isinstance(case.paper, Withdrawal):
         return None
     if case.by_default and not _is_by_default(case.stood):
-        return _Proof(case.closing, "replaced by orders for the turn")
+        return None if case.at_once else _Proof(case.closing, "replaced by orders for the turn")
     if _is_later(case.stood, case.paper) and _is_by_default(case.stood) == case.by_default:
         return _Proof(case.closing, f"replaced by rev {case.stood.rev}")
     return None
@@ -167,7 +169,8 @@ class Fates:
         # In a sealed game, receipts hold no secrets, so they are open from the start.
         self._revealed = {entry.body["game"] for entry in entries if entry.type in {"revealed", "sealed"}}
         self._places = first_entries(entries)
-        self._grace = timedelta(seconds=int(entries[0].body["terms"]["grace"]))
+        terms = entries[0].body["terms"]
+        self._grace, self._settle = timedelta(seconds=terms["grace"]), timedelta(seconds=terms["settle"])
         begun = {entry.body["game"]: entry.seq for entry in reversed(entries) if entry.type == "sealed"}
         self._missed: dict[tuple[int, int], dict[int, list[Entry]]] = {}
         """The misses by game and seat, then by turn: an index, because letters may bring any number of receipts.
@@ -206,17 +209,9 @@ class Fates:
         closing = None if isinstance(paper, Withdrawal) and paper.by_default else self._closing(game, turn)
         ended = None if closing else self._end(game)
         last = closing or ended
-        gone = self._gone(paper, last.seq if last else len(self.found.entries) + 1)
-        aside = [one for one in self._aside.get(_place(paper), ()) if _is_later(one, paper)]
-        aside = [one for one in aside if one.player == paper.player]
-        # What could not be played replaced what came before its turn was asked for. Of default orders, the end of the
-        # game says nothing about earlier turns, but for what was withdrawn by then.
-        opened = self._closing(game, turn - 1) if turn else None
-        if miss and closing:
-            by = utc(miss.time)
-            aside = [one for one in aside if isinstance(one, Withdrawal) and utc(one.received) <= by]
-        elif not miss and not (opened and utc(paper.received) <= utc(opened.time)):
-            aside = [one for one in aside if isinstance(one, Withdrawal)]
+        at_once = bool(miss and closing and closing.type == "turn" and self._waited_for_nobody(closing, miss))
+        until = miss if at_once else last
+        gone = self._gone(paper, until.seq if until else len(self.found.entries) + 1)
         return _Case(
             paper,
             turn,
@@ -225,9 +220,10 @@ class Fates:
             self._silenced(ended, seat, turn) if ended else None,
             self._stood(paper, turn) if closing else None,
             gone,
+            at_once,
             closing is not None and _is_named(paper, sha256, closing),
             sha256 in self._hashes,
-            aside,
+            self._replacing(paper, turn, closing, miss),
         )
 
     def _in_turn(self, case: _Case, what: str) -> Fate:
@@ -267,6 +263,15 @@ class Fates:
         deadline, entered = self._times[miss.seq]
         return received - deadline < self._grace and received < entered
 
+    def _waited_for_nobody(self, closing: Entry, miss: Entry) -> bool:
+        """True if the orders of all others were in, and settled, when a seat was said to have missed a turn."""
+        if any(entry.type in {"paused", "restored"} for entry in self.found.entries[miss.seq : closing.seq]):
+            return False
+        seats = [int(seat) for seat in closing.body["orders"] if int(seat) != miss.body["seat"]]
+        stood = [self._stood_at(closing.body["game"], closing.body["turn"], seat) for seat in seats]
+        settled = self._times[miss.seq][1] - self._settle
+        return all(one and not one.by_default and utc(one.received) <= settled for one in stood)
+
     # Lookups in the bundle.
 
     def _closing(self, game: int, turn: int) -> Entry | None:
@@ -287,15 +292,38 @@ class Fates:
         due = not turn or turn == ended.body.get("turns", 0) + 1
         return cause if due and seat in lost and self._for_silence(cause) else None
 
+    def _replacing(
+        self, paper: Sent, turn: int, closing: Entry | None, miss: Entry | None
+    ) -> list[Receipt | Withdrawal]:
+        """What the trace of a turn names that replaced a paper.
+
+        What could not be played replaced what came before its turn was asked for. Of default orders, the end of the
+        game says nothing about earlier turns, but for what was withdrawn by the miss.
+        """
+        aside = [one for one in self._aside.get(_place(paper), ()) if _is_later(one, paper)]
+        aside = [one for one in aside if one.player == paper.player]
+        withdrawn = [one for one in aside if isinstance(one, Withdrawal)]
+        if miss:
+            return [one for one in withdrawn if utc(one.received) <= utc(miss.time)] if closing else aside
+        opened = self._closing(paper.game, turn - 1) if turn else None
+        came_in_advance = opened and utc(paper.received) <= utc(opened.time)
+        return aside if came_in_advance else [*withdrawn]
+
     def _stood(self, paper: Sent, turn: int) -> Opening | Receipt | None:
         """The paper of what was played, if it is here and well-formed: before the reveal, only its hash was compared.
 
         What a withdrawal of default orders withdrew is in no one turn.
         """
-        where, seat = f"game-{paper.game}-{f'turn-{turn}' if turn else 'setup'}-seat-{paper.seat}.txt", paper.seat
         try:
             if isinstance(paper, Opening):
-                return Opening.read(self.found.papers[f"openings/game-{paper.game}-seat-{seat}.txt"].decode())
+                return Opening.read(self.found.papers[f"openings/game-{paper.game}-seat-{paper.seat}.txt"].decode())
+        except (KeyError, ValueError):
+            return None
+        return self._stood_at(paper.game, turn, paper.seat)
+
+    def _stood_at(self, game: int, turn: int, seat: int) -> Receipt | None:
+        where = f"game-{game}-{f'turn-{turn}' if turn else 'setup'}-seat-{seat}.txt"
+        try:
             return Receipt.read(self.found.papers[f"receipts/{where}"].decode())
         except (KeyError, ValueError):
             return None

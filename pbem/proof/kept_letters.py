@@ -14,7 +14,7 @@ import json
 import re
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
@@ -73,6 +73,7 @@ _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
 
 InBulletin = Answered | SignedHead | Logged | ReplyAddress | ToldGeneration
 """The facts of a match in a bulletin that a bundle may contradict."""
+Fact = TypeVar("Fact", bound=InBulletin)
 
 
 class _KeptWords:
@@ -147,11 +148,11 @@ def kept(source: str, raw: bytes) -> Kept:
         letter.subject,
         servers=frozenset(found.servers),
         heads=heads,
-        for_programs=tuple(one for one in found.programs if isinstance(one, SignedHead)),
-        logged=tuple(one for one in found.programs if isinstance(one, Logged)),
-        generations=tuple(one for one in found.programs if isinstance(one, ToldGeneration)),
-        addresses=tuple(one for one in found.programs if isinstance(one, ReplyAddress)),
-        answered=tuple(one for one in found.programs if isinstance(one, Answered)),
+        for_programs=found.of(SignedHead),
+        logged=found.of(Logged),
+        generations=found.of(ToldGeneration),
+        addresses=found.of(ReplyAddress),
+        answered=found.of(Answered),
         notes=tuple(dict.fromkeys(_NOTE.findall(f"{everything}\n{_QUOTE.sub('', page)}\n"))),
         papers=papers,
         commitments=tuple(_commitments(unquoted)),
@@ -181,6 +182,10 @@ class _Found(msgspec.Struct):
     servers: set[str] = msgspec.field(default_factory=set)
     programs: list[InBulletin] = msgspec.field(default_factory=list)
     """The contents of bulletins."""
+
+    def of(self, kind: type[Fact]) -> tuple[Fact, ...]:
+        """The facts of a kind in bulletins."""
+        return tuple(one for one in self.programs if isinstance(one, kind))
 
 
 def _take_apart(letter: Letter, found: _Found, depth: int) -> None:

@@ -6,11 +6,8 @@ letter and its evidence alone. Implements protocol.md, "Identity", level `mailbo
 
 from __future__ import annotations
 
-import html
-import quopri
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from pbem.mail.mail_addresses import ADDRESSED, mailboxes
 from pbem.mail.message import unencoded
@@ -28,6 +25,9 @@ TOKEN = re.compile(r"\.([a-z2-7]{20})@")
 _DETAIL = re.compile(r"([a-z0-9]{0,20}\.[a-z2-7]{20})@")
 
 _OPEN = "its domain does not sign how it is encoded, and with another encoding its quotes would say something else"
+_SIGNATURE = re.compile(r"(?:\A|;)\s*b\s*=([^;]*)")
+_SHORTEST = 64
+"""The octets of the shortest signature, by Ed25519."""
 _SEARCHED = 20_000
 """The number of characters of a text that are searched for a quoted address."""
 
@@ -42,30 +42,15 @@ def shown_tokens(letter: Letter) -> set[str]:
     answers = (message_id.lower() for message_id in (*letter.in_reply_to, *letter.references))
     addressed = (value for name in ADDRESSED for value in letter.values(name))
     headers = " ".join([*addressed, *answers]).encode("ascii", "replace").decode()  # no other letter becomes `k`
-    return _hashes(f"{headers} {(letter.text or '')[:_SEARCHED]}".lower())
-
-
-_DEPTH = 4
-_TOKEN = 20  # characters of a token
-_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{2,}+=*+\r?+\n?+)++")
-
-
-def tokens_anywhere(letter: Letter) -> set[str]:
-    """The same of all that anybody finds in a letter: in any header, and in files, pages and letters within it.
-
-    These may be encoded, one within the other. Nothing is parsed: whatever an encoding would make of it is searched.
-    """
-    found: set[str] = set()
-    level = [letter.raw, *(part.text.encode("utf-8", "replace") for part in letter.parts)]
-    for _ in range(_DEPTH):
-        level = [quopri.decodestring(one) for one in level]
-        found |= _hashes(" ".join(unquote(html.unescape(one.decode("latin-1"))) for one in level).lower())
-        level = [unencoded(run, "base64") for one in level for run in _BASE64.findall(one) if len(run) > _TOKEN]
-    return found
-
-
-def _hashes(seen: str) -> set[str]:
+    seen = f"{headers} {(letter.text or '')[:_SEARCHED]}".lower()
     return {sha256_hex(token.encode()) for token in TOKEN.findall(seen)}
+
+
+def marks(letter: Letter) -> frozenset[str]:
+    """SHA-256 of each DKIM signature of a letter: the same in each copy, whatever was added to it or folded anew."""
+    signed = (_SIGNATURE.search(value) for value in letter.values("dkim-signature"))
+    octets = (unencoded(found[1].encode("ascii", "replace"), "base64") for found in signed if found)
+    return frozenset(sha256_hex(one) for one in octets if len(one) >= _SHORTEST)
 
 
 def detail_in_to(letter: Letter) -> str:

@@ -31,8 +31,8 @@ from pbem.match.transcript import TranscriptError, sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import key_changes, one_letter
 from pbem.proof.bundle import LIMITS
+from pbem.proof.mailbox_evidence import marks, signed_detail, vouched
 from pbem.proof.mailbox_evidence import place as place_of
-from pbem.proof.mailbox_evidence import signed_detail, vouched
 from pbem.requests import (
     DEFAULT,
     Accept,
@@ -80,8 +80,10 @@ class Letters:
         """The papers that the replay has read; in the end, a bundle must hold no others."""
         self._effects: set[tuple[object, ...]] = set()
         """The effects that letters had so far: none may have the same effect twice."""
-        self._tokens: dict[str, tuple[bytes, str, str]] = {}
-        """For each used reply address, its letter, the letter's place and the time of arrival."""
+        self._places: dict[str, tuple[str, str]] = {}
+        """For each used reply address, its letter's place and the time of arrival."""
+        self._counted: dict[str, bytes] = {}
+        """For each used reply address, and each DKIM signature of a letter that used one, this letter."""
 
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle."""
@@ -113,7 +115,7 @@ class Letters:
         return next((form for form in forms if _was_accepted(form, match, seat, paper)), forms[-1])
 
     def _judge_once(self, match: Match, what: tuple[object, ...], seat: int, signed: Signed) -> None:
-        """Check that no letter has one effect twice, no reply address serves two letters, and dates are possible."""
+        """Check that no letter has one effect twice, or in two copies, no reply address serves two, and its date."""
         if fault := misdated(_opened(signed.raw), datetime.fromisoformat(signed.received)):
             raise ValueError(str(fault))
         # The same letter with the same effect at the same place is a replay.
@@ -127,11 +129,11 @@ class Letters:
             vouching = Evidence.read(signed.evidence.decode())
             if vouching.received != signed.received:
                 raise ValueError("its evidence names another time")
-            use = (signed.raw, vouching.place, signed.received)
-            before = self._tokens.setdefault(vouching.token, use)
-            if before[0] != use[0]:
-                raise ValueError("its reply address let another letter count before")
-            if before != use:
+            for only in (vouching.token, *marks(_opened(signed.raw))):
+                if self._counted.setdefault(only, signed.raw) != signed.raw:
+                    raise ValueError("its reply address or DKIM signature let another letter count before")
+            use = (vouching.place, signed.received)
+            if self._places.setdefault(vouching.token, use) != use:
                 raise UnvouchedError("names another place or time than where this letter counted before")
 
     def unused(self, match: Match, seat: int, signed: Signed, receipt: Receipt) -> None:

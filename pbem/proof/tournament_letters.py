@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 
 from pbem.match.transcript import written_seconds
 from pbem.proof import bundle
-from pbem.proof.compare import answered, generations
-from pbem.proof.compare.heads import Heads
-from pbem.proof.compare.index import TranscriptIndex
-from pbem.proof.compare.letter_facts import ShownLetter
-from pbem.proof.compare.server_log import LogCheck
+from pbem.proof.compare.chain import Heads, LogCheck, compare_generations
+from pbem.proof.compare.index import ShownLetter, TranscriptIndex
+from pbem.proof.compare.words import compare_answers
 from pbem.proof.tournament_proof import TournamentCheck
 from pbem.tournament.tournament_entries import TournamentEntry, tournament_statement
 
@@ -36,7 +34,7 @@ def compared(content: bytes, letters: Iterable[Kept], witnesses: Sequence[Verifi
     shown = False
     for kept in letters:
         letter = ShownLetter(kept, index)
-        told = ("letter", (*heads.compare(letter), *generations.compare(letter), *answered.compare(letter)))
+        told = ("letter", (*heads.compare(letter), *compare_generations(letter), *compare_answers(letter)))
         for what, findings in (told, ("log", log.compare(kept))):
             for finding in findings:
                 shown = True

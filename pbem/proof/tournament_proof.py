@@ -24,6 +24,7 @@ from pbem.match.terms import Terms
 from pbem.match.transcript import BrokenChain, TranscriptError, follow, sha256_hex
 from pbem.phrase import harmless
 from pbem.proof import bundle
+from pbem.proof.mailbox_evidence import marks
 from pbem.proof.signed_letters import (
     Letters,
     check_players,
@@ -155,7 +156,8 @@ class _TournamentLetters:
     def __init__(self, papers: Mapping[str, bytes]) -> None:
         self._papers = papers
         self._mailboxes: dict[str, NamedMailbox] = {}
-        self._tokens: set[str] = set()
+        self._counted: set[str] = set()
+        """The reply addresses that letters used up, and the DKIM signatures of these letters."""
         self.used: set[str] = set()
 
     def check(self, tournament: Tournament, entry: Entry) -> None:
@@ -225,9 +227,10 @@ class _TournamentLetters:
             raise ValueError(f"{player.name} must sign with a key, and this letter is not signed")
         content = self._paper(f"evidence/{entry.type}-{entry.seq}.txt", body["evidence"])
         vouching = Evidence.read(content.decode())
-        if vouching.received != body["received"] or vouching.token in self._tokens:
+        only = {vouching.token, *marks(read_letter(raw))}
+        if vouching.received != body["received"] or only & self._counted:
             raise ValueError("its evidence names another time, or let another letter count before")
-        self._tokens.add(vouching.token)
+        self._counted |= only
         return vouched_text(raw, vouching, player, tournament.server)
 
 

@@ -83,22 +83,20 @@ class Tokens(Rows):
             return None
         return self._database.read_one(Token, "SELECT * FROM reply_tokens WHERE hash = ?", (_hash(token),))
 
-    def use(self, hashed: str, letter: str, time: str) -> None:
-        """Use a token up; raises RuntimeError if it was used before: a token has effect once."""
+    def use(self, hashed: str, letter: str, marks: Iterable[str], time: str) -> None:
+        """Use a token up by a letter with these marks; raises RuntimeError if it was used before."""
         used = self._database.execute(
             "UPDATE reply_tokens SET used = ?, letter = ? WHERE hash = ? AND used IS NULL", (time, letter, hashed)
         )
         if used.rowcount != 1:
             raise RuntimeError("the reply token was used before")
+        for mark in marks:
+            self._database.add("counted", mark=mark, time=time)
 
-    def use_with_it(self, hashes: Iterable[str], name: str, letter: str, time: str) -> None:
-        """Use up those of a player's tokens that this letter shows beside its own, if none did before."""
-        for hashed in hashes:
-            self._database.execute(
-                "UPDATE reply_tokens SET used = ?, letter = ?"
-                " WHERE hash = ? AND name = ? AND purpose = 'reply' AND used IS NULL",
-                (time, letter, hashed, name),
-            )
+    def counted(self, marks: Iterable[str]) -> str | None:
+        """The time at which a letter with one of these marks used up a token; None if none did."""
+        query = "SELECT time FROM counted WHERE mark = ?"
+        return next((str(row["time"]) for mark in marks for row in self._database.rows(query, (mark,))), None)
 
     def waiting(self, address: str, purpose: Purpose, since: str) -> int:
         """The number of unused tokens for this purpose that were mailed to the address since then."""

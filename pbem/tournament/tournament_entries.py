@@ -16,6 +16,7 @@ from pbem.match.entry_type import (
     anything,
     either,
     hash_,
+    host,
     list_of,
     mapping,
     number,
@@ -85,7 +86,7 @@ FORMS: Mapping[str, Form] = {
         {
             "register": number,
             "version": text,
-            "server": text,
+            "server": host,
             "server_key": hash_,
             "tournament": _matches(_TOURNAMENT),
             "terms": anything,

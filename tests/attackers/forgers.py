@@ -15,6 +15,7 @@ from pbem.proof.bundle import Bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Check, Proved, verify
+from pbem.store.operator import Instructions, begin_generation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,12 +101,22 @@ class Store:
         self.path = referee.folder / "before.sqlite"
         referee.database.execute("VACUUM INTO ?", (str(self.path),))
 
-    def again(self) -> Referee:
+    def again(self, *, restored: bool = False) -> Referee:
+        """The server that forgets; `restored` if it says so in its transcripts."""
         folder = self.referee.folder / "again"
         folder.mkdir()
         (folder / "store.sqlite").write_bytes(self.path.read_bytes())
         liar = Referee(folder, seed="liar")
         liar.people, liar.now = self.referee.people, self.referee.now
+        if restored:
+            with liar.database.transaction():
+                begin_generation(liar.database, 4)
+                Instructions(liar.database).give("restored", None, "", "root", liar.now)
+            liar.open_desk()
+            liar.work()
+            for match in liar.database.rows("SELECT DISTINCT match FROM entries"):
+                Instructions(liar.database).give("resume", match["match"], "", "root", liar.now)
+            liar.work()
         return liar
 
 

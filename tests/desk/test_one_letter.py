@@ -5,7 +5,6 @@ What such a letter looks like on its way, and what makes it no orders: other wor
 
 from __future__ import annotations
 
-import base64
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,7 +18,8 @@ from signing.domains import Domain, rsa_key
 from pbem.desk import bulletin
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
-from verifier import verified
+from pbem.store.tokens import Tokens
+from verifier import Wrong, verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -294,45 +294,50 @@ def writes(table: Table, person: Mailbox, text: str, *, to: str = "", headers: s
     table.referee.deliver(HOME.craft(raw, headers=("to", *OTHERS)), person.address, to)
 
 
-ENCODED = "Content-Transfer-Encoding: base64\n\n"
-FILES: dict[str, Callable[[str], str]] = {
-    "a letter": lambda shown: f"Content-Type: message/rfc822\n\nReply-To: {shown}\n\nTurn 1\n",
-    "a letter in base64": lambda shown: (
-        f"Content-Type: message/rfc822\n{ENCODED}" + in_base64(f"Reply-To: {shown}\n\nTurn 1\n")
-    ),
-    "the text of a letter": lambda shown: f"Content-Type: message/rfc822\n\n{ENCODED}{in_base64(shown)}",
-    "a broken line of a letter": lambda shown: (
-        "Content-Type: message/rfc822\n\nContent-Transfer-Encoding: quoted-printable\n\n" + shown.replace("@", "=\n@")
-    ),
-    "a letter within a letter": lambda shown: (
-        "Content-Type: message/rfc822\n\nContent-Type: message/rfc822\n\n" + ENCODED + in_base64(shown)
-    ),
-    "a letter in a file": lambda shown: (
-        f"Content-Type: application/octet-stream; name=turn.eml\n{ENCODED}"
-        + in_base64(f"Subject: turn 1\n{ENCODED}{in_base64(shown)}")
-    ),
-    "a page": lambda shown: "Content-Type: text/html\n\n" + shown.replace("@", "&#64;"),
-    "a link": lambda shown: "Content-Type: text/html\n\n<a href=mailto:" + shown.replace("@", "%40") + ">",
+COPIES: dict[str, Callable[[bytes, bytes], bytes]] = {
+    "as it was": lambda raw, to: raw.replace(b"To: pbem@play.example", b"To: " + to),
+    "with another address in Cc": lambda raw, to: b"Cc: " + to + b"\r\n" + raw,
+    "delivered to another address": lambda raw, to: b"Delivered-To: " + to + b"\r\n" + raw,
+    "its signature folded": lambda raw, to: b"Cc: " + to + b"\r\n" + re.sub(rb"([; ]b=\w{9})", rb"\1\r\n  ", raw),
+    "its signature in other spare bits": lambda raw, to: b"Cc: " + to + b"\r\n" + spare(raw),
+    "beside another signature": lambda raw, to: b"Cc: " + to + b"\r\n" + HOME.craft(raw).partition(b"From:")[0] + raw,
 }
 
 
-def in_base64(text: str) -> str:
-    return base64.encodebytes(text.encode()).decode()
+def spare(raw: bytes) -> bytes:
+    """A letter whose signature ends in a digit of base64 that stands for the same octets."""
+    found = re.search(rb"[; ]b=[^;=]*([AEIMQUYcgkosw048])=", raw)
+    assert found is not None
+    return raw[: found.start(1)] + bytes([found[1][0] + 1]) + raw[found.end(1) :]
 
 
-@pytest.mark.parametrize("way", FILES)
-def test_an_address_in_a_file_of_a_shown_letter_is_used_up_with_it(table: Table, way: str) -> None:
-    """Ann gets what Bob sends beside a gift of time, and his domain does not sign To."""
+def copied(table: Table, copy: Callable[[bytes, bytes], bytes]) -> list[str]:
+    """The entries after Bob's gift of time, which Ann is shown, came again to an address that Bob never used."""
     table.reply("status m1", table.begins)
-    unused = address(table.bob.last)
-    table.reply("status m1")
-    used = address(table.bob.last)
-    text = f"--b\n\nextend m1 3d\n--b\n{FILES[way](unused)}\n--b--\n"
-    raw = table.referee.raw(table.bob, text).replace(b"text/plain", b"multipart/mixed; boundary=b")
-    shown = HOME.craft(raw, headers=OTHERS)
-    for to in (used, unused):
-        table.referee.deliver(shown.replace(b"To: pbem@play.example", f"To: {to}".encode()), table.bob.address, to)
-    assert types(table.referee).count("extended") == 1
+    unused, used = address(table.bob.last), address(table.begins)
+    shown = HOME.craft(table.referee.raw(table.bob, "extend m1 3d\n"), headers=OTHERS)
+    for to, change in ((used, COPIES["as it was"]), (unused, copy)):
+        table.referee.deliver(change(shown, to.encode()), table.bob.address, to)
+    return types(table.referee)
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_shown_letter_counts_at_no_other_address(table: Table, copy: str) -> None:
+    """Bob's domain does not sign To."""
+    assert copied(table, COPIES[copy]).count("extended") == 1
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_server_that_lets_a_copy_count_does_not_verify(
+    table: Table, monkeypatch: pytest.MonkeyPatch, copy: str
+) -> None:
+    monkeypatch.setattr(Tokens, "counted", lambda *_: None)
+    assert copied(table, COPIES[copy]).count("extended") == 2
+    table.referee.send(table.ann, "resign m1 match\n")
+    content = table.referee.desk.match_letters.bundle(*table.referee.desk.archive.known(1), 1)
+    assert "DKIM signature" in [check for check in verify(content, Letters) if not check.holds][-1].found
+    with pytest.raises(Wrong, match="DKIM signature"):
+        verified(content)
 
 
 def test_after_the_highest_revision_there_is_none(table: Table) -> None:

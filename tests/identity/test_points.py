@@ -24,7 +24,7 @@ from pbem.identity import BadKey, parse_key
 from pbem.identity.ed25519_points import SMALL, holds, is_sound, is_sound_signature
 from pbem.identity.sender_auth import vouch
 from pbem.mail.message import read_letter
-from pbem.proof.compare.letter_facts import is_signature
+from pbem.proof.compare.index import is_signature
 from pbem.proof.signed_letters import VOCABULARY
 
 judge = partial(identity.judge, words=VOCABULARY)

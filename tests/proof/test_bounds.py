@@ -30,7 +30,7 @@ from pbem.match.record import LONGEST, Illegal, NotARecord, read
 from pbem.match.record import replay as played
 from pbem.proof import bundle, signed_letters
 from pbem.proof.bundle import LIMITS, BeyondLimits, Bundle
-from pbem.proof.compare import reports
+from pbem.proof.compare import papers
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
@@ -356,7 +356,7 @@ def test_the_work_for_positions_in_letters_does_not_grow_with_the_match(
     proved_after: dict[int, Proved], monkeypatch: pytest.MonkeyPatch, cites: str
 ) -> None:
     """Small documents that cite one late head, or late heads backwards: no view begins with turn 1 each time."""
-    monkeypatch.setattr(reports, "STRIDE", 5)
+    monkeypatch.setattr(papers, "STRIDE", 5)
     found = []
     for proved in proved_after.values():
         heads = [notice.match.prev for notice in reversed(proved.told) if notice.kind == "step"][:40]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SIGNED = ("from", "to", "subject", "message-id", "content-type")
 TEXT = b"text/plain; charset=utf-8"
+ANOTHER = home().craft(b"From: bob@mail.example\r\n\r\n").partition(b"From:")[0]
+"""A signature of the same domain that does not hold."""
 PARTS = b"--B\r\n%b\r\n\r\nresign m1 match\r\n--B\r\n\r\nresign m1 game 1\r\n--B--\r\n"
 
 
@@ -101,6 +103,8 @@ def encoded(text: bytes) -> Callable[[bytes], bytes]:
         (bytes, b"", {"t": "-5"}, False),
         (bytes, b"From bob Sun Mar  1 12:00:00 2026\r\n", {}, True),
         (bytes, b"Subject: another\r\n", {}, True),
+        (bytes, ANOTHER * 2, {}, True),
+        (bytes, ANOTHER * 3, {}, False),
         (bytes, b"Content-Type: text/plain\r\n", {}, False),
         (lambda raw: b"Content-Transfer-Encoding: 7bit\r\n" + raw, b"", {}, True),
         (lambda raw: b"Content-Transfer-Encoding: 7bit\r\n" + raw, b"content-transfer-encoding: 7bit\r\n", {}, False),

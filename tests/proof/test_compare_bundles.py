@@ -12,8 +12,8 @@ from pbem.match.changed import replace
 from pbem.match.transcript import Entry, statement
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
-from pbem.proof.compare.bundles import beside
-from pbem.proof.compare.difference import differs
+from pbem.proof.compare.chain import beside
+from pbem.proof.compare.finding import differs
 from pbem.proof.compare.index import BundleIndex
 from pbem.proof.kept import Attached, Kept, SignedHead
 from pbem.proof.signed_letters import Letters

@@ -73,6 +73,8 @@ def story(*told: tuple[str, dict[str, Any]], terms: str = "wait", **papers: Open
 BEGUN: tuple[str, dict[str, Any]] = "commitments", {"commitments": {}}
 MISS: tuple[str, dict[str, Any]] = "missed", {"turn": 1, "deadline": "2028-06-01T11:58:00Z"}
 TURN: tuple[str, dict[str, Any]] = "turn", {"turn": 1, "orders": {}}
+WAITED: tuple[str, dict[str, Any]] = "turn", {"turn": 1, "orders": {"2": "2" * 64}}
+"""The same, after seat 2 had ordered, too: nobody knows when."""
 CLAIM: tuple[str, dict[str, Any]] = "claimed", {"seat": 2, "against": [1]}
 CARL: tuple[str, dict[str, Any]] = "substituted", {"player": {"name": "carl"}}
 END: tuple[tuple[str, dict[str, Any]], ...] = ("ended", {"turns": 0, "reason": "forfeit"}), ("revealed", {})
@@ -238,23 +240,30 @@ DEFAULT_ORDERS = "receipt of default orders of game 1, rev 1"
 
 
 @pytest.mark.parametrize(
-    ("between", "expected"),
+    ("waits", "between", "left"),
     [
-        (("resigned", {"seat": 1}), Fate("agrees", DEFAULT_ORDERS, "left with the seat in entry 4", 4)),
-        *(
-            (other, Fate("dropped", DEFAULT_ORDERS, "turn 3 was missed, and entry 5 did not play them", 5))
-            for other in (("resigned", {"seat": 2}), ("draw", {"seat": 1}))
-        ),
+        (True, ("resigned", {"seat": 1}), True),
+        (False, ("resigned", {"seat": 1}), False),
+        (True, ("resigned", {"seat": 2}), False),
+        (True, ("draw", {"seat": 1}), False),
     ],
     ids=str,
 )
-def test_default_orders_are_played_where_a_turn_was_missed(between: tuple[str, Any], expected: Fate) -> None:
-    """Only who left the game by then is owed nothing."""
+def test_default_orders_are_played_where_a_turn_was_missed(
+    between: tuple[str, Any], *, waits: bool, left: bool
+) -> None:
+    """Only who left the game while it waited for the other is owed nothing: else the turn follows at once."""
     missed = with_entry(3, "missed", turn=3, seat=1, deadline="2028-06-01T11:58:00Z").entries[2]
     kind, body = between
-    others = {path: paper for path, paper in WHOLE.papers.items() if path != "receipts/game-1-turn-3-seat-1.txt"}
+    path = "receipts/game-1-turn-3-seat-2.txt"
+    other = replace(Receipt.read(WHOLE.papers[path].decode()), received=AFTER if waits else "2028-06-01T11:49:00Z")
+    papers = {**WHOLE.papers, path: other.text().encode()}
+    del papers["receipts/game-1-turn-3-seat-1.txt"]
     entries = [*WHOLE.entries[:2], missed, with_entry(4, kind, **body).entries[3], *WHOLE.entries[4:]]
-    assert Fates(replace(WHOLE, entries=entries, papers=others)).of(BY_DEFAULT, OTHER) == expected
+    fate = Fates(replace(WHOLE, entries=entries, papers=papers)).of(BY_DEFAULT, OTHER)
+    gone = Fate("agrees", DEFAULT_ORDERS, "left with the seat in entry 4", 4)
+    lie = Fate("dropped", DEFAULT_ORDERS, "turn 3 was missed, and entry 5 did not play them", 5)
+    assert fate == (gone if left else lie)
 
 
 def test_what_was_withdrawn_before_the_game_was_forfeited() -> None:
@@ -289,6 +298,7 @@ def ended_by(said: str, seq: int) -> Fate:
 NOT_PLAYED = Fate("dropped", DEFAULT_ORDERS, "turn 1 was missed, and entry 4 did not play them", 4)
 CLAIMED = Fate("dropped", DEFAULT_ORDERS, "were in, and entry 4 ends it for the silence of this seat", 4)
 FINE = Fate("agrees", DEFAULT_ORDERS)
+SETUP_MISSED = Fate("dropped", DEFAULT_ORDERS, f"{MADE}: entry 3 was made with nothing", 3)
 NOT_DEFAULT = replace(BY_DEFAULT, turn=1, orders="")
 CLEARED = replace(withdrawal(0), orders="default")
 
@@ -304,13 +314,15 @@ CLEARED = replace(withdrawal(0), orders="default")
             ended_by("replaced by rev 2", 4),
         ),
         (story(BEGUN, MISS, TURN, *END, receipts=replace(BY_DEFAULT, turn=1, rev=0)), NOT_PLAYED),
-        (story(BEGUN, MISS, TURN, *END, receipts=NOT_DEFAULT), ended_by("replaced by orders for the turn", 4)),
+        (story(BEGUN, MISS, TURN, *END, receipts=NOT_DEFAULT), NOT_PLAYED),
+        (story(BEGUN, MISS, WAITED, *END, receipts=NOT_DEFAULT), ended_by("replaced by orders for the turn", 4)),
         (story(BEGUN, MISS, TURN, *END, withdrawals=CLEARED), ended_by("withdrawn by rev 2", 4)),
         (story(BEGUN, MISS, TURN, *END, withdrawals=replace(CLEARED, rev=1)), NOT_PLAYED),
         (story(BEGUN, MISS, TURN, *END, withdrawals=replace(CLEARED, seat=2)), NOT_PLAYED),
         (story(BEGUN, MISS, TURN, *END, withdrawals=replace(CLEARED, received=AFTER)), NOT_PLAYED),
         (story(BEGUN, MISS, TURN, *END, withdrawals=withdrawal(1)), NOT_PLAYED),
         (story(BEGUN, (MISS[0], {**MISS[1], "seat": 2}), TURN, *END), FINE),
+        (story((MISS[0], {**MISS[1], "turn": 0}), BEGUN, TURN, *END), SETUP_MISSED),
         (story(BEGUN, (MISS[0], {**MISS[1], "game": 2}), TURN, *END), FINE),
         (story(BEGUN, (MISS[0], {**MISS[1], "deadline": "2028-05-29T11:59:00Z"}), TURN, *END), FINE),
         (story(BEGUN, (MISS[0], {**MISS[1], "deadline": "2028-05-29T11:59:01Z"}), TURN, *END), NOT_PLAYED),
@@ -333,7 +345,12 @@ CLEARED = replace(withdrawal(0), orders="default")
             ended_by("withdrawn by rev 2", 5),
         ),
         (story(BEGUN, MISS, ("forfeited", {"seats": [1]}), *END), CLAIMED),
-        (story(BEGUN, MISS, CARL, TURN, *END), Fate("agrees", DEFAULT_ORDERS, GIVEN_UP, 4)),
+        (story(BEGUN, MISS, CARL, TURN, *END), replace(NOT_PLAYED, found=NOT_PLAYED.found.replace("4", "5"), seq=5)),
+        (story(BEGUN, MISS, CARL, WAITED, *END), Fate("agrees", DEFAULT_ORDERS, GIVEN_UP, 4)),
+        (
+            story(BEGUN, MISS, ("paused", {}), CARL, TURN, *END),
+            replace(FINE, found=GIVEN_UP.replace("4", "5"), seq=5),
+        ),
         (story(BEGUN, MISS, TURN, CARL, *END), NOT_PLAYED),
     ],
 )

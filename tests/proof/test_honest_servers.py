@@ -183,6 +183,31 @@ def test_no_letter_accuses_an_honest_server(tmp_path: Path, name: str) -> None:
     referee.close()
 
 
+class Copied(Referee):
+    """A referee to whom each letter comes three times in one second, in different envelopes."""
+
+    copies = False
+
+    def deliver(self, raw: bytes, sender: str, to: str = "pbem@play.example", network: str = "") -> None:
+        if self.copies:
+            super().deliver(raw, "eve@far.example", network="192.0.2.0")
+        super().deliver(raw, sender, to, network)
+        if self.copies:
+            super().deliver(raw, "", "pbem+any@play.example", network)
+        self.copies = bool(self.database.rows("SELECT match FROM entries"))
+
+
+@pytest.mark.parametrize("name", ["draw", "mailbox", "one-letter", "troubled", "withdrawal"])
+def test_no_answer_to_a_copy_accuses_it(tmp_path: Path, name: str) -> None:
+    """Answers name a letter by its octets and its second: what one obeys, no other may refuse."""
+    referee = Copied(tmp_path, name)
+    KINDS[name](referee)
+    outcomes = {row["outcome"] for row in referee.database.rows("SELECT outcome FROM inbox")}
+    assert "came twice" in outcomes
+    assert accused(referee, everywhere=False) == []
+    referee.close()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("name", sorted(KINDS))

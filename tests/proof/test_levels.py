@@ -256,7 +256,7 @@ class TestOnce:
         self.judge(letters, by=evidence())
         self.judge(letters, kind="default orders", by=evidence())
         said = self.said(partial(self.judge, letters, self.OTHER, by=evidence()))
-        assert said == "its reply address let another letter count before"
+        assert said == "its reply address or DKIM signature let another letter count before"
         self.judge(letters, self.OTHER, kind="setup", by=evidence(token="0" * 64))
 
     def test_one_place_and_time_of_a_letter(self) -> None:

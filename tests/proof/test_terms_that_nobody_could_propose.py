@@ -28,24 +28,26 @@ PUBLIC = ssh.public(another("ann"))
 KEY = {"format": "ssh", "fingerprint": parse_key(PUBLIC).fingerprint, "public": PUBLIC}
 
 
-def agreed(terms: Terms, proposal: str = "", listed: tuple[dict[str, str], ...] = (KEY,), **lie: Any) -> bytes:
+def agreed(
+    terms: Terms, proposal: str = "", listed: tuple[dict[str, str], ...] = (KEY,), server: str = SERVER, **lie: Any
+) -> bytes:
     """A match that both players have just agreed on, by a proposal, or by the hash of terms with this lie."""
     document = {**terms.document(), **lie}
-    rules = sha256_hex(b"pbem terms 1\n" + canonical({"server": SERVER, "match": "m1", "terms": document}))
+    rules = sha256_hex(b"pbem terms 1\n" + canonical({"server": server, "match": "m1", "terms": document}))
     consent = f"accept m1 {rules}\n"
     players, letters = [], []
     for name, words in (("ann", proposal or consent), ("bob", consent)):
-        text = words if words == consent else f"{words}server {SERVER}\nplayer {name}\n"
-        signed = text + ssh.sign(another("ann"), text.encode(), f"pbem@{SERVER}")
+        text = words if words == consent else f"{words}server {server}\nplayer {name}\n"
+        signed = text + ssh.sign(another("ann"), text.encode(), f"pbem@{server}")
         raw = f"From: {name}@mail.example\n\n{signed}".encode()
         letters.append(Signed(raw, "key", KEY["fingerprint"], received=written(NOW)))
         players.append(Player(name, listed))
     public = SERVER_KEY.public_key().public_bytes_raw().hex()
-    step = Step(Match("m1", SERVER, terms), Environment(NOW, Die("agreed"), "pbem 0.1.0", public))
+    step = Step(Match("m1", server, terms), Environment(NOW, Die("agreed"), "pbem 0.1.0", public))
     agree(step, tuple(players), letters)
     (entry,) = step.entries
     entry = replace(entry, body={**entry.body, "terms": document, "rules": rules})
-    signature = SERVER_KEY.sign(statement(SERVER, "m1", 1, entry.head))
+    signature = SERVER_KEY.sign(statement(server, "m1", 1, entry.head))
     return write(Bundle([entry], [signature], {one.path: one.content for one in step.papers}))
 
 
@@ -112,6 +114,29 @@ def test_masters_do_not_pass() -> None:
 def test_a_key_is_listed_once_by_its_own_fingerprint(keys: tuple[dict[str, str], ...]) -> None:
     assert judged(agreed(HONEST["plain"]))
     assert not judged(agreed(HONEST["plain"], listed=keys))
+
+
+NAMES = ["play.example", "localhost", "a-1.b--c", f"{'a' * 63}.b", ".".join(["ab"] * 84)]
+NO_NAMES = [
+    *(
+        "",
+        "Play.example",
+        "play example",
+        "play.example\n",
+        "play..example",
+        ".play",
+        "-a.b",
+        "a-.b",
+        "a_b.c",
+        "a.b.",
+    ),
+    *("[127.0.0.1]", f"{'a' * 64}.b", ".".join(["ab"] * 85)),
+]
+
+
+@pytest.mark.parametrize("server", [*NAMES, *NO_NAMES])
+def test_a_server_has_the_name_of_a_host(server: str) -> None:
+    assert judged(agreed(HONEST["plain"], server=server)) == (server in NAMES)
 
 
 # Tournaments, with their letters and as they are on public pages

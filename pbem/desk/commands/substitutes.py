@@ -116,7 +116,9 @@ def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Comm
                 seated.write_to(
                     row.seat, "seat_declined", Phrase("{name} declines the seat", name=name), now, **facts
                 )
-        return Reply("substitute", facts | {"state": "declined", "m": _stranger(offers, seated, name)})
+        return Reply(
+            "substitute", facts | {"state": "declined", "m": _stranger(offers, seated, name)}, outcome="declined"
+        )
     if (given.name, given.leaver) != (name, left):
         raise refused("substitute", None, Phrase("you were asked to take {left}'s seat, and nothing else", left=left))
     if given.hash not in {None, match.rules_hash}:

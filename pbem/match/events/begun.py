@@ -23,7 +23,7 @@ from pbem.match.asking import (
 from pbem.match.changed import replace
 from pbem.match.dealt import file_chain
 from pbem.match.documents import Evidence, Opening, Replies, level_in_words
-from pbem.match.entry_type import EntryType, anything, by_seat, hash_, letter, mapping, number, text
+from pbem.match.entry_type import EntryType, anything, by_seat, hash_, host, letter, mapping, number, text
 from pbem.match.entry_type import player as player_form
 from pbem.match.events.turn import play_on
 from pbem.match.pinned_keys import Player
@@ -121,7 +121,7 @@ AGREED = EntryType(
             "bundle": number,
             "letters": by_seat(letter),
             "version": text,
-            "server": text,
+            "server": host,
             "server_key": hash_,
             "match": text,
             "terms": anything,

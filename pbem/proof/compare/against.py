@@ -8,14 +8,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pbem.proof.compare import addresses, answered, bundles, generations, letter_text, reports
-from pbem.proof.compare.acknowledged import Acknowledged
+from pbem.proof.compare.chain import Heads, LogCheck, compare_bundle, compare_generations
 from pbem.proof.compare.finding import Finding, NamedLetter
-from pbem.proof.compare.heads import Heads
-from pbem.proof.compare.index import BundleIndex
-from pbem.proof.compare.letter_facts import Shown
-from pbem.proof.compare.papers import compare_files, compare_vouchers
-from pbem.proof.compare.server_log import LogCheck
+from pbem.proof.compare.index import BundleIndex, Shown
+from pbem.proof.compare.papers import Acknowledged, Positions, compare_files, compare_reports, compare_vouchers
+from pbem.proof.compare.words import compare_addresses, compare_answers, compare_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare.letter_facts import AttachedFile
+    from pbem.proof.compare.index import AttachedFile
     from pbem.proof.kept import Kept
     from pbem.verifier_key import VerifierKey
 
@@ -47,12 +44,12 @@ class Against:
         index = self._index = BundleIndex(found, match)
         self._heads = Heads(index)
         self._log = LogCheck(index, witnesses)
-        positions, acknowledged = reports.Positions(index, told), Acknowledged(index)
+        positions, acknowledged = Positions(index, told), Acknowledged(index)
         self._kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]] = (
-            reports.compare,
+            compare_reports,
             positions.compare,
             acknowledged.compare,
-            bundles.compare,
+            compare_bundle,
         )
 
     @property
@@ -69,10 +66,10 @@ class Against:
             *self._heads.compare(letter),
             *compare_vouchers(letter),
             *self._log.compare(kept),
-            *letter_text.compare(letter),
-            *addresses.compare(letter),
-            *generations.compare(letter),
-            *answered.compare(letter),
+            *compare_text(letter),
+            *compare_addresses(letter),
+            *compare_generations(letter),
+            *compare_answers(letter),
             *compare_files(letter, self._kinds),
         ]
         named = any(self.match.id == word for word in re.findall(r"m[0-9]+", kept.subject))

@@ -1,6 +1,6 @@
-"""A verified bundle, searched by what letters tell of: heads, hashes, games, turns and seats.
+"""The two sides of each comparison: a verified bundle by heads, hashes, games and seats; a letter's facts about it.
 
-The bundle's side of each comparison; nothing of a letter is known here.
+Of a letter it is known who signed what: a signature is verified once for each letter.
 """
 
 from __future__ import annotations
@@ -9,8 +9,12 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
+from pbem.identity import ed25519_points
 from pbem.match.documents import Evidence, NotADocument, Opening, Receipt, Withdrawal
-from pbem.match.transcript import canonical, statement
+from pbem.match.transcript import canonical, sha256_hex, statement, voucher
+from pbem.proof.kept import SignedHead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
+    from pbem.proof.kept import Attached, Kept, SignedPaper
 
 
 class TranscriptIndex:
@@ -153,3 +158,70 @@ def first_entries(entries: Sequence[Entry]) -> dict[tuple[str, int, int | None],
     """The entries by which games began, their turns were resolved, and they ended; by type, game and turn."""
     about = [entry for entry in entries if entry.type in {"commitments", "sealed", "turn", "ended"}]
     return {(entry.type, entry.body["game"], entry.body.get("turn")): entry for entry in reversed(about)}
+
+
+def is_signature(key: str, signature: str, message: bytes) -> bool:
+    """True if an Ed25519 signature holds; key and signature in hex, and they may be anything."""
+    try:
+        return ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(signature), message)
+    except ValueError:
+        return False
+
+
+class ShownLetter:
+    """A kept letter that is compared with a transcript."""
+
+    def __init__(self, kept: Kept, index: TranscriptIndex) -> None:
+        self.kept = kept
+        self.index = index
+        self._signers: dict[SignedHead | SignedPaper, str | None] = {}
+        heads, ours = kept.heads or kept.for_programs, len(index.heads)
+        self.ahead = not heads or any(head.seq > ours for head in heads if self.is_ours(head))
+        """True if it is of a later time than the bundle, as far as it shows that."""
+        self.vouched = {paper.sha256 for paper in kept.papers if self.is_ours(paper) and self.is_signed(paper)}
+        """The hashes of the papers of this match for which it shows a signature by the bundle's key."""
+
+    def is_ours(self, signed: SignedHead | SignedPaper) -> bool:
+        """True if this is about the bundle's match."""
+        return (signed.server, signed.match) == self.index.place
+
+    def is_signed(self, signed: SignedHead | SignedPaper) -> bool:
+        """True if the bundle's key signed this."""
+        return self.signer(signed) == self.index.key
+
+    def signer(self, signed: SignedHead | SignedPaper) -> str | None:
+        """The key that signed this: the bundle's, or else the one that the letter names; None if neither did."""
+        if signed not in self._signers:
+            if isinstance(signed, SignedHead):
+                message = self.index.leaf(signed.seq, signed.head)
+            else:
+                message = voucher(signed.server, signed.match, signed.sha256)
+            keys = dict.fromkeys((self.index.key, signed.key or self.index.key))
+            holding = (key for key in keys if is_signature(key, signed.signature, message))
+            self._signers[signed] = next(holding, None)
+        return self._signers[signed]
+
+
+class Shown(ShownLetter):
+    """A kept letter that is compared with the bundle of a match."""
+
+    index: BundleIndex
+
+    def __init__(self, kept: Kept, index: BundleIndex) -> None:
+        super().__init__(kept, index)
+
+    def files(self, attached: Attached) -> Iterator[AttachedFile]:
+        """An attachment in each form in which it may have been sent."""
+        for way in attached.ways:
+            is_signed = sha256_hex(way) in self.vouched if self.vouched else None
+            yield AttachedFile(self, attached.name, way, is_signed)
+
+
+class AttachedFile(msgspec.Struct, frozen=True):
+    """An attached file in one of its forms, with the letter that brought it."""
+
+    letter: Shown
+    name: str
+    content: bytes
+    is_signed: bool | None
+    """True if the letter vouches for it; None if the letter vouches for no file."""

@@ -1,21 +1,29 @@
-"""The papers that a letter brings: those that it vouches for, and the files that are attached.
+"""The papers that a letter brings: receipts and the like by their fate, reports by hash, positions by the rules.
 
 An attachment may have been sent in one of several forms, as mail programs change line ends: it is judged in the form
-that the letter or the bundle names. What a paper says is compared in the module of its kind.
+that the letter or the bundle names. A bundle accounts for each acknowledged paper: `pbem.proof.fates`.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from pbem.match.transcript import sha256_hex
-from pbem.proof.compare.difference import not_signed_by_the_server
-from pbem.proof.compare.finding import Finding
+from pbem.json_object import DEPTH, depth
+from pbem.match.documents import NotADocument, Opening, Receipt, Withdrawal
+from pbem.match.transcript import canonical, sha256_hex
+from pbem.proof import bundle
+from pbem.proof.compare.finding import Finding, differs, not_signed_by_the_server, unknown_head
+from pbem.proof.fates import Fates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pbem.proof.compare.letter_facts import AttachedFile, Shown
+    from pbem.json_object import JsonObject
+    from pbem.match.sealed_game import Filed
+    from pbem.match.state import Match
+    from pbem.match.step import Notice
+    from pbem.proof.compare.index import AttachedFile, BundleIndex, Shown
 
 
 def compare_vouchers(letter: Shown) -> Iterator[Finding]:
@@ -49,3 +57,161 @@ def compare_files(letter: Shown, kinds: Sequence[Callable[[AttachedFile], Iterat
         if not best and letter.vouched.intersection(map(sha256_hex, attached.ways)):
             best = [Finding("open", attached.name, "signed as a paper of this match, and written as none is")]
         yield from best
+
+
+class Acknowledged:
+    """The fates of openings, receipts and withdrawals, by a bundle."""
+
+    def __init__(self, index: BundleIndex) -> None:
+        self.index = index
+        self._fates = Fates(index.found)
+
+    def compare(self, file: AttachedFile) -> Iterator[Finding]:
+        """The finding about an opening, a receipt or a withdrawal."""
+        paper = _read(file.content)
+        if paper is None or (paper.server, paper.match) != self.index.place:
+            return
+        fate = self._fates.of(paper, sha256_hex(file.content))
+        if fate.standing != "dropped":
+            yield Finding(fate.standing, fate.what, fate.found, fate.seq)
+        else:  # nothing may be dropped without a trace: that convicts the server
+            seq = fate.seq or len(self.index.found.entries)
+            yield differs(self.index, fate.what, f"{file.name}: {fate.found}", seq, is_signed=file.is_signed)
+
+
+def _read(content: bytes) -> Opening | Receipt | Withdrawal | None:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return None
+    for kind in (Opening, Receipt, Withdrawal):
+        try:
+            return kind.read(text)
+        except NotADocument:
+            continue
+    return None
+
+
+STRIDE = 100
+"""The number of turns of which the view of one is cached while letters are compared."""
+
+
+def compare_reports(file: AttachedFile) -> Iterator[Finding]:
+    """The finding about a file of reports."""
+    index = file.letter.index
+    document = _document(file, "reports 1")
+    if document is None:
+        return
+    game, turn, seat = document.get("game"), document.get("turn"), document.get("seat")
+    what = f"reports of game {game}, turn {turn}"
+    entry = index.turn(game, turn)
+    if entry is None:
+        yield _of_no_turn(file, what, game, turn)
+        return
+    if sha256_hex(file.content) == entry.body.get("shown", {}).get(str(seat)):
+        yield Finding("agrees", what, "", entry.seq)
+        return
+    reason = f"{file.name} is not the file that entry {entry.seq} names for seat {seat}"
+    yield differs(index, what, reason, entry.seq, is_signed=file.is_signed)
+
+
+def _of_no_turn(file: AttachedFile, what: str, game: object, turn: object) -> Finding:
+    index, missing = file.letter.index, f"turn {turn} of game {game}"
+    if index.goes_on and index.ended(game) is None:
+        return Finding("later", what, f"the bundle does not have {missing} yet; ask for a newer one")
+    return differs(index, what, f"the bundle has no {missing}", index.last.seq, is_signed=file.is_signed)
+
+
+class Positions:
+    """The positions that seats were shown, as the notices of the match tell them."""
+
+    def __init__(self, index: BundleIndex, told: Sequence[Notice]) -> None:
+        self.index = index
+        self._milestones: dict[int, dict[int, Match]] = {}
+        """Some positions from which the views of later ones can begin, by game and turn."""
+        for notice in told:
+            turn = notice.match.turn
+            if turn and turn % STRIDE == 0 and notice.match.turns:
+                self._milestones.setdefault(notice.match.game, {})[turn] = notice.match
+        self._positions = {
+            (notice.match.game, seat, notice.match.prev): notice.match
+            for notice in told
+            if notice.kind in {"begin", "turn", "step", "reveals"}
+            # What leads to a position is told to all; whoever told it has it in the answer to the letter.
+            for seat in notice.match.seats
+        }
+
+    def compare(self, file: AttachedFile) -> Iterator[Finding]:
+        """The finding about a file with a position."""
+        document = _document(file, "position 1")
+        if document is None:
+            return
+        game, seat, prev = document.get("game"), document.get("seat"), document.get("prev")
+        what = f"position of game {game}, turn {document.get('turn')}"
+        if not isinstance(prev, str) or prev not in self.index.seqs:
+            yield unknown_head(file.letter, what, f"{file.name} cites the head {prev}")
+            return
+        seq = self.index.seqs[prev]
+        match = self._positions.get((game, seat, prev)) if isinstance(game, int) and isinstance(seat, int) else None
+        if match is None:
+            yield Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
+            return
+        made = {"turn": match.position.turn if match.position else 0, "view": self._view(match, seat)}
+        if _same(document, json.loads(canonical(made))) and _steps_agree(match, document) and _ends(match, document):
+            yield Finding("agrees", what, "", seq)
+        else:
+            reason = f"{file.name} shows another position than follows from the letters and the rules"
+            yield differs(self.index, what, reason, seq)
+
+    def _view(self, match: Match, seat: int | None) -> Mapping[str, object] | None:
+        """The view of a position; letters may show positions in any order, of which each would begin with turn 1."""
+        for turn, earlier in self._milestones.get(match.game, {}).items():
+            if turn < match.turn:
+                earlier.keep_view(seat)
+        return match.view(seat)
+
+
+def _document(file: AttachedFile, kind: str) -> JsonObject | None:
+    """The JSON document, if it is of this kind, and about this match."""
+    if f'"{kind}"'.encode() not in file.content or len(file.content) > bundle.LIMITS.paper_octets:
+        return None
+    if depth(file.content) > DEPTH:
+        return None
+    try:
+        document = json.loads(file.content)
+    except ValueError:
+        return None
+    if not isinstance(document, dict) or document.get("pbem") != kind:
+        return None
+    return document if (document.get("server"), document.get("match")) == file.letter.index.place else None
+
+
+def _steps_agree(match: Match, document: JsonObject) -> bool:
+    """True if the steps of a sealed game are those told; no more of them are looked at than the document has."""
+    sealed = document.get("sealed", {})
+    if match.sealed_game is None or (isinstance(sealed, dict) and "steps" not in sealed):
+        return True
+    made, told = match.sealed_game.steps, sealed.get("steps") if isinstance(sealed, dict) else None
+    return isinstance(told, list) and len(told) == len(made) and all(map(_same, told, map(_step, made)))
+
+
+def _step(filed: Filed) -> JsonObject:
+    """A step of a sealed game, as letters tell it."""
+    told = {name: getattr(filed, name) for name in ("turn", "seat", "step", "seq", "head")}
+    return {**told, "lines": list(filed.lines)}
+
+
+def _ends(match: Match, document: JsonObject) -> bool:
+    """True if reveals were requested only when a sealed game was over; `owes` may be empty for other reasons."""
+    sealed = document.get("sealed")
+    owes = sealed.get("owes") if isinstance(sealed, dict) else None
+    return not isinstance(owes, list) or not owes or ("reveal" in owes) == match.revealing
+
+
+def _same(told: object, made: object) -> bool:
+    """True if what was told equals what is made now; a later version may tell more or less, but nothing different."""
+    if isinstance(told, dict) and isinstance(made, dict):
+        return all(_same(told[key], made[key]) for key in told.keys() & made.keys())
+    if isinstance(told, list) and isinstance(made, list):
+        return len(told) == len(made) and all(map(_same, told, made))
+    return bool(told == made)

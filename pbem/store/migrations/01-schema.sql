@@ -249,6 +249,10 @@ CREATE TABLE reply_tokens (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reply_tokens_of_an_address ON reply_tokens (address, created);
 CREATE INDEX reply_tokens_by_age ON reply_tokens (created, name);
+-- The DKIM signatures of letters that used one up: others may have such a letter, and no copy of it counts.
+CREATE TABLE counted (
+    mark TEXT PRIMARY KEY, time TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Letters that wait for their player's digest.
 CREATE TABLE held (
