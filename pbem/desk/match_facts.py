@@ -50,6 +50,8 @@ class LetterView(MatchView, frozen=True, kw_only=True):
     options: Mapping[str, object]
     """The options of this game that are not the default."""
     levels: Mapping[int, str | None]
+    owes: Mapping[int, Sequence[str]]
+    """The steps that are due in a sealed match, by seat."""
     level: str = ""
     """The reader's own level."""
     format: str = "ssh"

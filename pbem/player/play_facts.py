@@ -45,19 +45,16 @@ def match_facts(letters: Correspondence, agent: Agent, standing: MatchView, now:
     matches = letters.matches
     programs, sent = matches.programs, matches.pending(match)
     others = [name for seat, name in enumerate(standing.players, start=1) if seat != standing.seat]
-    unread = agent.held.unread(match) if standing.sealed else None
     return {
         **msgspec.to_builtins(standing, str_keys=True),
         "title": standing.title,
         "others": [{"name": name or "", "program": name in programs} for name in others],
         "asked": agent.asks(match) if standing.sealed else standing.asked and sent is None,
-        "sealed": bool(standing.sealed),
         "sent": sent.state if sent else "",
         "yours": sent.form if sent else "",
         **(_sealed_plans(agent, match, now) if standing.sealed else _plans(letters, standing)),
-        "reveal": "reveal" in standing.owes and agent.asks(match),
+        "reveal": standing.reveals and agent.asks(match),
         "accused": (agent.held.accused(match) or "") if standing.sealed else "",
-        "unread": list(unread or []),
         "winner": ((standing.players[outcome.winner - 1] or "") if outcome.winner else "") if outcome else None,
         "scores": standing.totals if standing.ended else [],
         "bundle": letters.memory.bundle(match) is not None,
@@ -153,7 +150,7 @@ def deadlines(letters: Correspondence) -> Iterator[Appointment]:
     for standing in letters.matches.standings:
         if standing.deadline is None or standing.phase in OVER:
             continue
-        what = "reveal" if "reveal" in standing.owes else f"turn {standing.turn}"
+        what = "reveal" if standing.reveals else f"turn {standing.turn}"
         what = "setup" if standing.phase == "setup" else what
         summary = f"{title_of(letters, standing)}, {standing.match}: {what}"
         told = f"To be sent to {standing.address}"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
-_HOLDS = {"setup": "options", "position": "view", "reports": "reports"}
+_HOLDS = {"setup": "options", "position": "view", SEALED_POSITION: "sealed", "reports": "reports"}
 _AFTER = 10**9
 _KNOWN = re.compile("[0-9a-f]{1,128}")
 _NAME = re.compile("m[1-9][0-9]{0,8}")
@@ -245,12 +245,12 @@ class Belief:
             return
         if document.get("sealed") and standing.rules not in GAMES:  # no agent can answer; others may be shown later
             return
+        if kind == "position" and document.get("sealed"):
+            turn, kind = 0, SEALED_POSITION  # the latest names all that was signed in this game
         if not isinstance(document.get(_HOLDS[kind]), list if kind == "reports" else dict):
             return
         if kind == "position" and not turn:
             turn = _AFTER  # the game is over: this is the last position there is
-        if kind == "position" and document.get("sealed"):
-            turn, kind = 0, SEALED_POSITION  # the latest has all that was told in this game
         self._memory.put((standing.match, game, turn, kind), standing.seq, document)
 
 

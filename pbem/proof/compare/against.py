@@ -51,6 +51,7 @@ class Against:
         self._kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]] = (
             reports.compare,
             positions.compare,
+            reports.compare_text,
             acknowledged.compare,
             bundles.compare,
         )
