@@ -20,7 +20,7 @@ from bench.measure import Goal, Part, alternate, ratio_goal
 from bench.table import ORDERS, Table
 from pbem.games import rules
 from pbem.identity import judge, parse_key, ssh
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.proof.bundle import read as read_bundle
 from pbem.proof.signed_letters import VOCABULARY, Letters
 from pbem.proof.verification import verify
@@ -72,7 +72,7 @@ def measure(rounds: int) -> list[Part]:
 
 def _letters(rounds: int) -> Part:
     contestants: dict[str, Callable[[], float]] = {FLOOR: lambda: _a_second(_bare)}
-    letters = [read(letter(by_ssh(orders(number)))) for number in range(LETTERS)]
+    letters = [read_letter(letter(by_ssh(orders(number)))) for number in range(LETTERS)]
     keys = [parse_key(ssh.public(KEY))]
     assert all(judge(one, keys, SERVER, words=VOCABULARY).kind == "valid" for one in letters)
 

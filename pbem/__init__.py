@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pbem import games
-    from pbem.mail.message import read as read_letter
+    from pbem.mail.message import read_letter as read_letter
     from pbem.match.record import read as read_record
     from pbem.match.record import replay
     from pbem.proof.bundle import Bundle
@@ -21,7 +21,7 @@ __all__ = ["Bundle", "Finding", "games", "read_letter", "read_record", "replay",
 _PLACES = {
     "Bundle": ("pbem.proof.bundle", "Bundle"),
     "Finding": ("pbem.proof.compare.finding", "Finding"),
-    "read_letter": ("pbem.mail.message", "read"),
+    "read_letter": ("pbem.mail.message", "read_letter"),
     "read_record": ("pbem.match.record", "read"),
     "replay": ("pbem.match.record", "replay"),
     "verify": ("pbem.proof.prove", "prove"),

@@ -15,7 +15,6 @@ from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.tournament_director import Director
 from pbem.games import rules
 from pbem.identity.sender_auth import Voucher
-from pbem.mailbox import MailboxUnreachable
 from pbem.match.changed import replace
 from pbem.match.seat_clock import Clock, vacation_stop
 from pbem.match.state import PAUSE
@@ -285,8 +284,7 @@ def moved_before_it_is_kept(_world: World) -> Iterator[None]:
         for found in fetcher.mailbox.letters():
             came = fetcher._moved(found.handle)
             fetcher.points("letter moved")
-            if not fetcher._kept(found.raw):
-                raise MailboxUnreachable("a letter could not be kept")
+            fetcher._in_loop(fetcher.keeping.letter, found.raw)
         return came
 
     with patch.object(Fetcher, "_look", hastily):

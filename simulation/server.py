@@ -26,8 +26,9 @@ from pbem.config.values import Duration, Listen
 from pbem.desk.reading import InProcess
 from pbem.match.changed import replace
 from pbem.server import server_clock
-from pbem.server.daemon import Daemon, StartError
+from pbem.server.daemon import Daemon
 from pbem.server.desk_work import opened
+from pbem.server.opening import StartError
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers.patterns import called, hostile, modules, superlinear, used, users
 
-from pbem import identity
 from pbem.i18n import LANGUAGES
+from pbem.identity.repairs import opening
 from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Withdrawal
 from pbem.proof import kept_letters
 from pbem.proof.signed_letters import VOCABULARY
@@ -25,8 +25,8 @@ def made(file: str, line: int) -> re.Pattern[str] | None:
         return None  # of each language's own messages: see below
     if file == "pbem/match/documents.py":
         return None  # of each paper's own fields: see below
-    assert file == "pbem/identity/__init__.py", f"{file}:{line} is made of what this test cannot know"
-    return identity._opening(VOCABULARY)
+    assert file == "pbem/identity/repairs.py", f"{file}:{line} is made of what this test cannot know"
+    return opening(VOCABULARY)
 
 
 def steep(pattern: re.Pattern[Any], method: str) -> str | None:

@@ -26,7 +26,7 @@ from world.listening import free_port, mail_server
 
 from pbem.desk.strangers import EACH
 from pbem.identity import sender_auth, ssh
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.store.database import Database
 from pbem.store.inbox import Inbox
 from pbem.store.players import Players
@@ -262,7 +262,7 @@ def test_what_the_filter_does_not_recognise_is_not_believed(town: Town) -> None:
         inbox = Inbox(database, vault)
         town.until(lambda: database.scalar("SELECT count(*) FROM inbox WHERE state = 'done'") == len(forged))
         for number in range(1, len(forged) + 1):
-            letter = read(inbox.raw(number))
+            letter = read_letter(inbox.raw(number))
             word = sender_auth.passed(letter, "play.example") or sender_auth.sent_from(letter, "play.example")
             assert not word or sender_auth.is_unclear(letter, "play.example"), letter.raw
     town.until(lambda: len(ann.letters) >= EACH)

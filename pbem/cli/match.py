@@ -14,6 +14,7 @@ import click
 from pbem.cli.common import Opened, as_json, config_option, fields, instruct, listed, opened, table
 from pbem.desk.match_archive import MatchRepository
 from pbem.match.transcript import Entry
+from pbem.match.view import view
 from pbem.proof import bundle
 from pbem.store.matches import Matches
 from pbem.store.operator import matches as all_matches
@@ -69,7 +70,22 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
     """Show MATCH: its terms, where it stands, whom it waits for, and its transcript."""
     with opened(config_file) as store:
         found, entries = _found(store, number)
-        facts, hidden = _facts(found), _secrets(store, number) if secrets else []
+        stands, hidden = view(found, 0), _secrets(store, number) if secrets else []
+    turn = f", turn {stands.turn}" if stands.turn else ""
+    facts = {
+        "match": stands.match,
+        "game": stands.rules,
+        "kind": found.terms.kind,
+        "players": [f"{seat} {name}" for seat, name in stands.names.items()],
+        "phase": stands.phase,
+        "paused": found.paused,
+        "at": f"game {stands.game}{turn}" if stands.game else "",
+        "waits for": [own.player for seat in found.seats if (own := view(found, seat)).asked],
+        "settles at": found.resolve_at.strftime("%Y-%m-%d %H:%M UTC") if found.resolve_at else "",
+        "scores": stands.totals if stands.ended else "",
+        "rules": stands.hash,
+        "head": found.head,
+    }
     if secrets:
         click.echo(SECRETS, err=True)
     if as_json:
@@ -124,23 +140,6 @@ def _says(entry: Entry) -> str:
     """The parts of an entry that are neither hashes nor lists; a flag that is set by its name alone."""
     shown = ((key, value) for key, value in entry.body.items() if isinstance(value, str | int) and value is not False)
     return ", ".join(key if value is True else f"{key} {value}" for key, value in shown if len(str(value)) < 64)
-
-
-def _facts(match: Match) -> dict[str, object]:
-    return {
-        "match": match.id,
-        "game": match.terms.game,
-        "kind": match.terms.kind,
-        "players": [f"{seat} {match.name(seat)}" for seat in match.seats],
-        "phase": match.phase,
-        "paused": match.paused,
-        "at": f"game {match.game}, turn {match.turn}" if match.turn else f"game {match.game}" if match.game else "",
-        "waits for": [match.name(seat) for seat in match.seats if match.asked(seat)],
-        "settles at": match.resolve_at.strftime("%Y-%m-%d %H:%M UTC") if match.resolve_at else "",
-        "scores": list(match.totals) if match.games else "",
-        "rules": match.rules_hash,
-        "head": match.head,
-    }
 
 
 def _secrets(store: Opened, number: int) -> list[dict[str, object]]:

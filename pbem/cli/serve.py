@@ -18,8 +18,9 @@ from pbem.cli.programs import troubles
 from pbem.config.file import ConfigError, load
 from pbem.pages import Home, site
 from pbem.player import trial_server
-from pbem.server.daemon import Daemon, StartError, write_ready
+from pbem.server.daemon import Daemon, write_ready
 from pbem.server.logs import configure_logs
+from pbem.server.opening import StartError
 from pbem.store.owners import ALL, named
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import click
 import msgspec
 
 from pbem.cli.ending import Status, unreadable
-from pbem.mail.message import Unreadable, read
+from pbem.mail.message import Unreadable, read_letter
 from pbem.match.transcript import sha256_hex, written_seconds
 from pbem.phrase import harmless
 from pbem.proof.bundle import LIMITS, NotABundle, is_tournament, load
@@ -206,8 +206,14 @@ def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Ke
     played: list[Finding] = []
     owned: list[Finding] = []
     if holds := made[-1].holds:
+        # Only whoever compares letters loads the modules that read them.
         if asked.letters:
-            judged, seen = _compared(proved, asked.letters, asked.witnesses)
+            from pbem.proof.kept_letters import kept
+            from pbem.proof.prove import against
+
+            bench = against(proved, asked.witnesses)
+            judged = [bench.judge(kept(source, raw)) for source, raw in kept_letters(asked.letters)]
+            seen = bench.witnessed
         if seeds:
             from pbem.player.blind import replayed
 
@@ -264,20 +270,6 @@ def _loaded(bundle: Path) -> bytes:
         raise unreadable(f"{bundle} cannot be read: {error.strerror}") from error
 
 
-# The functions below import the modules that read letters, so that verifying just a bundle does not load them.
-
-
-def _compared(
-    proved: Proved, places: Sequence[Path], believed: Sequence[VerifierKey]
-) -> tuple[list[NamedLetter], dict[str, tuple[int, int]]]:
-    """Judge all letters of these places; also returns the last entry that each witness saw, and the time."""
-    from pbem.proof.kept_letters import kept
-    from pbem.proof.prove import against
-
-    bench = against(proved, believed)
-    return [bench.judge(kept(source, raw)) for source, raw in kept_letters(places)], bench.witnessed
-
-
 def _seeds(opened: Sequence[str]) -> list[bytes]:
     """The seeds of these options, each a seed itself or a file with letters that contain some."""
     if not opened:
@@ -295,7 +287,7 @@ def _seeds(opened: Sequence[str]) -> list[bytes]:
 
 def _text(raw: bytes) -> str:
     try:
-        return read(raw).text or ""
+        return read_letter(raw).text or ""
     except Unreadable:
         return ""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
 from pbem.desk.outcomes import SHORT, Reply
-from pbem.desk.seats import answered_at, seat_at
+from pbem.desk.seats import SeatContext, answered_at, seat_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.letters.draft import OutgoingLetter
@@ -73,47 +73,22 @@ class AnswerWriter:
         language = caller.language
         if caller.player:
             language = self.players.setting(caller.player.name, "language", language)
+        at = self._thread(caller, replies)
         out = OutgoingLetter("", "")
         going_on = self.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
-        # An answer to a letter about a match is in its thread: what is written next then finds the match, too.
-        # Otherwise in that of the letter that is answered, or of the player's only match under way.
-        at = next((reply.at for _, reply in replies if reply.at is not None), None)
-        at = at or answered_at(self.seats, caller)
-        if at is None and caller.player is not None and keyless(caller):
-            numbers = self.seats.archive.matches.of_player(caller.player.name, ("proposed", *RUNNING))
-            at = seat_at(self.seats, numbers[0], caller.player.name) if len(numbers) == 1 else None
-        for letter in (letter for _, reply in replies for letter in reply.letters):
-            letter.language = language
-            if at is not None and letter.detail is None and keyless(caller):
-                letter.detail, letter.place = self.mailboxes.detail_for(at.match, at.seat), at.place
-            self.letters.send(caller.address, letter, caller.now)
+        for _, reply in replies:
+            self._send_before(caller, reply, at, language)
         if at is not None:
             out = self.match_letters.thread(at.match, at.row, at.seat, Phrase("your letter"))
         asked = next((reply.reply_to for _, reply in replies if reply.reply_to), None)
         out.reply_to = asked or going_on or out.reply_to
-        told = []
-        for command, reply in replies:
-            out.attachments += [file for file in reply.attachments if file not in out.attachments]
-            out.bulletin += self._items(caller, command, reply, language)
-            told.append(self._section(command.echo, reply.template, reply.facts, language))
-        # The first ignored lines, enough to recognise them.
-        lines = [] if reading.optout or caller.repeated else own_lines(reading.ignored)
-        ignored: list[str] = [line.strip()[:70] for line in lines[:10]]
-        if len(lines) > 10:
-            ignored.append(Phrase("... and {count} more lines", count=len(lines) - 10))
-        out.language = language
-        out.open = (
-            bool(replies)
-            and due is None
-            and all(reply.open or COMMANDS[command.name].open for command, reply in replies)
-        )
-        out.room = _ANSWER
+        out.subject, out.language, out.room = SHORT, language, _ANSWER
         subject, match = masked(caller.letter.subject)[:_SUBJECT], at.match.id if at else None
         answered = {"subject": subject, "received": caller.received, "match": match}
         out.text = self.letters.draft(
             "letters/answer.txt",
-            answers=told,
-            ignored=ignored,
+            answers=self._answers(caller, replies, out, language),
+            ignored=[] if reading.optout or caller.repeated else _recognised(own_lines(reading.ignored)),
             stopped=reading.optout,
             several=not replies and caller.letter.several,
             html_only=None if reading.meant is None else answered,
@@ -123,10 +98,41 @@ class AnswerWriter:
             games=titles(),
             pages=served(self.config.pages, "index"),
         )
-        out.subject = SHORT
         if not caller.repeated:
             out.answer(caller.letter)
         self.letters.send(caller.address, out, caller.now)
+
+    def _thread(self, caller: Caller, replies: Sequence[Answered]) -> SeatContext | None:
+        """The seat in whose thread the answer goes, so that what is written next finds the match, too.
+
+        It is that of a command, or of the letter that is answered, or the player's only match under way.
+        """
+        at = next((reply.at for _, reply in replies if reply.at is not None), None)
+        at = at or answered_at(self.seats, caller)
+        if at is None and caller.keyless:
+            numbers = self.seats.archive.matches.of_player(caller.keyless, ("proposed", *RUNNING))
+            at = seat_at(self.seats, numbers[0], caller.keyless) if len(numbers) == 1 else None
+        return at
+
+    def _send_before(self, caller: Caller, reply: Reply, at: SeatContext | None, language: str) -> None:
+        """Send the separate letters that go with a reply."""
+        for letter in reply.letters:
+            letter.language = language
+            if at is not None and letter.detail is None and caller.keyless:
+                letter.detail, letter.place = self.mailboxes.detail_for(at.match, at.seat), at.place
+            self.letters.send(caller.address, letter, caller.now)
+
+    def _answers(
+        self, caller: Caller, replies: Sequence[Answered], out: OutgoingLetter, language: str
+    ) -> list[dict[str, str]]:
+        """Each command with its answer; its files and what programs read go into the letter."""
+        told, out.open = [], bool(replies)
+        for command, reply in replies:
+            out.open = out.open and (reply.open or COMMANDS[command.name].open)
+            out.attachments += [file for file in reply.attachments if file not in out.attachments]
+            out.bulletin += self._items(caller, command, reply, language)
+            told.append(self._section(command.echo, reply.template, reply.facts, language))
+        return told
 
     def _section(self, echo: str, template: str, facts: Mapping[str, object], language: str) -> dict[str, str]:
         """A command, and the text below it."""
@@ -165,11 +171,6 @@ class AnswerWriter:
         self.letters.send(caller.address, out, caller.now)
 
 
-def keyless(caller: Caller) -> bool:
-    """True for a player without a key."""
-    return caller.player is not None and caller.player.level == "mailbox"
-
-
 _FAULTS, _FAULT = 20, 500
 """The faults of a command that its answer tells programs, as many as it tells people; and the characters of each."""
 
@@ -180,6 +181,12 @@ _FOOTER = re.compile(
     r"|Diese Nachricht wurde von .{1,100} gesendet\.?"
 )
 """The footers that phones and their mail programs write beneath a letter, in English and German."""
+
+
+def _recognised(lines: Sequence[str]) -> list[str]:
+    """The first of the ignored lines, enough to recognise them."""
+    shown: list[str] = [line.strip()[:70] for line in lines[:10]]
+    return [*shown, Phrase("... and {count} more lines", count=len(lines) - 10)] if len(lines) > 10 else shown
 
 
 def own_lines(ignored: Sequence[str]) -> list[str]:

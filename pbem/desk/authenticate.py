@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pbem.desk import account_keys, completion, outcomes
-from pbem.desk.caller import Caller, Said, Trust
+from pbem.desk.caller import Caller, Incoming, Said, Trust
 from pbem.desk.daily_limits import (
     PASSED_ON,
     REFUSED_SIGNATURE,
@@ -38,7 +39,7 @@ from pbem.proof.signed_letters import misdated
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.config.server import Config
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from pbem.desk.bounces import Bounces
     from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.letter_writer import LetterWriter
-    from pbem.desk.reading import Findings, Understood
+    from pbem.desk.reading import Findings
     from pbem.desk.reply_tokens import MailboxProof, ReplyTokens
     from pbem.desk.seats import Seats
     from pbem.desk.strangers import Strangers
@@ -92,23 +93,56 @@ class Authentication:
     """The keys that were last offered for an address; which they are now is looked up when it matters."""
 
     def offered(self, sender: str) -> list[Key]:
-        """The keys offered for an address when that was last looked up; `_authenticate` finds out if they changed."""
+        """The keys offered for an address when that was last looked up; `_shown` finds out if they changed."""
         if sender not in self.cached:
             self.cached[sender] = account_keys.offered(self.keys, sender, self.players.by_address(sender))
             if len(self.cached) > _SENDERS:
                 self.cached.popitem(last=False)
         return self.cached[sender]
 
-    def caller_of(self, row: InboxRow, findings: Findings, now: datetime) -> tuple[Caller, Reading] | str:
-        """The sender of a letter, and its commands; or the outcome in a few words, if nothing may be obeyed.
+    def caller_of(self, row: InboxRow, findings: Findings, now: datetime) -> Caller | str:
+        """The sender of a letter, with its commands; or the outcome in a few words, if nothing may be obeyed.
 
         Raises `KeysChanged`, and `NeedsDns`.
         """
+        # Step 1: a letter that a person may have written, and that can be read.
         marks = self._sort(row, findings, now)
         if isinstance(marks, str):
             return marks
-        assert findings.understood is not None
-        return self._authenticate(row, findings.letter, findings.understood, marks, now)
+        # Step 2: its player, signature and reply tokens.
+        mail = self._shown(row, findings, now)
+        # Step 3: marks of machines, without those that its words lift. If nothing can lift the others by now, a
+        # machine wrote it.
+        if kept := kept_marks(marks, mail.best_proof):
+            return _automatic(kept)
+        # Step 4: a signature that does not verify: no effect, since somebody may have forged the letter.
+        if mail.verdict.kind not in {"none", "valid"}:
+            return self._refuse_signature(mail)
+        # Step 5: what it says without a form, when it counts as received, and what proves it.
+        mail = self._read(mail)
+        kept = kept_marks(marks, mail.spoken if mail.came_before else mail.proved_by)
+        # Doubtful words at a live reply address are asked about: relays mark everything that some people write.
+        if kept and not (mail.tokens and mail.reading.short and all(mark.answered for mark in kept)):
+            return _automatic(kept)
+        # Step 6: anybody can forge a From. So letters without other proof are answered only a few times a day.
+        trust, outcome = self._trust(mail)
+        if outcome:
+            return outcome
+        said = self._said(mail)
+        if said is None:
+            return outcomes.SAID_BEFORE.of(outcomes.UNVOUCHED.outcome)
+        quiet = not all(mark.answered for mark in kept_marks(marks, mail.spoken))
+        caller = Caller(
+            **msgspec.structs.asdict(mail),
+            language=self.letters.language_of(mail.player, mail.letter),
+            trust=trust,
+            said=said,
+            misdated=misdated(mail.letter, mail.received),
+            quiet=quiet,
+        )
+        if kept and completion.understood(self.seats, self.mailboxes, caller, masked(mail.reading.short)) is None:
+            return _automatic(kept)
+        return caller
 
     def _sort(self, row: InboxRow, findings: Findings, now: datetime) -> Sequence[Mark] | str:
         """The marks of machines on a letter that a person may have written; otherwise its outcome in a few words."""
@@ -165,95 +199,53 @@ class Authentication:
         passed_on = self.letters.tell_operator(PASSED_ON, now, to_role, facts, attached=attached)
         return "passed on to the operator" if passed_on else outcomes.ENOUGH_PASSED_ON.outcome
 
-    def _authenticate(
-        self, row: InboxRow, letter: Letter, understood: Understood, marks: Sequence[Mark], now: datetime
-    ) -> tuple[Caller, Reading] | str:
-        """The sender of a letter that a person may have written."""
+    def _shown(self, row: InboxRow, findings: Findings, now: datetime) -> Incoming:
+        """What a letter shows of its sender; raises `KeysChanged`."""
+        letter, understood = findings.letter, findings.understood
+        assert understood is not None
         sender = letter.sender or ""
         player = self.players.by_address(sender)
-        # Step 1: only the keys of its From address may judge it. A letter before it may have changed them.
+        # Only the keys of its From address may judge it. A letter before it may have changed them.
         if understood.keys != account_keys.offered(self.keys, sender, player):
             self.cached.pop(sender, None)
             raise KeysChanged
-        # Step 2: the signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
-        reading, verdict = understood.reading, understood.heard.verdict
+        # The signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
+        verdict = understood.heard.verdict
         if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
             verdict = Verdict("none", verdict.reason)
-        vouched = partial(self.strangers.vouched_for, letter, row, understood.voucher)
-        # Step 3: a token that was mailed to one mailbox only comes back from somebody who reads its mail, until
-        # others learn it with the reveal of its game.
+        # A token that was mailed to one mailbox only comes back from somebody who reads its mail, until others learn
+        # it with the reveal of its game.
         mailed = self.mailboxes.tokens_of(letter, row)
         secret = [token for token in mailed if not self._is_revealed(token)]
         name = player.name if player else None
         tokens = tuple(token for token in secret if token.came_back(sender, name))
-        # Step 4: marks of machines, without those that its words lift. If nothing can lift the others by now, a
-        # machine wrote it.
-        said_proof = spoken(letter, reading, signed=verdict.kind != "none")
-        live = "mailbox" if tokens and verdict.kind == "none" else said_proof
-        if kept := kept_marks(marks, "key" if verdict.kind == "valid" else live):
-            return _automatic(kept)
-        # Step 5: a signature that does not verify: no effect, since somebody may have forged the letter.
-        if verdict.kind not in {"none", "valid"}:
-            return self._refuse_signature(letter, reading, player, verdict, tokens, vouched, now)
-        # Step 6: a key of the player's counts, but not one that waits for its challenge: it may be anybody's.
-        player, by_key = account_keys.writer(self.keys, sender, player, verdict)
-        # A player without a key may say what is due without a form.
-        keyless = player.name if player is not None and player.level == "mailbox" else None
-        if verdict.kind == "none" and keyless:
-            own = [token for token in mailed if token.place and token.is_of(sender, keyless)]
-            letter, reading = completion.without_form(self.seats, self.mailboxes, letter, understood, own)
-            understood = replace(understood, reading=reading)
-        # Step 7: the time of arrival, before the evidence is made: evidence and papers must name the same time.
-        if player is not None:
-            row = replace(row, received=self._arrival(player, to_answer(reading)[0], row.received))
-        # Step 8: without a signature, a letter may prove its mailbox.
-        proof = self._prove(letter, row, understood, reading, secret, player) if verdict.kind == "none" else None
-        # Step 9: replays. Other players have seen earlier signed words, and can send them.
-        seen = self.players.handled(player.name, understood.heard.words) if player is not None and by_key else None
-        again = seen is not None or (proof is not None and proof.again is not None)
-        proved = proof is not None and proof.holds and bool(reading.commands)
-        proved_by = "key" if verdict.kind == "valid" else "mailbox" if proved else said_proof
-        kept = kept_marks(marks, said_proof if again else proved_by)
-        # Doubtful words at a live reply address are asked about: relays mark everything that some people write.
-        if kept and not (tokens and reading.short and all(mark.answered for mark in kept)):
-            return _automatic(kept)
-        # Step 10: anybody can forge a From. So letters without other proof are answered only a few times a day.
-        known = by_key or bool(tokens) or account_keys.told(self.keys, sender, player, reading)
-        from_there = known or vouched()
-        mailbox = Trust.MAILBOX if proof is not None and proof.holds else Trust.VOUCHED
-        trust = Trust.KEY if by_key else mailbox if from_there else Trust.STRANGER
-        if not known and (outcome := self._left_unread(letter, player, reading, trust, now)):
-            return outcome
-        said = Said.SEEN if again else Said.NEW
-        # Somebody else may be repeating what a key signed.
-        if seen is not None and not (tokens or vouched()):
-            said = Said.REPEATED if self.strangers.may_be_answered(sender, now) else Said.SILENT
-        # Words that never changed anything may still count: somebody may have sent a copy first, so that it was
-        # refused for its date, or because it came too early.
-        changes = any(COMMANDS[command.name].changes for command in reading.commands)
-        if said is Said.SILENT and ((seen is not None and seen.changed) or not changes):
-            return outcomes.SAID_BEFORE.of(outcomes.UNVOUCHED.outcome)
-        # A player without a key answers the place that our letter names, if its addresses name one.
-        ours = (token.place for token in mailed if token.purpose == "reply" and token.name == keyless)
-        answers = next(filter(None, ours), None)
-        quiet = not all(mark.answered for mark in kept_marks(marks, said_proof))
-        rights = (trust, said, proof, understood, tokens, answers, seen, misdated(letter, row.received), quiet)
-        language = self.letters.language_of(player, letter)
-        caller = Caller(sender, player, verdict, letter, now, row.received, language, *rights)
-        if kept and completion.understood(self.seats, self.mailboxes, caller, masked(reading.short)) is None:
-            return _automatic(kept)
-        return caller, reading
+        said = spoken(letter, understood.reading, signed=verdict.kind != "none")
+        return Incoming(row, letter, understood, now, player, verdict, mailed, secret, tokens, said, row.received)
 
-    def _prove(
-        self,
-        letter: Letter,
-        row: InboxRow,
-        understood: Understood,
-        reading: Reading,
-        tokens: list[Token],
-        player: PlayerRow | None,
-    ) -> MailboxProof | None:
+    def _read(self, mail: Incoming) -> Incoming:
+        """The letter with the commands that it gives without a form, and with its proofs; raises `NeedsDns`."""
+        # A key of the player's counts, but not one that waits for its challenge: it may be anybody's.
+        player, by_key = account_keys.writer(self.keys, mail.address, mail.player, mail.verdict)
+        mail = replace(mail, player=player, by_key=by_key)
+        # A player without a key may say what is due without a form.
+        if mail.verdict.kind == "none" and mail.keyless:
+            own = [token for token in mail.mailed if token.place and token.is_of(mail.address, mail.keyless)]
+            letter, reading = completion.without_form(self.seats, self.mailboxes, mail.letter, mail.understood, own)
+            mail = replace(mail, letter=letter, understood=replace(mail.understood, reading=reading))
+        # The time of arrival, before the evidence is made: evidence and papers must name the same time.
+        if player is not None:
+            mail = replace(mail, received=self._arrival(player, to_answer(mail.reading)[0], mail.received))
+        # Without a signature, a letter may prove its mailbox.
+        if mail.verdict.kind == "none":
+            return replace(mail, proof=self._prove(mail))
+        # Replays: other players have seen earlier signed words, and can send them.
+        if player is not None and by_key:
+            return replace(mail, seen=self.players.handled(player.name, mail.words))
+        return mail
+
+    def _prove(self, mail: Incoming) -> MailboxProof | None:
         """The proof that a letter without a signature brings, if one of its commands needs that."""
+        player, reading = mail.player, mail.reading
         specs = [(COMMANDS[command.name], command) for command in reading.commands]
         if player is None:
             purposes = {
@@ -261,13 +253,39 @@ class Authentication:
                 for spec, command in specs
                 if spec.by_reply and not getattr(command.request, "key", None)
             }
-            tokens = [token for token in tokens if token.purpose in purposes]
+            tokens = [token for token in mail.secret if token.purpose in purposes]
             wanted = bool(tokens)
         else:
             wanted = any(spec.signed for spec, _ in specs) or reading.optout
             wanted = (wanted or self.players.unreachable(player.name) is not None) and player.level == "mailbox"
-            tokens = [token for token in tokens if token.purpose == "reply"]
-        return self.mailboxes.judge(letter, row, understood.voucher, tokens, player) if wanted else None
+            tokens = [token for token in mail.secret if token.purpose == "reply"]
+        row = replace(mail.row, received=mail.received)
+        return self.mailboxes.judge(mail.letter, row, mail.understood.voucher, tokens, player) if wanted else None
+
+    def _vouched(self, mail: Incoming) -> bool:
+        """True if the letter is from where it says; asked at most once. Raises `NeedsDns`."""
+        return self.strangers.vouched_for(mail.letter, mail.row, mail.understood.voucher)
+
+    def _trust(self, mail: Incoming) -> tuple[Trust, str]:
+        """The right by which a letter counts; and the outcome, if it is beyond the day's limit."""
+        if mail.by_key:
+            return Trust.KEY, ""
+        known = bool(mail.tokens) or account_keys.told(self.keys, mail.address, mail.player, mail.reading)
+        trust = Trust.STRANGER
+        if known or self._vouched(mail):
+            trust = Trust.MAILBOX if mail.proof is not None and mail.proof.holds else Trust.VOUCHED
+        return trust, "" if known else self._left_unread(mail, trust)
+
+    def _said(self, mail: Incoming) -> Said | None:
+        """The novelty of the words; None if somebody else may repeat them, and they get no answer and no effect."""
+        if mail.seen is None or mail.tokens or self._vouched(mail):
+            return Said.SEEN if mail.came_before else Said.NEW
+        if self.strangers.may_be_answered(mail.address, mail.now):
+            return Said.REPEATED
+        # Words that never changed anything may still count: somebody may have sent a copy first, so that it was
+        # refused for its date, or because it came too early.
+        changes = any(COMMANDS[command.name].changes for command in mail.reading.commands)
+        return Said.SILENT if changes and not mail.seen.changed else None
 
     def _is_revealed(self, token: Token) -> bool:
         """True if a token was for an agreement or a game whose end showed everybody from what it was made."""
@@ -285,73 +303,63 @@ class Authentication:
         waits = [command for spec, command in specs if spec.signed and (spec.stands or spec.withdraws)]
         for number, default in {(number_of(command), command.form.turn == DEFAULT) for command in waits}:
             if seated := find_seat(self.seats, number, player.name):
-                received = silence.came(seated.match, seated.seat, received, default=default)
+                received = silence.counted_as_received(seated.match, seated.seat, received, default=default)
         return received
 
-    def _refuse_signature(
-        self,
-        letter: Letter,
-        reading: Reading,
-        player: PlayerRow | None,
-        verdict: Verdict,
-        tokens: tuple[Token, ...],
-        is_vouched_for: Callable[[], bool],
-        now: datetime,
-    ) -> str:
+    def _refuse_signature(self, mail: Incoming) -> str:
         """Refuse a letter with a bad signature, with a notice to the registered address, a few a day."""
-        sender = letter.sender or ""
+        sender, now = mail.address, mail.now
         # No notice for a letter from an unverified sender, beyond a few: anybody could cause such letters.
-        vouched = bool(tokens) or is_vouched_for()
-        outcome = outcomes.BAD_SIGNATURE.of(verdict.kind)
+        vouched = bool(mail.tokens) or self._vouched(mail)
+        outcome = outcomes.BAD_SIGNATURE.of(mail.verdict.kind)
         if not vouched and not self.strangers.may_be_answered(sender, now):
             return f"{outcome}; {outcomes.UNVOUCHED.outcome}"
-        limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
+        limit = REFUSED_SIGNATURE_IN_ANSWER if mail.tokens else REFUSED_SIGNATURE
         left = self.counts.left(limit, now, one_mailbox(sender))
-        first = left == limit.most - 1
-        if player is None and vouched and first and self.strangers.is_one_too_many(sender, (), now):
+        is_new = mail.player is None and vouched and left == limit.most - 1
+        if is_new and self.strangers.is_one_too_many(sender, (), now):
             return f"{outcome}; {outcomes.NEW_MAILBOX.outcome}"
-        # Gateways sign what answering machines write, by keys of their own. Hidden or attached text may say anything.
-        in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in letter.parts)
-        hidden = verdict.kind == "refused" or in_a_file or not (letter.text or "").strip()
-        says = hidden or bool(reading.commands)
-        idle = 1 if says else self.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
+        # Gateways sign what answering machines write, by keys of their own.
+        idle = 1 if mail.may_ask else self.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
         if min(left, idle) < 0:
             return outcome
-        last = left == 0 and not tokens
-        rows = player.keys if player else [waiting.key for waiting in self.players.challenges(sender)]
+        self._warn(mail, vouched=vouched, last=left == 0 and not mail.tokens, last_idle=idle == 0)
+        return f"{outcome}, noticed"
+
+    def _warn(self, mail: Incoming, *, vouched: bool, last: bool, last_idle: bool) -> None:
+        """Write to the registered address that a letter in its name was not accepted."""
+        player, letter, now = mail.player, mail.letter, mail.now
+        rows = player.keys if player else [waiting.key for waiting in self.players.challenges(mail.address)]
         # Quote nothing from an unverified sender: otherwise we would deliver a stranger's text.
         subject = masked(letter.subject)[:60] if vouched else ""
-        facts = {"reason": verdict.reason, "subject": subject, "received": now, "last": last, "last_idle": idle == 0}
-        facts["most"] = None if vouched else EACH
+        facts = {"reason": mail.verdict.reason, "subject": subject, "received": now, "last": last}
+        facts |= {"last_idle": last_idle, "most": None if vouched else EACH}
         keys = [key.fingerprint for key in rows]
         text = self.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
         out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
         out.language, out.open = self.letters.language_of(player, None if player else letter), True
-        home = player.address if player else sender
-        out.reply_to = self.mailboxes.go_on(tokens, letter, player, now)
+        home = player.address if player else mail.address
+        out.reply_to = self.mailboxes.go_on(mail.tokens, letter, player, now)
         if last or not vouched:
             out.reply_to = self.mailboxes.write_back(home, player, now)
         self.letters.send(home, out, now)
-        return f"{outcome}, noticed"
 
-    def _left_unread(
-        self, letter: Letter, player: PlayerRow | None, reading: Reading, trust: Trust, now: datetime
-    ) -> str:
+    def _left_unread(self, mail: Incoming, trust: Trust) -> str:
         """The outcome of an unsigned letter beyond the day's limit, perhaps forged; empty if it is read."""
-        sender = letter.sender or ""
+        sender, now, reading = mail.address, mail.now, mail.reading
         if trust is Trust.STRANGER:
             return "" if self.strangers.may_be_answered(sender, now, reading.commands) else outcomes.UNVOUCHED.outcome
         left = 0 if reading.optout else self.counts.left(UNSIGNED, now, one_mailbox(sender))
         first = left == UNSIGNED.most - 1
-        if player is None and first and self.strangers.is_one_too_many(sender, reading.commands, now):
+        if mail.player is None and first and self.strangers.is_one_too_many(sender, reading.commands, now):
             return outcomes.NEW_MAILBOX.outcome
         if left >= 0:
             return ""
         if left == -1:  # explain once a day how to get a letter read anyway
             out = OutgoingLetter("", self.letters.draft("letters/unread.txt", most=UNSIGNED.most))
-            out.language, out.open = self.letters.language_of(self.players.by_address(sender), letter), True
-            out.reply_to = self.mailboxes.write_back(sender, player, now)
-            out.answer(letter)
+            out.language, out.open = self.letters.language_of(self.players.by_address(sender), mail.letter), True
+            out.reply_to = self.mailboxes.write_back(sender, mail.player, now)
+            out.answer(mail.letter)
             self.letters.send(sender, out, now)
         return outcomes.TOO_MANY.outcome
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.config.server import Config
+    from pbem.desk.caller import Caller
     from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.match_environment import OutagesAndZones
@@ -101,12 +102,14 @@ class Bounces:
             self.outbox.told(failure.id)
         self._report(failures, now)
 
-    def hear_from(self, player: PlayerRow, received: datetime, now: datetime) -> bool:
-        """Something came that only this player can have sent; True if the player was out of reach until then."""
-        since = self.players.unreachable(player.name)
-        if since is None or to_db(received) <= since:
+    def hear_from(self, caller: Caller) -> bool:
+        """True if the caller is a player who was out of reach, and only the player can have sent what came now."""
+        if caller.player is None or not caller.new:
             return False
-        self._reach(player, from_db(since), now, heard=True)
+        since = self.players.unreachable(caller.player.name)
+        if since is None or to_db(caller.received) <= since:
+            return False
+        self._reach(caller.player, from_db(since), caller.now, heard=True)
         return True
 
     def reached_again(self, now: datetime) -> tuple[list[str], datetime | None]:

@@ -15,13 +15,16 @@ from pbem.match.step import Signed
 from pbem.match.transcript import written
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.desk.reading import Understood
     from pbem.desk.reply_tokens import MailboxProof
     from pbem.identity import Verdict
+    from pbem.mail.commands import Reading
     from pbem.mail.message import Letter
     from pbem.phrase import Phrase
+    from pbem.store.inbox import InboxRow
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Place, Token
 
@@ -51,34 +54,96 @@ class Said(IntEnum):
     """The same, and an answer would be one too many today: they get one only if they are obeyed now."""
 
 
-class Caller(msgspec.Struct, frozen=True):
-    """The sender of a letter: the address, the player if registered, and the proofs that the letter brings."""
+class Incoming(msgspec.Struct, frozen=True):
+    """A letter that a person may have written, with what is known of its sender so far."""
 
-    address: str
+    row: InboxRow
+    letter: Letter
+    understood: Understood
+    now: datetime
     player: PlayerRow | None
     verdict: Verdict
-    letter: Letter
-    now: datetime
+    mailed: Sequence[Token]
+    """The reply tokens that it brings."""
+    secret: Sequence[Token]
+    """Those that nobody was shown but who reads the mail of their address."""
+    tokens: tuple[Token, ...]
+    """Those of them that came back unused from there."""
+    spoken: str
+    """The proof that its words are, as they came."""
     received: datetime
-    """The time of arrival, which may be long before."""
+    """The time at which it counts as received."""
+    by_key: bool = False
+    """True if a key of its player's signed it."""
+    proof: MailboxProof | None = None
+    """The proof of its mailbox, if it has no signature and needs one."""
+    seen: HandledRow | None = None
+    """The outcome of its signed words when they came before."""
+
+    @property
+    def address(self) -> str:
+        """The address of its From."""
+        return self.letter.sender or ""
+
+    @property
+    def reading(self) -> Reading:
+        """Its commands."""
+        return self.understood.reading
+
+    @property
+    def keyless(self) -> str | None:
+        """The name of its player, if that one has no key."""
+        return self.player.name if self.player is not None and self.player.level == "mailbox" else None
+
+    @property
+    def answers(self) -> Place | None:
+        """The place that our letter to a player without a key names, if this one's addresses name it."""
+        ours = (token.place for token in self.mailed if token.purpose == "reply" and token.name == self.keyless)
+        return next(filter(None, ours), None)
+
+    @property
+    def best_proof(self) -> str:
+        """The best proof that it may turn out to be: marks of machines that even this does not lift stay."""
+        if self.verdict.kind == "valid":
+            return "key"
+        return "mailbox" if self.tokens and self.verdict.kind == "none" else self.spoken
+
+    @property
+    def came_before(self) -> bool:
+        """True if the same was proved before."""
+        return self.seen is not None or (self.proof is not None and self.proof.again is not None)
+
+    @property
+    def proved_by(self) -> str:
+        """The proof that a person wrote it, if it did not come before."""
+        if self.verdict.kind == "valid":
+            return "key"
+        return "mailbox" if self.proof is not None and self.proof.holds and self.reading.commands else self.spoken
+
+    @property
+    def may_ask(self) -> bool:
+        """True if it says something, or may: hidden or attached text may say anything."""
+        parts = self.letter.parts
+        in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in parts)
+        hidden = self.verdict.kind == "refused" or in_a_file or not (self.letter.text or "").strip()
+        return hidden or bool(self.reading.commands)
+
+    @property
+    def words(self) -> str:
+        """SHA-256 of what was signed, whatever its dress; empty where nothing was."""
+        return self.understood.heard.words
+
+
+class Caller(Incoming, frozen=True, kw_only=True):
+    """The sender of a letter that is read, and the right by which it counts."""
+
     language: str
     """The language of the answer."""
     trust: Trust
     said: Said
-    proof: MailboxProof | None
-    """The mailbox's proof, of somebody without a key; None where none is needed, or where there is a key."""
-    understood: Understood
-    """The sandbox's findings about the letter."""
-    tokens: tuple[Token, ...] = ()
-    """Those that came back unused to us: only who reads the mail of this address can have sent the letter."""
-    answers: Place | None = None
-    """The place of a match in the letter to a player without a key that this one answers, perhaps not for the first
-    time."""
-    seen: HandledRow | None = None
-    """The outcome of these words when they were said before."""
-    misdated: Phrase | None = None
+    misdated: Phrase | None
     """The reason why the letter's date cannot be true: then it proves nothing later."""
-    quiet: bool = False
+    quiet: bool
     """True if the letter bears the mark of a machine with which an answer could begin a loop."""
 
     @property
@@ -98,11 +163,6 @@ class Caller(msgspec.Struct, frozen=True):
         With such a key anybody can sign what the player is going to say.
         """
         return self.verdict.kind == "valid" and self.player is not None and self.trust is not Trust.KEY
-
-    @property
-    def words(self) -> str:
-        """SHA-256 of what was signed, whatever its dress; empty where nothing was."""
-        return self.understood.heard.words
 
     @property
     def known_player(self) -> PlayerRow:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pbem.desk.reading import Understood
+    from pbem.identity.sender_auth import Voucher
     from pbem.mail.message import Letter
     from pbem.store.tokens import Token
 
@@ -83,23 +84,30 @@ def completed(
     """The faults of a refused setup or orders, and the form that mends all of them, if there is one."""
     match, seat = seated.match, seated.seat
     form, request = command.form, command.request
-    is_faultless = all(fault.message == ALONE for fault in command.faults)
-    if isinstance(request, Accept) and match.phase == "proposed" and is_faultless:
-        return faults, None if request.hash and not command.faults else _accepting(match)
+    if isinstance(request, Accept) and match.phase == "proposed":
+        return faults, _agreement(match, request, command.faults)
     here_and_now = form.turn in {match.turn, None} and form.game in {match.game, None}
     if command.name != _due(match, seat) or not here_and_now:
         return faults, None
     text = command.unclosed if command.block is None else command.block
-    judged = faults_of(match, seat, text) if len(text) <= MOST else ()
-    others = [fault for fault in faults if fault not in judged]
     found = _complete(match, seat, text, final=getattr(request, "final", False), rev=form.rev)
-    if found is None or not all(
-        # The right place removes such a fault; a text that names another server, player or turn is left alone.
-        fault in command.faults or (fault.rule in _PLACE and (fault.token is None or fault.rule in {"prev", "rev"}))
-        for fault in others
-    ):
+    if found is None:
         return faults, None
-    return (*others, *found.slips), found.form
+    judged = faults_of(match, seat, text)
+    others = [fault for fault in faults if fault not in judged]
+    remaining = [fault for fault in others if not (fault in command.faults or _is_of_place(fault))]
+    return (faults, None) if remaining else ((*others, *found.slips), found.form)
+
+
+def _agreement(match: Match, request: Accept, faults: Sequence[Fault]) -> str | None:
+    """The whole acceptance of a proposal, if only that the letter says more, or the lack of the hash, is wrong."""
+    is_whole = request.hash and not faults
+    return None if is_whole or any(fault.message != ALONE for fault in faults) else _accepting(match)
+
+
+def _is_of_place(fault: Fault) -> bool:
+    """True if the right place removes a fault; a text that names another server, player or turn is left alone."""
+    return fault.rule in _PLACE and (fault.token is None or fault.rule in {"prev", "rev"})
 
 
 def stands(seated: SeatContext, command: AnyCommand) -> bool:
@@ -150,7 +158,6 @@ def understood(
         return None
     match, seat = at.match, at.seat
     older = [] if caller.answers == at.place else [_older(match)]
-    broken = [Fault("orders", None, BROKEN)] if WRAPPED.search(short) else []
     # A yes to an older letter may be one to anything.
     end = _SENTENCE_END.search(short)
     assert end is not None
@@ -163,6 +170,14 @@ def understood(
     if sentence is not None and sentence.name in SENTENCES["playing"]:
         facts: dict[str, object] = {"faults": [*older, *_unsigned(caller)], "form": sentence.echo, "level": "mailbox"}
         return sentence, Reply("completed", facts, at=at, outcome="unplaced"), []
+    return _unplaced(mailboxes, caller, at, short, older)
+
+
+def _unplaced(
+    mailboxes: ReplyTokens, caller: Caller, at: SeatContext, short: str, older: Sequence[Fault]
+) -> tuple[AnyCommand, Reply, list[str]] | None:
+    """The whole form for orders or a setup that say no more than what to do; or what is wrong with them."""
+    match, seat = at.match, at.seat
     first, _, rest = short.partition("\n")
     text, left_out = short, ""
     found, wrong = _complete(match, seat, NAMED.sub("", short)), nearly(match, seat, short)
@@ -170,7 +185,8 @@ def understood(
         text, left_out = first, rest
         found, wrong = _complete(match, seat, NAMED.sub("", first)), nearly(match, seat, first)
     if found is not None:
-        told = [*older, *broken, *(escaped(slip) for slip in found.slips)]
+        broken = [Fault("orders", None, BROKEN)] if WRAPPED.search(short) else []
+        told = [*older, *broken, *map(escaped, found.slips)]
         against = against_yes(mailboxes, caller, match)
         told += against or []
         # A yes never orders nothing.
@@ -178,7 +194,7 @@ def understood(
         facts = {"faults": told, "form": found.form, "level": "mailbox", "yes": yes}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:
-        facts = {"faults": [*older, *(escaped(fault) for fault in wrong)], "due": _due(match, seat)}
+        facts = {"faults": [*older, *map(escaped, wrong)], "due": _due(match, seat)}
         reply = Reply("nearly", facts, at=at, outcome="unplaced")
     else:
         return None
@@ -188,7 +204,7 @@ def understood(
 
 def against_yes(mailboxes: ReplyTokens, caller: Caller, match: Match) -> list[Fault] | None:
     """The reason why no yes counts here, as far as the caller's letter shows; None if one may."""
-    if caller.understood.reading.meant is not None:
+    if caller.reading.meant is not None:
         return []  # the answer says so of all that HTML alone says
     if unsigned := _unsigned(caller):
         return unsigned
@@ -224,7 +240,7 @@ def _consented(mailboxes: ReplyTokens, caller: Caller, at: SeatContext, short: s
     elif against is None and proposed and consents(short) and not consents(short, to_terms=True):
         faults = [_RECEIVED]
     elif against is None:
-        is_unquoted = consents(short) and not own_lines(beside(caller.understood.reading))
+        is_unquoted = consents(short) and not own_lines(beside(caller.reading))
         faults = [_UNQUOTED if is_unquoted else _MORE, *([_ACCEPT] if proposed else [])]
     if proposed:
         yes = against is None
@@ -325,37 +341,53 @@ def without_form(
         return letter, reading
     rev = mailboxes.revision(at.match, at.seat, mailed[0])
     counting = one_letter.counting(at.match, at.seat, rev, used, texts) if rev else []
+    if len(counting) > 1:
+        return replace(letter, texts=(), several=True), Reading([], [])
     if len(texts) > 1:
-        if len(counting) > 1:
-            return replace(letter, texts=(), several=True), Reading([], [])
         chosen = counting[0][0] if counting else _nearest(at.match, at.seat, texts)
         letter, reading = replace(letter, texts=(chosen,)), parse(chosen, signed=False)
     if not reading.short:
         return letter, reading
+    command = counting[0][1] if counting and not is_spent(mailed[0], letter) else None
+    others = [text for text in texts if text != letter.text]
+    return letter, _bare(at, understood.voucher, mailed[0], reading, command, others)
+
+
+def _bare(
+    at: SeatContext,
+    voucher: Voucher,
+    token: Token,
+    reading: Reading,
+    command: AnyCommand | None,
+    others: Sequence[str],
+) -> Reading:
+    """The reading with what words without a form give: a sentence that only lacks its match, or this command.
+
+    `others`: the texts of the letter that are not read.
+    """
     ignored = beside(reading)
-    # The match alone is missing, in a sentence that no bundle will have to prove.
+    # A sentence that no bundle will have to prove.
     sentence = one_letter.named(at.match, reading.short)
     if sentence is not None and COMMANDS[sentence.name].place in {None, "player"}:
         counts = reading.meant is None or not COMMANDS[sentence.name].signed
         lists = {"commands": [sentence]} if counts else {"meant": [sentence]}
-        return letter, replace(reading, ignored=ignored, short="", **lists)
+        return replace(reading, ignored=ignored, short="", **lists)
     if reading.meant is not None:
-        return letter, reading
-    command = counting[0][1] if counting and not is_spent(mailed[0], letter) else None
+        return reading
     # What the answer offers depends on what the domain signs, too.
     if command is not None or one_letter.consents(reading.short):
-        demand_dns(understood.voucher)
+        demand_dns(voucher)
+    if command is None:
+        return reading
     # Something that this command would replace or withdraw may have come at a later address.
-    submits = command is not None and isinstance(command.request, SubmitSetup | SubmitOrders | Clear)
-    least_rev = least(at.match, at.seat) if submits and mailed[0].used is None else 0
-    if command is None or (command.form.rev or 0) < least_rev:
-        return letter, reading
-    elsewhere = [run for text in texts if text != letter.text for run in parse(text, signed=False).ignored]
-    if _is_in_doubt(at.match, at.seat, reading.short, command, own_lines(ignored), own_lines(elsewhere)):
-        return letter, reading
-    if not understood.voucher.covers_to:  # nobody could tell later to which address it went
-        return letter, reading
-    return letter, replace(reading, commands=[command], ignored=ignored, short="")
+    submits = isinstance(command.request, SubmitSetup | SubmitOrders | Clear)
+    if submits and token.used is None and (command.form.rev or 0) < least(at.match, at.seat):
+        return reading
+    if _is_in_doubt(at.match, at.seat, reading.short, command, own_lines(ignored), others):
+        return reading
+    if not voucher.covers_to:  # nobody could tell later to which address it went
+        return reading
+    return replace(reading, commands=[command], ignored=ignored, short="")
 
 
 def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:
@@ -369,12 +401,13 @@ def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:
 
 
 def _is_in_doubt(
-    match: Match, seat: int, short: str, command: AnyCommand, others: Sequence[str], elsewhere: Sequence[str]
+    match: Match, seat: int, short: str, command: AnyCommand, ignored: Sequence[str], texts: Sequence[str]
 ) -> bool:
     """True if what is given is illegal, or if the player's other words, or those of other texts, may change it."""
-    request, lines = command.request, (*others, *elsewhere)
+    elsewhere = [run for text in texts for run in parse(text, signed=False).ignored]
+    request, lines = command.request, (*ignored, *own_lines(elsewhere))
     is_consent = one_letter.consents(short) and one_letter.named(match, short) is None
-    if (is_consent and others) or len(short) + sum(map(len, lines)) > MOST:
+    if (is_consent and ignored) or len(short) + sum(map(len, lines)) > MOST:
         return True
     if not is_consent and isinstance(request, SubmitSetup | SubmitOrders) and faults_of(match, seat, request.text):
         return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
@@ -48,18 +48,19 @@ from pbem.store.database import from_db, to_db
 from pbem.store.retention import note_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from structlog.typing import FilteringBoundLogger
 
     from pbem.config.server import Config
     from pbem.desk.account_keys import Keyring
-    from pbem.desk.answer_letter import AnswerWriter
+    from pbem.desk.answer_letter import Answered, AnswerWriter
     from pbem.desk.bounces import Bounces
     from pbem.desk.daily_limits import DailyCounts
-    from pbem.desk.outcomes import Decision, Handler
+    from pbem.desk.outcomes import Decision, Handler, Silence
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import Seats
+    from pbem.mail.commands.table import CommandSpec
     from pbem.store.database import Database
     from pbem.store.people import People
     from pbem.store.players import Players
@@ -112,6 +113,25 @@ class _UnplacedError(Exception):
         self.reply = reply
 
 
+class _Effect(NamedTuple):
+    """The effect of the commands of a letter that were obeyed."""
+
+    once: bool
+    """True if it is one that the same words have only once."""
+    changes: bool
+    """True if anything is different now."""
+    shown: bool
+    """True if other players are shown the letter."""
+
+    @classmethod
+    def of(cls, replies: Sequence[Answered], *, optout: bool) -> _Effect:
+        """The effect by the replies, and by whether the sender wants no more mail."""
+        done = [COMMANDS[command.name] for command, reply in replies if reply.outcome == "done"]
+        once = optout or any(spec.once for spec in done)
+        changes = once or any(spec.changes for spec in done)
+        return cls(once, changes, any(spec.shown != "never" for spec in done))
+
+
 @dataclass(eq=False, repr=False)
 class Dispatch:
     """The commands of letters, each obeyed or refused."""
@@ -129,12 +149,19 @@ class Dispatch:
     answers: AnswerWriter
     handlers: Mapping[str, Handler]
 
-    def carry_out(self, caller: Caller, reading: Reading) -> str:
+    def carry_out(self, caller: Caller) -> str:
         """Obey the commands of a letter, and write the answer; returns the outcome in a few words."""
+        reading = caller.reading
         # Answers, papers and entries name a player's letter by its octets and its time: these must tell copies apart.
         arrival = f"{sha256_hex(caller.letter.raw)} {written(caller.received)}"
         if caller.player is not None and not note_marks(self.database, [arrival], to_db(caller.now)):
             return outcomes.CAME_TWICE.outcome
+        # A letter without a command asks for what its subject says.
+        if not (reading.commands or reading.optout or reading.meant):
+            subject = caller.letter.subject
+            asked = draft.list_left_by_subject(subject)
+            leaving = [command for command in asked if draft.may_leave_list(caller.tokens, command)]
+            reading = replace(reading, commands=leaving or asked_by_subject(subject))
         if caller.said is not Said.SILENT:
             return self._carry_out(caller, reading)
         try:
@@ -144,59 +171,52 @@ class Dispatch:
             return outcomes.SAID_BEFORE.of("not obeyed now either")
 
     def _carry_out(self, caller: Caller, reading: Reading) -> str:
-        # Step 1: a letter without a command asks for what its subject says.
-        if not (reading.commands or reading.optout or reading.meant):
-            subject = caller.letter.subject
-            asked = draft.list_left_by_subject(subject)
-            leaving = [command for command in asked if draft.may_leave_list(caller.tokens, command)]
-            reading = replace(reading, commands=leaving or asked_by_subject(subject))
-        # Step 2: its player can be reached. A repeated letter shows nothing: anybody who saw it can send it.
-        reached = bool(
-            caller.player and caller.new and self.bounces.hear_from(caller.player, caller.received, caller.now)
-        )
-        # Step 3: the sender wants no more mail. If anybody else may have written that, only ask the address.
+        # Step 1: its player can be reached. A repeated letter shows nothing: anybody who saw it can send it.
+        reached = self.bounces.hear_from(caller)
+        # Step 2: the sender wants no more mail. If anybody else may have written that, only ask the address.
         if reading.optout and not stop(self.keys, self.people, caller, reading.place):
             return outcomes.STOP.outcome
-        # Step 4: each command is obeyed or refused, in its turn.
+        # Step 3: each command is obeyed or refused, in its turn.
         replies, reading = self._replies(caller, reading)
-        done = [COMMANDS[command.name] for command, reply in replies if reply.outcome == "done"]
-        once = reading.optout or any(spec.once for spec in done)
-        changes = once or any(spec.changes for spec in done)
-        # Step 5: a stranger who repeats a player's words gets no answer, unless they are obeyed only now.
-        if caller.said is Said.SILENT and not changes:
+        effect = _Effect.of(replies, optout=reading.optout)
+        # Step 4: a stranger who repeats a player's words gets no answer, unless they are obeyed only now.
+        if caller.said is Said.SILENT and not effect.changes:
             raise _NothingObeyedError
-        # Step 6: against replays, remember the letter's words, and use up a reply address that was of use.
+        # Step 5: against replays, remember the letter's words, and use up a reply address that was of use. If other
+        # players are shown the letter, so are all reply addresses in it, and they could send them back.
         if caller.trust is Trust.KEY and caller.again is None:
             name, time = caller.known_player.name, to_db(caller.now)
-            self.players.handle(name, caller.words, time, effect=once, changed=changes)
-        used = reached or changes
-        if used and caller.new and caller.proof is not None and caller.proof.token is not None:
-            # If other players are shown the letter, so are all reply addresses in it, and they could send them back.
-            shown = any(spec.shown != "never" for spec in done)
-            use = self.mailboxes.use_all_shown if shown else self.mailboxes.use
-            use(caller.proof.token, caller.letter, caller.now)
-        # Step 7: a player who signs with an old key has not lost it: recoveries by the mailbox alone stop.
-        if _is_of_player(caller, replies, changes=changes):
+            self.players.handle(name, caller.words, time, effect=effect.once, changed=effect.changes)
+        used = reached or effect.changes
+        if used and caller.new:
+            self.mailboxes.use_proof(caller, shown=effect.shown)
+        # Step 6: a player who signs with an old key has not lost it: recoveries by the mailbox alone stop.
+        if _is_of_player(caller, replies, changes=effect.changes):
             account_keys.stop(self.keys, caller)
-        # Step 8: answer, but not without end: machines would answer each other for ever.
-        outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
+        # Step 7: answer, but not without end: machines would answer each other for ever.
+        outcome = f"commands: {' '.join(command.name for command in reading.commands) or 'none'}"
         if caller.quiet:
             return outcomes.QUIET.of(outcome)
+        silence = self._answer(caller, reading, replies, used=used)
+        return silence.of(outcome) if silence else outcome
+
+    def _answer(self, caller: Caller, reading: Reading, replies: Sequence[Answered], *, used: bool) -> Silence | None:
+        """Write the answer to a letter; returns the reason if there is none."""
         if caller.trust is Trust.STRANGER:
             self.answers.write_short(caller, replies)
-            return outcome
+            return None
         same, left = self._left(caller, replies, optout=reading.optout, used=used)
         if min(same, left) < 0:
-            return (outcomes.SAME_WORDS if same < 0 else outcomes.CHANGES_NOTHING).of(outcome)
+            return outcomes.SAME_WORDS if same < 0 else outcomes.CHANGES_NOTHING
         # A player's letter without a command is told what is due in each match.
         due = None
         if caller.player is not None and not (replies or reading.optout):
             reply = self._reply(caller, asked_by_nothing(), ())
             due = reply if reply.outcome == "done" else None
         self.answers.write(caller, reading, replies, due=due, last=0 in {same, left})
-        return outcome
+        return None
 
-    def _replies(self, caller: Caller, reading: Reading) -> tuple[list[tuple[AnyCommand, Reply]], Reading]:
+    def _replies(self, caller: Caller, reading: Reading) -> tuple[list[Answered], Reading]:
         """The commands that are answered, each with its reply; and the reading, in which the others are ignored."""
         wanted, left_out = to_answer(reading)
         if caller.trust is Trust.STRANGER:
@@ -220,9 +240,7 @@ class Dispatch:
             replies, ignored = [whole[:2]], whole[2]
         return replies, replace(reading, ignored=[*ignored, *left_out])
 
-    def _left(
-        self, caller: Caller, replies: Sequence[tuple[AnyCommand, Reply]], *, optout: bool, used: bool
-    ) -> tuple[int, int]:
+    def _left(self, caller: Caller, replies: Sequence[Answered], *, optout: bool, used: bool) -> tuple[int, int]:
         """The numbers of letters still answered today: with the same words, as a machine's have; and of no use."""
         writer = one_mailbox(caller.address)
         if caller.trust is Trust.KEY:  # whoever repeats signed words uses up nothing of their writer's
@@ -231,7 +249,12 @@ class Dispatch:
         asks_nothing = not replies and not optout and not caller.letter.several
         same, limit = 1, CHANGES_NOTHING if caller.tokens else None
         if caller.trust is Trust.KEY or not asks_nothing:
-            words = [_words_of(command) for command, _ in replies]
+            # Without their numbers: programs send the same orders again with the next one. The echo of a secret
+            # command leaves out what it says: wrong codes must not use up the right one's answer.
+            words = [
+                one.same if COMMANDS[one.name].secret else " ".join(_NUMBERED.sub("", one.echo.lower()).split())
+                for one, _ in replies
+            ]
             said = sha256_hex(repr((caller.answers, optout, words)).encode())
             same = self.counts.left(SAME_WORDS, caller.now, f"{writer} {said}")
         if caller.trust is Trust.KEY:
@@ -335,13 +358,8 @@ class Dispatch:
             left_out = self._left_out(caller, command)
         if caller.waits and not spec.newcomer:
             raise refused(command.name, None, Phrase("the key of this letter, or its address, is not yours yet"))
-        # The house program sends a greeting and its seed in each of its matches.
-        if caller.player is not None and caller.player.name != self.config.house_name and spec.a_day is not None:
-            # Counted separately, so that letters forged in this name do not use up the player's limit.
-            proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
-            about = command.name, caller.player.name, "proved" if proved else "unproved"
-            if self.counts.left(COMMAND, caller.now, *about, most=spec.a_day) < 0:
-                return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
+        if spec.a_day is not None and self._is_one_too_many(caller, command, spec.a_day):
+            return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
         handle = self.handlers[command.name]
         if not left_out:
             return handle(caller, command)
@@ -350,6 +368,16 @@ class Dispatch:
         handle(caller, seats.filled_in(command, left_out))
         whole = {"sentence": seats.sentence(command, left_out)}
         raise _UnplacedError(Reply("whole_sentence", whole, at=at, outcome="unplaced"))
+
+    def _is_one_too_many(self, caller: Caller, command: AnyCommand, a_day: int) -> bool:
+        """True if the player's letters gave this command more often today; counts it."""
+        # The house program sends a greeting and its seed in each of its matches.
+        if caller.player is None or caller.player.name == self.config.house_name:
+            return False
+        # Counted separately, so that letters forged in this name do not use up the player's limit.
+        proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
+        about = command.name, caller.player.name, "proved" if proved else "unproved"
+        return self.counts.left(COMMAND, caller.now, *about, most=a_day) < 0
 
     def _left_out(self, caller: Caller, command: AnyCommand) -> dict[str, str]:
         """All fields for a signed sentence that does not name its whole place; empty if it does."""
@@ -392,15 +420,7 @@ class Dispatch:
         return find_seat(self.seats, number_of(command), caller.player.name) if caller.player else None
 
 
-def _words_of(command: AnyCommand) -> Hashable:
-    """The words of a command without its number: programs send the same orders again with the next one."""
-    # The echo of a secret command leaves out what it says: wrong codes must not use up the right one's answer.
-    return (
-        command.same if COMMANDS[command.name].secret else " ".join(_NUMBERED.sub("", command.echo.lower()).split())
-    )
-
-
-def _is_of_player(caller: Caller, replies: Sequence[tuple[AnyCommand, Reply]], *, changes: bool) -> bool:
+def _is_of_player(caller: Caller, replies: Sequence[Answered], *, changes: bool) -> bool:
     """True if a key of the player signed something for players alone that is obeyed, and only now.
 
     If an earlier copy was obeyed, others may be repeating it; if it was refused, others may have sent it first.
@@ -434,20 +454,19 @@ def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Faul
     others = [other for other in together if other is not command]
     if spec.alone and others:
         return Fault(command.name, None, Phrase("opponents get this letter: send nothing else in it"))
-    matches = {one.match for one in together if one.match}
-    if spec.shown != "never" and len(matches) > 1:
+    if spec.shown != "never" and len({one.match for one in together if one.match}) > 1:
         return Fault(command.name, command.match, Phrase("one match per letter: this letter names several"))
-    shown = any(COMMANDS[other.name].shown != "never" for other in others)
-    if (spec.secret and shown) or (spec.shown == "at once" and any(COMMANDS[other.name].private for other in others)):
+    if any(_shows_secrets(spec, COMMANDS[other.name]) for other in others):
         return Fault(command.name, None, Phrase("opponents get this letter: send nothing secret in it"))
-    reason = None
-    if any(_withdraws(command, other) for other in others):
-        reason = Phrase("this letter also submits what it withdraws: send one of the two")
-    elif any(_withdraws(other, command) for other in others):
-        reason = Phrase("this letter also withdraws what it submits: send one of the two")
-    elif any(_replaces(command, other) for other in others):
-        reason = Phrase("this letter submits two of these: send one")
-    return Fault(command.name, command.match, reason) if reason else None
+    for clash, reason in _CLASHES:
+        if any(clash(command, other) for other in others):
+            return Fault(command.name, command.match, reason)
+    return None
+
+
+def _shows_secrets(spec: CommandSpec, other: CommandSpec) -> bool:
+    """True if a command is secret and opponents get the letter for the other one, or the other way round."""
+    return (spec.secret and other.shown != "never") or (spec.shown == "at once" and other.private)
 
 
 def _replaces(command: AnyCommand, other: AnyCommand) -> bool:
@@ -473,6 +492,17 @@ def _withdraws(command: AnyCommand, other: AnyCommand) -> bool:
         return False
     turn = command.form.turn
     return turn == other.form.turn or (turn is None and other.form.turn != DEFAULT)
+
+
+_CLASHES: Sequence[tuple[Callable[[AnyCommand, AnyCommand], bool], Phrase]] = (
+    (_withdraws, Phrase("this letter also submits what it withdraws: send one of the two")),
+    (
+        lambda one, other: _withdraws(other, one),
+        Phrase("this letter also withdraws what it submits: send one of the two"),
+    ),
+    (_replaces, Phrase("this letter submits two of these: send one")),
+)
+"""The reasons why one command and another cannot both be meant."""
 
 
 # One command.

@@ -141,18 +141,20 @@ class DueTasks:
         except Exception as error:
             _LOG.error("log failed", exc_info=error)
             log = now + _TRY_AGAIN
+        self._drop_topics(now)
+        times += [due, tournaments, recovery, following, kept, log, look]
+        return min(filter(None, times), default=None)
+
+    def _drop_topics(self, now: datetime) -> None:
+        """Forget topics of notifications to which nothing comes through; their players are told by mail."""
         while (failing := self.keys.topics.failing(_FAILURES)) is not None:
-            # A topic to which nothing comes through is forgotten, and its player told by mail.
             with self.decision():
                 self.keys.topics.drop(failing)
                 player = self.keys.players.by_name(failing)
                 assert player is not None
                 text = self.seats.letters.draft("letters/notify_failed.txt")
-                self.seats.letters.send(
-                    player.address, OutgoingLetter(Phrase("[pbem] No more notifications"), text), now
-                )
-        times += [due, tournaments, recovery, following, kept, log, look]
-        return min(filter(None, times), default=None)
+                out = OutgoingLetter(Phrase("[pbem] No more notifications"), text)
+                self.seats.letters.send(player.address, out, now)
 
     def _decided(self, what: str, do: Callable[[], None], about: dict[str, int]) -> bool:
         """Do something in a decision; returns False if it failed, so that nothing else waits for it.

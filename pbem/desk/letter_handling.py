@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk.authenticate import KeysChanged
+from pbem.desk.caller import Caller
 from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE
 from pbem.desk.reading import BATCH, Findings, Question, ReaderError
 from pbem.desk.reply_tokens import NeedsDns
@@ -209,11 +210,10 @@ class WorkingDesk:
                 raise findings
             with self._desk.part():
                 found = self._desk.authentication.caller_of(row, findings, now)
-                outcome = found if isinstance(found, str) else self._desk.dispatch.carry_out(*found)
+                outcome = found if isinstance(found, str) else self._desk.dispatch.carry_out(found)
                 # Just now proved by the player whose address the envelope names.
-                caller = None if isinstance(found, str) else found[0]
-                is_own = caller and caller.player and caller.address.lower() == row.envelope.sender.lower()
-                self._desk.inbox.done(row.id, outcome, proved=bool(is_own and caller and caller.new))
+                new = isinstance(found, Caller) and found.new and found.player and found.address.lower()
+                self._desk.inbox.done(row.id, outcome, proved=new == row.envelope.sender.lower())
                 self._desk.points("effects written")
         except StoreError:
             raise

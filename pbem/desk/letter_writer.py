@@ -23,7 +23,7 @@ from pbem.letters.digest import MOST, can_wait, framed_html, framed_text, joined
 from pbem.letters.draft import Composing, Facts, LetterSection, OutgoingLetter, Posted, TemplateText, WrittenLetter
 from pbem.letters.render import InWords, visible
 from pbem.mail.commands import SETTINGS
-from pbem.mail.compose import LETTER, Composer, Encrypting
+from pbem.mail.compose import LETTER, Composer, Content, Encrypting
 from pbem.mail.marks import asked_for
 from pbem.match.changed import replace
 from pbem.match.seat_clock import zone_named
@@ -129,15 +129,17 @@ class LetterWriter:
         raw = self._composer.compose(
             address,
             self.write(letter.subject, language),
-            visible(framed_text(letter.sections)),
+            Content(
+                visible(framed_text(letter.sections)),
+                visible(self.write(self.draft("letters/together.html", **page), language)) if page else None,
+                letter.pictures,
+                letter.attachments,
+            ),
             message_id=message_id,
             date=now,
             reply_to=reply_to,
             in_reply_to=letter.in_reply_to,
             references=letter.references,
-            attachments=letter.attachments,
-            html=visible(self.write(self.draft("letters/together.html", **page), language)) if page else None,
-            pictures=letter.pictures,
             mailing=mailing,
             bulletin=self._bulletin(address, letter, now),
             returns="" if self._config.return_paths else self._outbox.return_token(address, message_id),
@@ -301,7 +303,7 @@ class LetterWriter:
 
     def send_digest(self, now: datetime) -> None:
         """Send the first digest that is due; to a player without a key, one for each match, for its reply address."""
-        player = self._players.by_name(self._held.due(now)[0])
+        player = self._players.by_name(self._held.players_due(now)[0])
         assert player is not None
         matches: dict[int, list[WrittenLetter]] = {}
         for row in self._held.take(player.name):

@@ -21,7 +21,7 @@ from pbem.match.sealed_game import SETUP
 from pbem.match.seat_clock import VACATION, Clock, on_a_day, written
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
-from pbem.match.view import MatchView
+from pbem.match.view import TermsView
 from pbem.phrase import Phrase, Span
 from pbem.tournament.crosstable import TableRow, scored, table, teams
 from pbem.tournament.tournament_view import TableCell, TableLine
@@ -38,18 +38,16 @@ _MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("annul the match?")}
 _MOMENT = timedelta(seconds=1)
 
 
-class LetterView(MatchView, frozen=True, kw_only=True):
+class LetterView(TermsView, frozen=True, kw_only=True):
     """A view of a match for a letter or an answer: the `m` of the templates."""
 
     server: str
     key: str
     """The server's key, which signs heads and papers."""
-    terms: Terms
     terms_signature: str
     """The server's signature of the proposed terms; empty once they are agreed."""
     options: Mapping[str, object]
     """The options of this game that are not the default."""
-    levels: Mapping[int, str | None]
     owes: Mapping[int, Sequence[str]]
     """The steps that are due in a sealed match, by seat."""
     level: str = ""
@@ -63,6 +61,13 @@ class LetterView(MatchView, frozen=True, kw_only=True):
     """True if pieces of the reader's are left in the game."""
     time: Facts | None = None
     """The reader's clock: see `time_of`."""
+    standing: Submission | None = None
+    """The reader's setup or orders that stand for what is due."""
+    others: Sequence[str] = ()
+    undecided: Sequence[str] = ()
+    """The others who have not accepted the proposal."""
+    late: Sequence[str] = ()
+    unreachable: Sequence[str] = ()
 
 
 def subject_of(notice: Notice, *, observed: bool = False) -> Phrase:
@@ -188,7 +193,7 @@ def time_of(match: Match, seat: int) -> Facts:
     return {
         "runs": clock is not None,
         "over": seat in match.missed,
-        "silent": match.silent.get(seat, 0),
+        "misses": match.misses.get(seat, 0),
         **own,
         "away": [
             {

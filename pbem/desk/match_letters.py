@@ -43,7 +43,7 @@ from pbem.match.changed import replace
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import written
 from pbem.match.transcript import Entry, canonical, sha256_hex
-from pbem.match.view import TranscriptHead, view
+from pbem.match.view import TranscriptHead, submitted, view
 from pbem.phrase import Phrase, Span
 from pbem.proof import bundle
 
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from pbem.desk.position_files import PositionFiles
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.tournament_archive import TournamentRepository
-    from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed
     from pbem.mail.compose import Attachment, Composer
     from pbem.match.events.sealed_events import Entered
@@ -109,17 +108,7 @@ class MatchLetters:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
         letters: dict[int, list[tuple[str, OutgoingLetter]]] = {}
         for notice in notices:
-            player = self._players.by_name(row.of(notice.seat).player)
-            unasked = NOTICES[notice.kind].unasked
-            if player is not None and not (unasked and self._writer.setting(player.name, "reminders") == "off"):
-                wanted = self._writer.setting(player.name, "format")
-                out = self.notice(notice, latest, row, wanted, now)
-                out.mailing = draft.REMINDERS if unasked else None
-                clock = notice.match.clocks.get(notice.seat)
-                if clock and NOTICES[notice.kind].starts_clock:
-                    out.watch = (row.number, notice.seat, clock.since)
-                if clock and (unasked or NOTICES[notice.kind].starts_clock):
-                    out.due = written(clock.deadline, clock.zone) if clock.deadline else ""
+            if (out := self._to_player(notice, latest, row, now)) is not None:
                 letters.setdefault(notice.seat, []).append((notice.kind, out))
             if is_for_observers(notice, notices):
                 subject = subject_of(notice, observed=True)
@@ -131,6 +120,20 @@ class MatchLetters:
             for kind, out in outs:
                 out.named = not (ends and (kind == "turn" or NOTICES[kind].says_why))
             self._writer.post(row, seat, outs, latest, now)
+
+    def _to_player(self, notice: Notice, latest: Match, row: MatchRow, now: datetime) -> OutgoingLetter | None:
+        """The letter about a notice; None if there is nobody in the seat, or its player wants no such letters."""
+        spec, player = NOTICES[notice.kind], self._players.by_name(row.of(notice.seat).player)
+        if player is None or (spec.unasked and self._writer.setting(player.name, "reminders") == "off"):
+            return None
+        out = self.notice(notice, latest, row, self._writer.setting(player.name, "format"), now)
+        out.mailing = draft.REMINDERS if spec.unasked else None
+        if clock := notice.match.clocks.get(notice.seat):
+            if spec.starts_clock:
+                out.watch = (row.number, notice.seat, clock.since)
+            if spec.unasked or spec.starts_clock:
+                out.due = written(clock.deadline, clock.zone) if clock.deadline else ""
+        return out
 
     def _observed(self, notice: Notice, row: MatchRow) -> TemplateText:
         """A notice for observers, from the public view; it never contains the facts that only its seat may know."""
@@ -189,11 +192,19 @@ class MatchLetters:
         if seat:
             stands["address"] = self._composer.sub_address(match.id)
             own = self.own_key(match.name(seat))
+            others = {other: match.name(other) for other in match.seats if other != seat}
+            here = {other: name for other, name in others.items() if not name.startswith("?")}
+            sent = submitted(match, seat)
             own |= {
                 "brief": self._mailboxes.stand_for_place(match) and own["level"] == "mailbox",
                 "in_words": self._writer.setting(match.name(seat), "format") == "words",
                 "remains": bool(match.turn and match.position and seat in match.position.remaining),
                 "time": time_of(match, seat),
+                "standing": sent if sent and sent.standing else None,
+                "others": list(here.values()),
+                "undecided": [name for other, name in here.items() if not row.of(other).accepted],
+                "late": [name for other, name in others.items() if other in match.missed],
+                "unreachable": [name for other, name in others.items() if other in match.unreachable],
             }
         return LetterView(
             **stands,
@@ -295,15 +306,22 @@ class MatchLetters:
         """
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.detail_for(match, seat) if keyless else match.id
+        reply_to = self._composer.reply_address(detail)
         out = OutgoingLetter(
             draft.subject_about(match.id, match.rules.title, subject),
             "",
-            reply_to=self._composer.reply_address(detail),
+            reply_to=reply_to,
             detail=detail if keyless else None,
             place=(row.number, *match.told),
             references=[self._writer.thread(match.id)],
         )
-        out.bulletin = self._for_programs(latest or match, row, seat, out)
+        # For programs: the state of the match, and the proof that witnesses saw its head.
+        now = latest or match
+        out.bulletin = [bulletin.of_match(self._stands(now, row, seat, reply_to, now))]
+        if (logged := self._archive.logged(row.number)) is not None:
+            out.bulletin.append(bulletin.of_log(*logged, {"match": match.id}))
+        if (t := self.tournament(match)) is not None:
+            out.bulletin.append(self._tournaments.state(t, now.name(seat)))
         return out
 
     def about(
@@ -314,16 +332,6 @@ class MatchLetters:
         m = self.view(match, row, seat)
         out.text = self._writer.draft(f"letters/{template}.txt", m=m, **facts)
         return out
-
-    def _for_programs(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> list[JsonObject]:
-        """The bulletin's items about a match for a seat: its state, and the proof that witnesses saw its head."""
-        assert out.reply_to is not None
-        items = [bulletin.of_match(self._stands(match, row, seat, out.reply_to, match))]
-        if (logged := self._archive.logged(row.number)) is not None:
-            items.append(bulletin.of_log(*logged, {"match": match.id}))
-        if (t := self.tournament(match)) is not None:
-            items.append(self._tournaments.state(t, match.name(seat)))
-        return items
 
     def tournament(self, match: Match) -> Tournament | None:
         """The tournament of a match, if it has one."""

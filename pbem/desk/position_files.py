@@ -14,6 +14,7 @@ from pbem.games import BUILT_IN
 from pbem.letters.draft import Composing, Facts, OutgoingLetter
 from pbem.match.sealed_game import text_name
 from pbem.match.transcript import sha256_hex
+from pbem.match.view import submitted, view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.mail.compose import Attachment, Composer
     from pbem.match.pinned_keys import Player
-    from pbem.match.state import Match, Submission
+    from pbem.match.state import Match
+    from pbem.match.view import MatchView
     from pbem.store.matches import Matches, MatchRow
 
 
@@ -62,39 +64,37 @@ class PositionFiles:
 
     def position_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """The state of a game for a seat; to a letter about a sealed match, adds what was signed."""
-        submission = match.orders.get(seat)
-        content = self._document("position 1", match, row, seat, submission, out) | {"turn": match.turn}
-        if match.terms.sealed:
+        stands = view(match, seat)
+        content = self._document("position 1", match, row, stands, out) | {"turn": stands.turn}
+        if stands.sealed:
             return content  # everything else follows from what was signed
         return content | {
             "events": "",
-            "asked": match.asked(seat),
-            "standing": standing_orders(submission),
+            "asked": stands.asked,
+            "standing": standing_orders(submitted(match, seat)),
             "view": match.view(seat),
         }
 
-    def _document(
-        self, kind: str, match: Match, row: MatchRow, seat: int, submission: Submission | None, out: OutgoingLetter
-    ) -> JsonObject:
+    def _document(self, kind: str, match: Match, row: MatchRow, stands: MatchView, out: OutgoingLetter) -> JsonObject:
         """The data of a match for the answer to a letter, with the last revision; if sealed, with what was signed."""
         content: JsonObject = {
             "pbem": kind,
-            "rules": match.terms.game,
+            "rules": stands.rules,
             "address": out.reply_to if self._composer.delimiter else self._composer.address,
             "server": match.server,
-            "match": match.id,
-            "game": match.game,
-            "seat": seat,
-            "player": match.name(seat),
-            "names": list(match.names),
-            "prev": match.prev,
-            "rev": submission.rev + 1 if submission else 1,
+            "match": stands.match,
+            "game": stands.game,
+            "seat": stands.seat,
+            "player": stands.player,
+            "names": stands.players,
+            "prev": stands.prev,
+            "rev": stands.rev,
         }
-        if not match.terms.sealed:
+        if not stands.sealed:
             return content
         assert match.options is not None
         out.attachments += self.signed(match, row, match.turn - 1)
-        note = self._matches.note(row.number, match.game, seat)
+        note = self._matches.note(row.number, match.game, stands.seat)
         return content | {"options": dict(match.options.changed), "sealed": of_seat(match, note)}
 
     def signed(self, match: Match, row: MatchRow, since: int = 0) -> list[Attachment]:
@@ -108,8 +108,7 @@ class PositionFiles:
     def setup_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """The setup that a seat is asked for; to a letter about a sealed match, adds the keys that sign it."""
         assert match.options is not None
-        submission = match.setups.get(seat) if match.terms.sealed else None
-        content = self._document("setup 1", match, row, seat, submission, out)
+        content = self._document("setup 1", match, row, view(match, seat), out)
         return content | {"options": dict(match.options.changed)}
 
 

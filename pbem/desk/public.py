@@ -18,7 +18,7 @@ from pbem.desk.tournament_archive import TournamentRepository
 from pbem.games import BUILT_IN, rules
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
-from pbem.mail.message import Unreadable, read
+from pbem.mail.message import Unreadable, read_letter
 from pbem.match.state import RUNNING, Match
 from pbem.match.transcript import Entry, written
 from pbem.match.view import view
@@ -181,7 +181,7 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     known = [key for key in keys if key["public"].split()[0] in ssh.ON_PAGES]
     pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in known]
     try:
-        verdict = judge(read(letter), pinned, server, words=VOCABULARY)
+        verdict = judge(read_letter(letter), pinned, server, words=VOCABULARY)
         text = said(verdict) if verdict.kind == "valid" and not verdict.entity else ""
     except Unreadable:
         return None

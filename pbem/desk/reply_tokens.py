@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.mail.message import ADDRESSES, Letter, mailboxes
+from pbem.mail.mail_addresses import ADDRESSES, mailboxes
 from pbem.mail.one_reading import is_open
 from pbem.match import asking
 from pbem.match.documents import Evidence
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pbem.config.server import Config
+    from pbem.desk.caller import Caller
     from pbem.identity.sender_auth import Voucher
+    from pbem.mail.message import Letter
     from pbem.match.state import Match
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow
@@ -233,11 +235,15 @@ class ReplyTokens:
         """Use a token up: the letter had effect."""
         self._tokens.use(token.hash, _text_of(letter), to_db(now))
 
-    def use_all_shown(self, token: Token, letter: Letter, now: datetime) -> None:
-        """Use up all of the player's tokens in a letter that opponents will get, and could send again with them."""
-        self.use(token, letter, now)
-        beside = mailbox_evidence.tokens_anywhere(letter) - {token.hash}
-        self._tokens.use_with_it(beside, token.name, _text_of(letter), to_db(now))
+    def use_proof(self, caller: Caller, *, shown: bool) -> None:
+        """Use up the token that proves the mailbox; if opponents are shown the letter, all that are in it."""
+        token = caller.proof.token if caller.proof is not None else None
+        if token is None:
+            return
+        self.use(token, caller.letter, caller.now)
+        if shown:
+            beside = mailbox_evidence.tokens_anywhere(caller.letter) - {token.hash}
+            self._tokens.use_with_it(beside, token.name, _text_of(caller.letter), to_db(caller.now))
 
 
 def is_spent(token: Token, letter: Letter) -> bool:

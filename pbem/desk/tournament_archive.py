@@ -90,7 +90,7 @@ class TournamentRepository:
             self.rows.append(number, step.entries[0].prev, made)
         if self._log is not None:
             self._log.queue(-number, [row.seq for row in made], hurry=False)
-        self.rows.seat(number, [line.player.name for line in t.entrants.values() if not line.out])
+        self.rows.seat(number, [line.player.name for line in t.live])
         self.rows.update(number, t.phase, due)
         self._warm[number] = t
 

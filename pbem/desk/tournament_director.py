@@ -274,7 +274,7 @@ class Director:
         """Plan the table of a tournament, if it is under way, for the digests of those who get digests."""
         t = self.archive.load(number)
         assert t is not None
-        playing = [line.player.name for line in t.entrants.values() if not line.out]
+        playing = [line.player.name for line in t.live]
         for name in playing if t.phase == "playing" else ():
             if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
                 self.archive.rows.plan_letter(number, name, 0)

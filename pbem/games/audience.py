@@ -124,7 +124,11 @@ def followed(
         follow(known, reports, turn)
     if turns and isinstance(latest := turns[-1], Told):
         latest.memory = known.copy()
-        _forget(turns[max(0, done - 1) : -1])
+        # Something was kept after a later turn than these.
+        for earlier in turns[max(0, done - 1) : -1]:
+            assert isinstance(earlier, Told)
+            if not earlier.kept:
+                earlier.memory = None
     return known
 
 
@@ -151,11 +155,3 @@ def _remembered(turns: Sequence[Sequence[Report]]) -> Iterator[tuple[int, Any]]:
         reports = turns[count - 1]
         if isinstance(reports, Told) and reports.memory is not None:
             yield count, reports.memory
-
-
-def _forget(turns: Sequence[Sequence[Report]]) -> None:
-    """Keep nothing after these turns, for something was kept after a later one."""
-    for reports in turns:
-        assert isinstance(reports, Told)
-        if not reports.kept:
-            reports.memory = None

@@ -30,9 +30,12 @@ class Draws:
         if not 1 <= number <= _VALUES:
             raise ValueError(f"nothing can be drawn below {number}")
         fair = _VALUES - _VALUES % number
-        while (value := self._value()) >= fair:
-            pass  # the rest would make small numbers likelier
-        return value % number
+        while True:
+            octets = hashlib.sha256(f"{self._seed} {self._next}\n".encode()).digest()
+            self._next += 1
+            value = int.from_bytes(octets[:4], "big")
+            if value < fair:  # the rest would make small numbers likelier
+                return value % number
 
     def die(self, sides: int) -> int:
         """The throw of a die with these sides: from 1 to `sides`."""
@@ -45,11 +48,6 @@ class Draws:
             other = self.below(last + 1)
             drawn[last], drawn[other] = drawn[other], drawn[last]
         return tuple(drawn)
-
-    def _value(self) -> int:
-        octets = hashlib.sha256(f"{self._seed} {self._next}\n".encode()).digest()
-        self._next += 1
-        return int.from_bytes(octets[:4], "big")
 
 
 def play_turn(rules: Rules, state: Any, orders: Mapping[int, Any], seed: str) -> tuple[Any, list[Report]]:

@@ -94,15 +94,9 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         )
     if tags.count(Tag.KEY) != 1 or tags[0] != Tag.KEY or not _OF_A_KEY.issuperset(tags):
         raise BadKey(Phrase("Send one OpenPGP key, and nothing else."))
-    # The library would parse it all, however long.
-    if len(raw) > _KEY_BYTES:
-        raise BadKey(_LONG)
     try:
         keys = [PublicKey.read(body) for tag, body in found if tag in {Tag.KEY, Tag.SUBKEY}]
-        if any(key.point is not None and not is_sound(key.point) for key in keys):
-            raise BadKey(WEAK)
-        if at is not None:
-            _check_costs(tags, keys)
+        _check(len(raw), tags, keys, at)
         import pysequoia
 
         cert = _sequoia(lambda: pysequoia.Cert.from_bytes(raw))
@@ -119,8 +113,15 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         raise damaged from error
 
 
-def _check_costs(tags: list[int], keys: list[PublicKey]) -> None:
-    """Refuse at registration what is costly or obsolete; raises `BadKey`."""
+def _check(size: int, tags: list[int], keys: list[PublicKey], at: datetime | None) -> None:
+    """Refuse a key that proves nothing, and at registration what is costly or obsolete; raises `BadKey`."""
+    # The library would parse it all, however long.
+    if size > _KEY_BYTES:
+        raise BadKey(_LONG)
+    if any(key.point is not None and not is_sound(key.point) for key in keys):
+        raise BadKey(WEAK)
+    if at is None:
+        return
     crowd = {Tag.SUBKEY: _SUBKEYS, Tag.USER_ID: _USER_IDS, Tag.SIGNATURE: _SIGNATURES}
     if any(tags.count(tag) > most for tag, most in crowd.items()):
         raise BadKey(_LONG)
@@ -165,24 +166,33 @@ def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
     # One that is dated ahead, or taken back by a later certification, would count another day.
     if at is not None and any(packet.signature_type == SignatureType.KeyRevocation for packet in _pile(bytes(cert))):
         return "revoked"
-    ends = [_sequoia(lambda: cert.expiration)] if at is not None else []
+    ends = [] if at is None else [_sequoia(lambda: cert.expiration)]
     if signer != cert.fingerprint:
-        bindings, born = [], None
-        current = ""
-        for packet in _pile(bytes(cert)):
-            current = packet.fingerprint or current
-            if current != signer:
-                continue
-            born = born or packet.key_created
-            if packet.signature_type == SignatureType.SubkeyRevocation:
-                return "revoked"
-            if packet.signature_type == SignatureType.SubkeyBinding:
-                bindings.append(packet)
-        first = datetime.min.replace(tzinfo=UTC)
-        newest = max(bindings, key=lambda packet: packet.signature_created or first, default=None)
-        if born is not None and newest is not None and newest.key_validity_period:
-            ends.append(born + newest.key_validity_period)
+        is_revoked, end = _subkey(cert, signer)
+        if is_revoked:
+            return "revoked"
+        ends.append(end)
     return "expired" if at is not None and any(end is not None and end <= at for end in ends) else "pinned"
+
+
+def _subkey(cert: Cert, fingerprint: str) -> tuple[bool, datetime | None]:
+    """Whether a subkey is revoked, and when it expires, by the newest signature that binds it."""
+    from pysequoia.packet import SignatureType
+
+    own: list[Packet] = []
+    current = ""
+    for packet in _pile(bytes(cert)):
+        current = packet.fingerprint or current
+        if current == fingerprint:
+            own.append(packet)
+    is_revoked = any(packet.signature_type == SignatureType.SubkeyRevocation for packet in own)
+    born = next((packet.key_created for packet in own if packet.key_created), None)
+    first = datetime.min.replace(tzinfo=UTC)
+    bindings = (packet for packet in own if packet.signature_type == SignatureType.SubkeyBinding)
+    newest = max(bindings, key=lambda packet: packet.signature_created or first, default=None)
+    if born is None or newest is None or not newest.key_validity_period:
+        return is_revoked, None
+    return is_revoked, born + newest.key_validity_period
 
 
 def cannot_encrypt(key: Key, at: datetime) -> Phrase | None:
@@ -288,7 +298,7 @@ def _damaged() -> BadSignature:
     return BadSignature(Phrase("The OpenPGP signature is damaged: paste or attach it whole."), "bad")
 
 
-def read(data: bytes | str) -> OpenpgpSignature:
+def read_signature(data: bytes | str) -> OpenpgpSignature:
     """Take one signature, armored or not; raises `BadSignature`."""
     try:
         raw = _unarmored(data.strip(), SIGNATURE) if isinstance(data, str) else data

@@ -149,8 +149,12 @@ class SignatureBody(msgspec.Struct, frozen=True):
         demands = any(is_critical and kind not in _PLAIN for kind, is_critical, _ in said)
         created = datetime.fromtimestamp(latest[_CREATED], UTC)
         version, kind, algorithm, digest = body[:4]
-        expires, points = latest[_EXPIRES] > 0, _points(body, algorithm, at)
-        return cls(created, expires, demands, version, kind, algorithm, digest, points)
+        ed25519 = body[at:] if algorithm == _ED25519 else None
+        if algorithm == _EDDSA:
+            r, at = _number(body, at)
+            s, _ = _number(body, at)
+            ed25519 = r.rjust(32, b"\0") + s.rjust(32, b"\0")
+        return cls(created, latest[_EXPIRES] > 0, demands, version, kind, algorithm, digest, ed25519)
 
 
 def _subpackets(area: bytes) -> Iterator[tuple[int, bool, bytes]]:
@@ -162,13 +166,3 @@ def _subpackets(area: bytes) -> Iterator[tuple[int, bool, bytes]]:
             raise ValueError("cut off")
         yield (area[start] & 0x7F, bool(area[start] & 0x80), area[start + 1 : start + size])
         at = start + size
-
-
-def _points(body: bytes, algorithm: int, at: int) -> bytes | None:
-    if algorithm == _ED25519:
-        return body[at:]
-    if algorithm != _EDDSA:
-        return None
-    r, at = _number(body, at)
-    s, _ = _number(body, at)
-    return r.rjust(32, b"\0") + s.rjust(32, b"\0")

@@ -151,7 +151,7 @@ def check_host(key: Key, host: str) -> None:
         raise BadKey(foreign)
 
 
-def read(application: str, algorithm: str, data: bytes) -> Device:
+def read_device(application: str, algorithm: str, data: bytes) -> Device:
     """Read what follows the plain signature; raises ValueError and `BadSignature`."""
     flags, counter, rest = data[:1], data[1:5], data[5:]
     origin = client_data = extensions = b""

@@ -95,13 +95,12 @@ def _results(value: str, authserv_id: str, method: str, of: tuple[str, str]) -> 
     if bare is None:
         return None
     server, *results = (part.strip() for part in bare.split(";"))
-    words = server.split()
-    if not words or words[0].lower() != authserv_id.lower() or words[1:] not in ([], ["1"]):
+    if server.lower().split() not in ([authserv_id.lower()], [authserv_id.lower(), "1"]):  # 1: its version
         return None
     found: list[str] = []
     spoke = False
     for result in results:
-        pairs = [(what.lower(), (kind or "").lower(), text) for what, kind, text in _PAIR.findall(result)]
+        pairs = [(what.lower(), kind.lower(), text) for what, kind, text in _PAIR.findall(result)]
         if not pairs or pairs[0][:2] != (method, ""):
             continue
         spoke = True
@@ -154,47 +153,57 @@ def vouch(
     and that we did not find bad ourselves; `strictly`, on arrival, none that its filter may have missed. `at` is when
     the letter was received.
     """
-    if strictly and is_unclear(letter, authserv_id):
-        authserv_id = ""
-    said = passed(letter, authserv_id)
-    sent = (letter.sender or "").lower().rpartition("@")[2] in sent_from(letter, authserv_id)
+    told, domains, sent = _word_of_ours(letter, authserv_id, strictly=strictly)
     found, verdict = dkim.signatures(letter)
-    name = told = record = ""
-    until = None
+    good: DkimSignature | None = None
     wanting = set()
     for signature in sorted(found, key=lambda one: (not one.covers(letter, "to"), not one.covers_encoding)):
         verdict = dkim.verify(letter, signature, records.get(signature.name), at)
         if verdict.kind == "valid":
-            name, record, until = signature.name, records[signature.name] or "", signature.until
+            good = signature
             break
         if verdict.kind in _WANTING:
             wanting.add(signature.index)
-    telling = [one for one in found if said and one.domain in said[1] and one.index not in wanting]
-    if said is not None and telling:
-        told = said[0]
-    wanted = () if records else tuple(sorted({signature.name for signature in found}))
-    marks = tuple(dict.fromkeys(signature.mark for signature in found))
-    holding = [signature] if verdict.kind == "valid" else telling
-    return Voucher(
+    telling = [one for one in found if one.domain in domains and one.index not in wanting]
+    covers_encoding, addressed = _covered(letter, telling if good is None else [good])
+    voucher = Voucher(
         verdict,
-        name,
-        record,
-        until,
-        wanted,
-        told,
-        sent,
-        marks,
-        verdict.kind == "valid" and signature.covers(letter, "to"),
-        bool(holding) and all(one.covers_encoding for one in holding),
-        _addressed([name for name, _ in letter.root.headers], holding),
+        wanted=() if records else tuple(sorted({signature.name for signature in found})),
+        told=told if telling else "",
+        sent=sent,
+        marks=tuple(dict.fromkeys(signature.mark for signature in found)),
+        covers_encoding=covers_encoding,
+        addressed=addressed,
+    )
+    if good is None:
+        return voucher
+    return msgspec.structs.replace(
+        voucher,
+        name=good.name,
+        record=records[good.name] or "",
+        until=good.until,
+        covers_to=good.covers(letter, "to"),
     )
 
 
-def _addressed(there: Sequence[str], holding: Sequence[DkimSignature]) -> tuple[str, ...]:
-    """The recipient headers that the author's domain signed, if it signed any."""
+def _word_of_ours(letter: Letter, authserv_id: str, *, strictly: bool) -> tuple[str, list[str], bool]:
+    """What our own server says: the header, the domains with good signatures, and whether From's sent the letter."""
+    if strictly and is_unclear(letter, authserv_id):
+        return "", [], False
+    told, domains = passed(letter, authserv_id) or ("", [])
+    return told, domains, (letter.sender or "").lower().rpartition("@")[2] in sent_from(letter, authserv_id)
+
+
+def _covered(letter: Letter, holding: Sequence[DkimSignature]) -> tuple[bool, tuple[str, ...]]:
+    """What each of these signatures covers: the headers that decode the text, and those with recipients.
+
+    Of recipients, those to which nobody added one; all where the author's domain signed none.
+    """
+    covers_encoding = bool(holding) and all(signature.covers_encoding for signature in holding)
     signed = [signature.headers for signature in holding]
     if not any(b"to" in names or b"cc" in names for names in signed):
-        return RECIPIENTS
-    return tuple(
-        name for name in RECIPIENTS if all(there.count(name) <= names.count(name.encode()) for names in signed)
+        return covers_encoding, RECIPIENTS
+    fixed = (
+        name for name in RECIPIENTS if all(len(letter.values(name)) <= names.count(name.encode()) for names in signed)
     )
+    return covers_encoding, tuple(fixed)

@@ -67,34 +67,34 @@ _CONSTRUCTED, _HIGH = 0x20, 0x1F
 
 def walk_der(data: bytes) -> None:
     """Walk through one element and its contents; raises ValueError if it is damaged, or unreasonably large."""
-    at = pieces = 0
-    ends: list[int | None] = []  # of what is open; None where its end is marked and not known
-    while True:
-        # Leave the elements that end here.
-        while ends and ends[-1] == at:
-            ends.pop()
-        if pieces and not ends:
-            return
-        pieces += 1
-        if pieces > PIECES or len(ends) > DEPTH:
-            raise ValueError("too many pieces, or too deep")
+    at = 0
+    # Where each open element ends at the latest, and True if a mark ends it; below them, the octets as a whole.
+    ends = [(len(data), True)]
+    for _ in range(PIECES):
         tag, length, at = _head(data, at)
-        last = len(data) if not ends or ends[-1] is None else ends[-1]
+        last, is_marked = ends[-1]
         # An element of indefinite length (X.690 8.1.3.6) ends at two zero octets.
         if length is None:
-            ends.append(None)
+            ends.append((len(data), True))
         elif at + length > last:
             raise ValueError("longer than what it is in")
-        elif tag == 0 and length == 0 and ends and ends[-1] is None:
+        elif is_marked and tag == length == 0:
             ends.pop()
         # Constructed: go into it. Anything else is skipped, unless parsers would take long for it.
         elif tag & _CONSTRUCTED:
-            ends.append(at + length)
+            ends.append((at + length, False))
         else:
-            most = IDENTIFIER if tag in _OBJECT_IDENTIFIERS else WORD
-            if length > most and tag not in _STRINGS:
+            if tag not in _STRINGS and length > (IDENTIFIER if tag in _OBJECT_IDENTIFIERS else WORD):
                 raise ValueError("too long a word")
             at += length
+        # Leave the elements that end here.
+        while ends[-1:] == [(at, False)]:
+            ends.pop()
+        if len(ends) < 2:
+            return
+        if len(ends) > DEPTH + 1:
+            raise ValueError("too deep")
+    raise ValueError("too many pieces")
 
 
 def _head(data: bytes, at: int) -> tuple[int, int | None, int]:
@@ -313,7 +313,7 @@ def _pss(parameters: algos.RSASSAPSSParams) -> tuple[padding.PSS, hashes.HashAlg
     return padding.PSS(padding.MGF1(_DIGESTS[name]), salt), _DIGESTS[name]
 
 
-def read(data: bytes) -> SmimeSignature:
+def read_signature(data: bytes) -> SmimeSignature:
     """Take apart the one signature of a CMS structure; raises `BadSignature`."""
     from asn1crypto import cms
 
@@ -354,7 +354,13 @@ def _taken_apart(signed: cms.SignedData) -> SmimeSignature:
     values = _attributes(signer["signed_attrs"])
     if values["content_type"].native != "data":
         raise BadSignature(Phrase("The S/MIME signature does not sign a letter."))
-    _check_algorithm(signer["signature_algorithm"])
+    algorithm = signer["signature_algorithm"]
+    name = str(algorithm["algorithm"].native)
+    plain = name.removesuffix("_rsa").removesuffix("_ecdsa")
+    if plain not in {*_DIGESTS, "ed25519", "rsassa_pkcs1v15", "rsassa_pss"}:
+        raise BadSignature(Phrase("S/MIME signatures of the kind {name} are not accepted.", name=ascii(name[:40])))
+    if name == "rsassa_pss" and algorithm["parameters"]["hash_algorithm"]["algorithm"].native not in _DIGESTS:
+        raise BadSignature(Phrase("S/MIME signatures are accepted over SHA-256, SHA-384 and SHA-512."))
     # RFC 5652 5.4: what is signed has the tag of a SET OF, not that of the field.
     attributes = b"\x31" + signer["signed_attrs"].dump()[1:]
     sid = signer["sid"]
@@ -364,17 +370,6 @@ def _taken_apart(signed: cms.SignedData) -> SmimeSignature:
     return SmimeSignature(
         content, issuer[:100], signer, digest, values["message_digest"].native, attributes, signer["signature"].native
     )
-
-
-def _check_algorithm(algorithm: algos.SignedDigestAlgorithm) -> None:
-    name = algorithm["algorithm"].native
-    digest = str(name).removesuffix("_rsa").removesuffix("_ecdsa")
-    if digest not in {*_DIGESTS, "ed25519", "rsassa_pkcs1v15", "rsassa_pss"}:
-        raise BadSignature(
-            Phrase("S/MIME signatures of the kind {name} are not accepted.", name=ascii(str(name)[:40]))
-        )
-    if name == "rsassa_pss" and algorithm["parameters"]["hash_algorithm"]["algorithm"].native not in _DIGESTS:
-        raise BadSignature(Phrase("S/MIME signatures are accepted over SHA-256, SHA-384 and SHA-512."))
 
 
 def _attributes(attributes: cms.CMSAttributes) -> dict[str, core.Asn1Value]:

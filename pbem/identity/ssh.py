@@ -156,7 +156,7 @@ def _public(blob: bytes, kind: str) -> PublicKey:
     return key
 
 
-def read(armor: str) -> SshSignature:
+def read_signature(armor: str) -> SshSignature:
     """Take apart one armored signature, BEGIN and END lines included.
 
     Raises BadSignature, of kind "bad" if it is damaged and "refused" if its kind is never accepted.
@@ -182,7 +182,7 @@ def read(armor: str) -> SshSignature:
         device = None
         if kind in security_keys.PLAIN:
             *_, application = security_keys.taken_apart(publickey)
-            device, inner = security_keys.read(application, algorithm, inner), b""
+            device, inner = security_keys.read_device(application, algorithm, inner), b""
         # OpenSSH skips what is reserved; nobody uses it, so anything there is none of ours.
         if rest or inner or reserved:
             raise ValueError("more than a signature")
@@ -227,23 +227,19 @@ def verify(signature: SshSignature, key: Key, message: bytes) -> bool:
     data = _to_be_signed(message, signature.namespace, signature.hash_algorithm)
     try:
         data = signature.device.signed(data) if signature.device else data
-        return _holds(_public(signature.publickey, kind), signature, data)
+        public_key = _public(signature.publickey, kind)
+        if isinstance(public_key, ed25519.Ed25519PublicKey):
+            return holds(public_key.public_bytes_raw(), signature.signature, data)
+        if isinstance(public_key, ec.EllipticCurvePublicKey):
+            r, rest = take_mpint(signature.signature)
+            s, rest = take_mpint(rest)
+            if rest:
+                return False
+            public_key.verify(encode_dss_signature(r, s), data, ec.ECDSA(_DIGESTS[signature.algorithm]))
+        else:
+            public_key.verify(signature.signature, data, padding.PKCS1v15(), _DIGESTS[signature.algorithm])
     except (InvalidSignature, ValueError):
         return False
-
-
-def _holds(key: PublicKey, signature: SshSignature, data: bytes) -> bool:
-    """True if a key made a signature; raises InvalidSignature and ValueError if not, too."""
-    if isinstance(key, ed25519.Ed25519PublicKey):
-        return holds(key.public_bytes_raw(), signature.signature, data)
-    if isinstance(key, ec.EllipticCurvePublicKey):
-        r, rest = take_mpint(signature.signature)
-        s, rest = take_mpint(rest)
-        if rest:
-            raise ValueError("more than two numbers")
-        key.verify(encode_dss_signature(r, s), data, ec.ECDSA(_DIGESTS[signature.algorithm]))
-    else:
-        key.verify(signature.signature, data, padding.PKCS1v15(), _DIGESTS[signature.algorithm])
     return True
 
 
@@ -285,18 +281,16 @@ def sign(
     kind, text = public(key).split()
     algorithm = "rsa-sha2-512" if kind == "ssh-rsa" else kind
     data = _to_be_signed(message, namespace, hash_algorithm)
-    made = string(algorithm.encode()) + string(_sign(key, algorithm, data))
+    if isinstance(key, ed25519.Ed25519PrivateKey):
+        signature = key.sign(data)
+    elif isinstance(key, rsa.RSAPrivateKey):
+        signature = key.sign(data, padding.PKCS1v15(), _DIGESTS[algorithm])
+    else:
+        r, s = decode_dss_signature(key.sign(data, ec.ECDSA(_DIGESTS[algorithm])))
+        signature = mpint(r) + mpint(s)
+    made = string(algorithm.encode()) + string(signature)
     fields = (base64.b64decode(text), namespace.encode("ascii"), b"", hash_algorithm.encode("ascii"), made)
     blob = _MAGIC + _VERSION + b"".join(map(string, fields))
     body = base64.b64encode(blob).decode()
     lines = [body[at : at + _WIDTH] for at in range(0, len(body), _WIDTH)]
     return "\n".join([BEGIN, *lines, END, ""])
-
-
-def _sign(key: PrivateKey, algorithm: str, data: bytes) -> bytes:
-    if isinstance(key, ed25519.Ed25519PrivateKey):
-        return key.sign(data)
-    if isinstance(key, rsa.RSAPrivateKey):
-        return key.sign(data, padding.PKCS1v15(), _DIGESTS[algorithm])
-    r, s = decode_dss_signature(key.sign(data, ec.ECDSA(_DIGESTS[algorithm])))
-    return mpint(r) + mpint(s)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pbem.letters.draft import Facts
+    from pbem.mail.compose import Attachment, Picture
     from pbem.match.state import Match
 
 MORNING: Final = time(7)
@@ -65,20 +66,27 @@ def joined(letters: Sequence[WrittenLetter]) -> WrittenLetter:
         return last
     # Where a game ended after very many turns, a letter may hold turns alone, and the next one the end.
     subjects = [letter.subject for letter in letters if letter.named] or [letter.subject for letter in letters]
-    one = WrittenLetter("", [section for letter in letters for section in letter.sections])
+    one = WrittenLetter("", [])
+    pictures: dict[str, Picture] = {}
+    attachments: dict[str, Attachment] = {}
+    for letter in letters:
+        one.sections += letter.sections
+        for item in letter.bulletin:
+            if item not in one.bulletin:
+                one.bulletin.append(item)
+        # The last file of each name, in the place of the first.
+        pictures |= {picture[0]: picture for picture in letter.pictures}
+        attachments |= {file[0]: file for file in letter.attachments}
+    one.pictures, one.attachments = list(pictures.values()), list(attachments.values())
     if len({tuple(letter.references[:1]) for letter in letters}) == 1:
         one.subject = joined_subjects(subjects)
         one.reply_to, one.detail, one.place = last.reply_to, last.detail, last.place
         one.references = last.references
     else:
-        matches = list(dict.fromkeys(subject.partition("]")[0].removeprefix("[pbem ") for subject in subjects))
-        shown = matches if len(matches) <= _MATCHES else [*matches[:_MATCHES], "..."]
+        shown = list(dict.fromkeys(subject.partition("]")[0].removeprefix("[pbem ") for subject in subjects))
+        if len(shown) > _MATCHES:
+            shown[_MATCHES:] = ["..."]
         one.subject = Phrase("[pbem] Your digest: {matches}", matches=", ".join(shown))
-    one.pictures = list({picture[0]: picture for letter in letters for picture in letter.pictures}.values())
-    for item in (item for letter in letters for item in letter.bulletin):
-        if item not in one.bulletin:
-            one.bulletin.append(item)
-    one.attachments = list({file[0]: file for letter in letters for file in letter.attachments}.values())
     return one
 
 

@@ -13,6 +13,7 @@ import re
 from base64 import encodebytes
 from email.header import Header
 from email.utils import format_datetime, quote
+from itertools import count
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote as percent
 
@@ -54,6 +55,15 @@ LETTER = "letter.txt"
 
 Picture = tuple[str, str, bytes]
 """Content-ID without its brackets, file name, and content: a PNG that the HTML part shows as `cid:`."""
+
+
+class Content(NamedTuple):
+    """What a letter says and shows, and the files that it brings."""
+
+    text: str
+    html: str | None = None
+    pictures: Sequence[Picture] = ()
+    attachments: Sequence[Attachment] = ()
 
 
 class MailingList(NamedTuple):
@@ -146,16 +156,13 @@ class Composer:
         self,
         to: str,
         subject: str,
-        text: str,
+        content: Content,
         *,
         message_id: str,
         date: datetime,
         reply_to: str | None = None,
         in_reply_to: str | None = None,
         references: Sequence[str] = (),
-        attachments: Sequence[Attachment] = (),
-        html: str | None = None,
-        pictures: Sequence[Picture] = (),
         mailing: tuple[MailingList, str] | None = None,
         bulletin: bytes = b"",
         returns: str = "",
@@ -194,15 +201,17 @@ class Composer:
             told.append("\r\n ".join([f"{BULLETIN}:", *encodebytes(bulletin).decode("ascii").split()]))
         token = [f"{RETURN}: {returns}"] if returns else []
         if encrypting:
-            files = [(LETTER, "text/plain", text.encode("utf-8", "replace"))]
-            files += [*((name, "image/png", content) for _, name, content in pictures), *attachments]
+            files = [(LETTER, "text/plain", content.text.encode("utf-8", "replace"))]
+            files += [*((name, "image/png", image) for _, name, image in content.pictures), *content.attachments]
             open_headers = [
                 _header("Subject", encrypting.subject) if h.startswith("Subject:") else h for h in headers
             ]
-            inner = _protected([*headers, *told], open_headers, _body(encrypting.cover, None, (), files, message_id))
+            inner = _protected(
+                [*headers, *told], open_headers, _body(Content(encrypting.cover, attachments=files), message_id)
+            )
             headers, body = open_headers, _wrapped(*encrypting.encrypt(inner), message_id)
         else:
-            headers, body = [*headers, *told], _body(text, html, pictures, attachments, message_id)
+            headers, body = [*headers, *told], _body(content, message_id)
         letter = bytes(_Entity((*headers, *token, "MIME-Version: 1.0", *body.headers), body.body))
         return self._sign(letter, date) if self._sign else letter
 
@@ -247,22 +256,24 @@ def _header(name: str, value: str) -> str:
     return f"{name}: " + "\r\n".join(lines)
 
 
-def _body(
-    text: str, html: str | None, pictures: Sequence[Picture], attachments: Sequence[Attachment], seed: str
-) -> _Entity:
-    body = _text(text, "plain")
-    if html is not None:
-        page = _text(html, "html")
-        if pictures:  # RFC 2387: the page first, then what it shows
+def _body(content: Content, seed: str) -> _Entity:
+    body = _text(content.text, "plain")
+    if content.html is not None:
+        page = _text(content.html, "html")
+        if content.pictures:  # RFC 2387: the page first, then what it shows
             shown = (
-                _file("image/png", "inline", name, content, f"Content-ID: {_message_id(f'<{content_id}>')}")
-                for content_id, name, content in pictures
+                _file("image/png", "inline", name, image, f"Content-ID: {_message_id(f'<{content_id}>')}")
+                for content_id, name, image in content.pictures
             )
             page = _multipart("related", [page, *shown], seed)
         body = _multipart("alternative", [body, page], seed)
-    if attachments:
-        body = _multipart("mixed", [body, *(_attachment(*item) for item in attachments)], seed)
-    return body
+    files = []
+    for name, media_type, octets in content.attachments:
+        if not MEDIA_TYPE.fullmatch(media_type):
+            raise ValueError(f"{media_type!r} is no media type")
+        charset = '; charset="utf-8"' if media_type.startswith("text/") else ""
+        files.append(_file(f"{media_type}{charset}", "attachment", name, octets))
+    return _multipart("mixed", [body, *files], seed) if files else body
 
 
 def _text(text: str, kind: str) -> _Entity:
@@ -276,13 +287,6 @@ def _text(text: str, kind: str) -> _Entity:
         data = binascii.b2a_qp(data, istext=True)
     headers = (f'Content-Type: text/{kind}; charset="{charset}"', f"Content-Transfer-Encoding: {encoding}")
     return _Entity(headers, data.replace(b"\n", b"\r\n"))
-
-
-def _attachment(filename: str, media_type: str, content: bytes) -> _Entity:
-    if not MEDIA_TYPE.fullmatch(media_type):
-        raise ValueError(f"{media_type!r} is no media type")
-    charset = '; charset="utf-8"' if media_type.startswith("text/") else ""
-    return _file(f"{media_type}{charset}", "attachment", filename, content)
 
 
 def _file(kind: str, disposition: str, filename: str, content: bytes, *more: str) -> _Entity:
@@ -336,19 +340,10 @@ def _wrapped(kind: Literal["openpgp", "smime"], content: bytes, seed: str) -> _E
 
 
 def _multipart(kind: str, parts: Sequence[_Entity], seed: str) -> _Entity:
-    boundary = _boundary(kind, parts, seed)
+    # The same for the same letter, and in no part; "=_" cannot occur in quoted-printable or base64 (RFC 2045 6.7).
+    digests = (hashlib.sha256(f"{kind} {number} {seed}".encode()).hexdigest()[:32] for number in count())
+    boundary = next(f"=_{one}" for one in digests if not any(f"=_{one}".encode() in part.body for part in parts))
     delimiter = f"--{boundary}".encode("ascii")
     # The CRLF before a delimiter belongs to the delimiter (RFC 2046 5.1.1).
     body = b"".join(delimiter + b"\r\n" + bytes(part) + b"\r\n" for part in parts) + delimiter + b"--\r\n"
     return _Entity((f'Content-Type: multipart/{kind};\r\n boundary="{boundary}"',), body)
-
-
-def _boundary(kind: str, parts: Sequence[_Entity], seed: str) -> str:
-    """A boundary that no part contains: the same for the same letter."""
-    number = 0
-    while True:
-        digest = hashlib.sha256(f"{kind} {number} {seed}".encode()).hexdigest()[:32]
-        boundary = f"=_{digest}"  # "=_" cannot occur in quoted-printable or base64 (RFC 2045 6.7)
-        if not any(boundary.encode() in part.body for part in parts):
-            return boundary
-        number += 1

@@ -84,7 +84,8 @@ class _Words:
             return
         named = f"{attributes.get('class', '')} {attributes.get('id', '')}".lower()
         style = attributes.get("style", "").lower()
-        if _BORDER.search(style) or (tag == "hr" and ("tabindex" in attributes or _RULES & {*named.split()})):
+        is_rule = tag == "hr" and ("tabindex" in attributes or _RULES & {*named.split()})
+        if is_rule or _BORDER.search(style):
             self._quote()
             self._over = True
         elif tag == "blockquote" or _QUOTES.search(named) or attributes.get("name", "").lower() == "quote":
@@ -95,12 +96,16 @@ class _Words:
             self._left_out = 1
         else:
             self._preformatted.append(self._preformatted[-1] or tag == "pre" or bool(_PREFORMATTED.search(style)))
-            if tag == "br":
-                self._new_line()
-            elif _LINES.fullmatch(tag):
-                self._end_line()
-            elif tag in {"td", "th"}:
-                self._line.append(" ")
+            self._place(tag)
+
+    def _place(self, tag: str) -> None:
+        """Put what an element holds on its place: on a line of its own, or behind a blank."""
+        if tag == "br":
+            self._new_line()
+        elif _LINES.fullmatch(tag):
+            self._end_line()
+        elif tag in {"td", "th"}:
+            self._line.append(" ")
 
     def end(self, tag: str) -> None:
         """An element ends."""

@@ -1,9 +1,8 @@
 """Marks of machines: signs that no person wrote a letter (RFC 3834 2), and which proof lifts each of them.
 
 One table: a mark decides at most that nothing is *answered*, never that a person is unheard. `authenticate` in the
-desk applies it, after the signature was judged. Beside it, what single headers say: the author behind a return path
-to which servers added a tag (BATV, SRS and VERP), and the language asked for. Anybody can write any header. No
-sockets, no store. Implements reliability.md, case 28, and protocol.md, "Commands" (`set language`).
+desk applies it, after the signature was judged. Beside it, the language that headers ask for. Anybody can write any
+header. No sockets, no store. Implements reliability.md, case 28, and protocol.md, "Commands" (`set language`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pbem.i18n import LANGUAGES
-from pbem.mail.message import ADDRESSES
+from pbem.mail.mail_addresses import ADDRESSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -131,29 +130,7 @@ def marks_of(arrival: Arrival) -> Sequence[Mark]:
     return tuple(mark for mark in MARKS if mark.holds(arrival))
 
 
-_BATV = re.compile(
-    r"(?:prvs=[^=/]++[=/]|btv1==[^=]++==)([^=/].*+)", re.IGNORECASE
-)  # draft-levine-smtp-batv, Barracuda
-_SRS = re.compile(
-    r"(?:srs0|srs1[=+-][^=]++=[^=]++=|[^=+]++\+srs)[=+-][^=]++=[^=]++=([a-z0-9.-]++)=(.++)", re.IGNORECASE
-)  # www.libsrs2.net; the last one, USER+SRS=, is Microsoft 365's
 _RANGE = re.compile(r"\s*([A-Za-z]{1,8})(?:-[A-Za-z0-9-]+)?\s*(?:;\s*q\s*=\s*([01](?:\.[0-9]{0,3})?)\s*)?")
-_VERP = re.compile(r"([^=+]++)\+[^=]++=[^=]++")
-
-
-def without_tags(address: str) -> str:
-    """The address to which all tags were added, as far as their form shows it; the same if there are none."""
-    local, at, domain = address.rpartition("@")
-    while at:
-        if found := _BATV.fullmatch(local):
-            local = found[1]
-        elif found := _SRS.fullmatch(local):
-            domain, local = found.groups()
-        elif found := _VERP.fullmatch(local):
-            local = found[1]
-        else:
-            return f"{local}@{domain}"
-    return address
 
 
 def asked_for(letter: Letter) -> str | None:

@@ -19,8 +19,8 @@ import msgspec
 
 from pbem.config.limits import Limits
 from pbem.mail.commands import holds_commands
+from pbem.mail.mail_addresses import ADDRESSED, ADDRESSES, author
 from pbem.phrase import Phrase
-from pbem.structured_header import without_comments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,19 +29,8 @@ LINE_ENDS = "\n\v\f\x85\u2028\u2029"
 """Ends of lines, for the command language, too; CR was brought to LF."""
 
 PARAMETERS = 2000  # octets of a header whose parameters are read: the email package's splitter is quadratic
-ADDRESS_BYTES = 254  # the longest address that fits into an SMTP path (RFC 5321 4.5.3.1.3)
-FROM_BYTES = 2000  # a display name and one address; what is longer is no honest From
-
 _TYPE = re.compile(r"[!-.0-~]+/[!-.0-~]+")
 MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,900}>")
-ADDRESSES = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
-ADDRESS = re.compile(
-    r"(?=[^@]{1,64}@[^@]{1,253}\Z)"  # RFC 5321 4.5.3.1
-    r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
-    r"@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*"
-)
-_BETWEEN_MAILBOXES = re.compile("[,;]")
-_AROUND_ADDRESSES = re.compile(r'[\s<>()\[\]",;:]+')
 ENCODED_WORD = re.compile(r"=\?([A-Za-z0-9_.:-]{1,40})(?:\*[A-Za-z0-9-]{0,20})?\?([BbQq])\?([!->@-~ ]*)\?=")
 BETWEEN_WORDS = re.compile(r"(\?=)[ \t\r\n]+(?==\?)")
 # Codecs that map bytes to text in linear time; the others of Python's (punycode, unicode_escape, hex …) do not.
@@ -191,7 +180,7 @@ class Letter(msgspec.Struct, frozen=True):
         return self.root.values(name)
 
 
-def read(raw: bytes, limits: Limits | None = None) -> Letter:
+def read_letter(raw: bytes, limits: Limits | None = None) -> Letter:
     """Read a letter; raises `Unreadable` beyond the limits, and nothing else, whatever the bytes."""
     limits = limits or Limits()
     try:
@@ -217,11 +206,11 @@ def read(raw: bytes, limits: Limits | None = None) -> Letter:
 
 
 def received(raw: bytes, limits: Limits) -> Letter:
-    """Read a letter that just came, as `read` does; raises `Unreadable` also for excess that an encoding hides.
+    """Read a letter that just came; also raises `Unreadable` for excess that an encoding hides.
 
-    Letters accepted before are read by `read`, whatever the limits are today.
+    Letters accepted before are read by `read_letter`, whatever the limits are today.
     """
-    letter = read(raw, limits)
+    letter = read_letter(raw, limits)
     if fault := _hidden(letter, limits):
         raise Unreadable(fault, _letter(_part(raw)))
     return letter
@@ -255,14 +244,6 @@ def decoded(data: bytes, charset: str) -> str:
             return data.decode("utf-8" if name == "utf-8" else "cp1252", errors="replace")
     assert name is not None
     return data.decode(name, errors="replace")
-
-
-def mailboxes(value: str) -> list[str]:
-    """The addresses to which a header of recipients sends a letter: none of a display name, a group or a comment."""
-    bare = without_comments(value) or ""
-    listed = (one.rpartition(":")[2].rpartition("<") for one in _BETWEEN_MAILBOXES.split(bare))
-    found = (one.partition(">")[0].strip(" \t\r\n") for _, _, one in listed)
-    return [address.rstrip(".") for address in found if ADDRESSES.fullmatch(address)]
 
 
 def _check_head(part: Part, limits: Limits) -> None:
@@ -313,14 +294,6 @@ _FIRST_LINE = re.compile(rb"[!-9;-~]++[ \t]*+:|From ")  # as a header, or as in 
 _LAST_HEADER = re.compile(rb"\n(?![!-9;-~]++[ \t]*+:|[ \t])|\Z")
 _EMPTY_LINE = re.compile(rb"\r*+(?:\n|\Z)")
 _FIELD = re.compile(rb"^([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*)", re.MULTILINE)
-_SPACED_FROM = re.compile(rb"^from[ \t]++:", re.MULTILINE | re.IGNORECASE)
-
-
-def _fields(head: bytes) -> Iterator[tuple[str, str]]:
-    """The headers of a header block: lower-case name, unfolded value."""
-    for name, value in _FIELD.findall(head):
-        unfolded = b"".join(line.rstrip(b"\r") for line in value.split(b"\n"))
-        yield name.decode("ascii").lower(), unfolded.decode("utf-8", "replace").strip(" \t\r")
 
 
 def _part(raw: bytes) -> Part:
@@ -330,7 +303,14 @@ def _part(raw: bytes) -> Part:
     at = last.end() if last else 0
     empty = _EMPTY_LINE.match(raw, at)
     start = empty.end() if empty else at
-    headers = tuple(_fields(raw[:start]))
+    # Lower-case names, unfolded values.
+    headers = tuple(
+        (
+            name.decode("ascii").lower(),
+            b"".join(line.rstrip(b"\r") for line in value.split(b"\n")).decode("utf-8", "replace").strip(" \t\r"),
+        )
+        for name, value in _FIELD.findall(raw[:start])
+    )
     first = dict(reversed(headers))  # of each name
     kind, parameters = _parametrised(first.get("content-type", ""))
     disposition, details = _parametrised(first.get("content-disposition", ""))
@@ -347,11 +327,8 @@ def _part(raw: bytes) -> Part:
     )
 
 
-ADDRESSED = ("to", "cc", "delivered-to", "x-original-to")
-
-
 def _letter(root: Part) -> Letter:
-    sender, defect = _from(root)
+    sender, defect = author(root.values("from"), root.raw[: len(root.raw) - len(root.body)])
     addressed = [value for name, value in root.headers if name in ADDRESSED]
     recipients = [address for value in addressed for address in ADDRESSES.findall(value)]
     texts, several = _spoken(root)
@@ -462,47 +439,3 @@ def _base64(data: bytes) -> bytes:
     letters = re.sub(rb"[^A-Za-z0-9+/]", b"", data)
     letters = letters[: len(letters) - 1] if len(letters) % 4 == 1 else letters
     return binascii.a2b_base64(letters + b"=" * (-len(letters) % 4))
-
-
-def _from(root: Part) -> tuple[str | None, str | None]:
-    """The address of the one From, and its defect, if any: then the only address that From can mean, or None."""
-    found = root.values("from")
-    if len(found) != 1:
-        return None, "no From" if not found else "more than one From"
-    if len(found[0]) > FROM_BYTES:
-        return None, "From too long"
-    if _SPACED_FROM.search(root.raw, 0, len(root.raw) - len(root.body)):
-        defect = "blanks before the colon of From"  # obsolete syntax that other readers skip
-    else:
-        address, fault = _mailbox(found[0])
-        if not fault:
-            return address, None
-        defect = fault
-    written = (word.strip("'") for word in _AROUND_ADDRESSES.split(found[0]))
-    named = {_address(word.lower()) for word in written if "@" in word.strip("@")}
-    return (named.pop() if len(named) == 1 else None), defect
-
-
-def _mailbox(value: str) -> tuple[str | None, str]:
-    """The address of `phrase <address>` or `address` (RFC 5322 3.4), or the defect of anything else."""
-    bare = without_comments(value)
-    if bare is None:
-        return None, "unbalanced quotes or comments in From"
-    if any(character in bare for character in ",;:"):
-        return None, "From with more than one address"
-    phrase, angle, rest = bare.partition("<")
-    written = phrase
-    if angle:
-        written, closed, after = rest.partition(">")
-        if not closed or after.strip() or "<" in written or "@" in phrase:
-            return None, "malformed From"
-    address = _address(written.strip())
-    return address, "" if address else "no plain address in From"
-
-
-def _address(written: str) -> str | None:
-    """A plain address, its domain in lower case; None if it is none."""
-    if len(written) > ADDRESS_BYTES or written.startswith("=?") or not ADDRESS.fullmatch(written):
-        return None
-    local, _, domain = written.rpartition("@")
-    return f"{local}@{domain.lower()}"

@@ -47,24 +47,26 @@ _BROKEN = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*+(?:\r?\n|\Z))")
 
 def doubt(entity: Part) -> Phrase | None:
     """The reason why programs may read a signed MIME entity in different ways, or None."""
-    causes = (cause for part in entity.walk() for cause in _causes(part))
+    # One by one: where headers are malformed, what reads them would find nothing true, and it may take long.
+    causes = (cause for part in entity.walk() for look in (_in_headers, _in_content) for cause in look(part))
     cause = next(causes, None)
     if cause is None:
         return None
     return Phrase("Programs may read this signed letter in different ways: {cause}. Send plain text.", cause=cause)
 
 
-def _causes(part: Part) -> Iterator[Phrase]:
+def _in_headers(part: Part) -> Iterator[Phrase]:
     head = part.raw[: len(part.raw) - len(part.body)]
-    # What follows reads headers: where these are malformed, it would find nothing true.
     if _NO_HEADER.search(head) or (part.body and not _ENDED.search(head)):
         yield Phrase("its headers are malformed")
-        return
     if is_repeated(part.headers, (*ONCE, *_KINDS)):
         yield Phrase("one of its headers is there twice")
     for name in _KINDS:
         if not all(_is_plain(name, value) for value in part.values(name)):
             yield Phrase("its header {name} is malformed", name=name.title())
+
+
+def _in_content(part: Part) -> Iterator[Phrase]:
     # Programs guess at unknown encodings, and repair damage in different ways.
     if part.encoding not in _ENCODINGS or part.disposition not in _DISPOSITIONS or _is_damaged(part):
         yield Phrase("a part of it is damaged, or encoded in an unknown way")

@@ -73,7 +73,11 @@ class Maildir:
                     withheld.append(handle)
                     trouble = f"{str(path)!a}: {error.strerror}"
                     continue
-                yield FetchedLetter(_with_crlf(raw), handle)
+                # As it came over the wire: most servers write bare line feeds. The first line shows which they are: a
+                # CRLF further on was put there by the letter's writer.
+                if not raw.partition(b"\n")[0].endswith(b"\r"):
+                    raw = raw.replace(b"\n", b"\r\n")
+                yield FetchedLetter(raw, handle)
         if withheld:
             raise Withheld(withheld, trouble)
 
@@ -82,8 +86,12 @@ class Maildir:
         source = self._path / handle.folder / handle.name
         try:
             _make(self._done)
+            # To an unused name: a rename would replace a letter of the same name.
+            base = os.fsdecode(os.fsencode(handle.name.partition(":")[0])[:NAME])
+            names = (f"{base}{f'_{number}' if number else ''}:2,S" for number in itertools.count())
+            target = next(place for place in map((self._done / "cur").joinpath, names) if not os.path.lexists(place))
             with suppress(FileNotFoundError):
-                source.rename(self._free(handle.name))
+                source.rename(target)
         except OSError as error:
             raise MailboxUnreachable(f"{str(source)!a}: {error.strerror}") from error
 
@@ -101,15 +109,6 @@ class Maildir:
 
     def close(self) -> None:
         """Nothing is held open."""
-
-    def _free(self, name: str) -> Path:
-        """An unused name among the read letters: a rename would replace a letter of the same name."""
-        base = os.fsdecode(os.fsencode(name.partition(":")[0])[:NAME])
-        for number in itertools.count():
-            target = self._done / "cur" / f"{base}{f'_{number}' if number else ''}:2,S"
-            if not os.path.lexists(target):
-                return target
-        raise AssertionError
 
     def _files(self, folder: Path, parts: tuple[str, ...] = PARTS[:2]) -> list[Path]:
         """The letters in `new` and `cur` of a folder, oldest first, except those left alone or flagged as trashed.
@@ -149,11 +148,3 @@ def put(path: Path, name: str, raw: bytes) -> None:
 def _make(folder: Path) -> None:
     for part in PARTS:
         (folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
-
-
-def _with_crlf(raw: bytes) -> bytes:
-    """Octets as they came over the wire: most servers write the files of a Maildir with bare line feeds.
-
-    The first line shows which it is: a CRLF further on was put there by the letter's writer.
-    """
-    return raw if raw.partition(b"\n")[0].endswith(b"\r") else raw.replace(b"\n", b"\r\n")

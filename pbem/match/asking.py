@@ -22,7 +22,7 @@ from pbem.match.transcript import sha256_hex
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pbem.games import Options, State
+    from pbem.games import Options
     from pbem.match.sealed_game import Ending
     from pbem.match.state import Match
     from pbem.match.step import Step
@@ -48,8 +48,8 @@ def ask_for_setups(step: Step, options: Options) -> None:
         resolve_at=None,
         banks=banks(step),
         missed=frozenset(),
-        too_late={},
-        stood_in={},
+        late_from={},
+        default_late_from={},
         offers={},
         former={},
         said={},
@@ -61,14 +61,14 @@ def ask_for_setups(step: Step, options: Options) -> None:
     step.notify("setup")
 
 
-def ask_for_orders(step: Step, position: State) -> None:
-    """Start the clocks of those who are asked in this position."""
+def ask_for_orders(step: Step) -> None:
+    """Start the clocks of those who have a choice in the turn."""
     match = step.match
-    stood_in = {**match.stood_in, **match.too_late}
-    asked_anew = replace(match, banks=banks(step), missed=frozenset(), too_late={}, offers={}, former={})
-    step.match = replace(asked_anew, stood_in=stood_in)
-    asked = [seat for seat, forced in position.due.items() if forced is None]
-    start_clocks(step, asked if position.result is None else ())
+    default_late_from = {**match.default_late_from, **match.late_from}
+    asked_anew = replace(match, banks=banks(step), missed=frozenset(), late_from={}, offers={}, former={})
+    step.match = replace(asked_anew, default_late_from=default_late_from)
+    over = match.position is not None and match.position.result is not None
+    start_clocks(step, () if over else match.choosing)
 
 
 def ask_for_steps(step: Step, by: int | None = None) -> None:

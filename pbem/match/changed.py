@@ -23,6 +23,6 @@ def replace(value: Value, /, **changes: object) -> Value:
     return dataclasses.replace(value, **changes)
 
 
-def without(seats: Mapping[int, T], seat: int) -> dict[int, T]:
-    """A mapping by seats without one of them."""
-    return {other: value for other, value in seats.items() if other != seat}
+def without(seats: Mapping[int, T], *left_out: int) -> dict[int, T]:
+    """A mapping by seats without these."""
+    return {seat: value for seat, value in seats.items() if seat not in left_out}

@@ -125,17 +125,17 @@ class KeyChange:
 
     def after(self, player: Player, prev: str) -> Player:
         """The player after the change; `prev` is the head that the last letters printed; raises ValueError."""
-        known = [*player.keys, *(key for _, key in player.former)]
-        if any(key["fingerprint"] == new["fingerprint"] for key in known for new in self.added):
-            raise ValueError("the new key is known already")
         fingerprints = sorted(key["fingerprint"] for key in player.keys)
+        known = {*fingerprints, *(key["fingerprint"] for _, key in player.former)}
+        if not known.isdisjoint(new["fingerprint"] for new in self.added):
+            raise ValueError("the new key is known already")
         revoked = sorted(self.revoked)
         wanted = {"added": [], "replaced": fingerprints}.get(self.change, revoked)
         if revoked != wanted or not set(revoked) <= set(fingerprints):
             raise ValueError("the keys that count no longer are not those of the seat")
         kept = tuple(key for key in player.keys if key["fingerprint"] not in self.revoked)
         gone = tuple((prev, key) for key in player.keys if key["fingerprint"] in self.revoked)
-        if self.change == "revoked" and (len(gone) != 1 or not kept):
+        if self.change == "revoked" and not len(gone) == 1 <= len(kept):
             raise ValueError("one key is revoked, and another must be left")
         keyless = player.keyless or ("" if player.keys else prev)
         return replace(player, keys=(*kept, *self.added), former=(*player.former, *gone), keyless=keyless)

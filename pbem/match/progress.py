@@ -17,6 +17,8 @@ from pbem.match.state import standing
 from pbem.match.step import Notice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from pbem.match.step import Step
 
 
@@ -42,35 +44,45 @@ def tick(step: Step) -> None:
 
 
 def advance(step: Step) -> None:
-    """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""
+    """Do what is due by now, if the match is under way: what that is depends on its phase."""
     match = step.match
-    if match.paused or (match.phase == "setup" and not step.world.begins(match)):
+    if not match.paused and (going_on := _PHASES.get(match.phase)):
+        going_on(step)
+
+
+def _setup(step: Step) -> None:
+    """Begin the game when all setups are in; else, once every other seat's time is over, the terms say who loses."""
+    match = step.match
+    if not step.world.begins(match):
         return
-    if match.phase == "setup":
-        # All setups are in. Else, once every other seat's time is over, the terms say who loses by that.
-        if match.begins_by_itself or all(standing(match.setups, seat) for seat in match.seats):
-            begin(step) if match.sealed_rules is None else sealed_events.begin(step)
-        elif all(standing(match.setups, seat) or match.silent_by_now(seat) for seat in match.seats):
-            forfeit(step, [seat for seat in lost(match) if not standing(match.setups, seat)])
-    elif match.phase == "playing" and match.sealed_game is not None:
-        # Sealed: players report the turns themselves; the server only judges at the end, and forfeits for silence.
-        if sealed_events.due(match):
-            sealed_events.judge(step)
-        elif gone := [seat for seat in lost(match) if match.asked(seat)]:
-            forfeit(step, gone)
-    elif match.phase == "playing" and match.position:
-        # Wait for each seat that is asked, until its silence counts as an answer.
-        asked = [seat for seat, forced in match.position.due.items() if forced is None]
-        waiting = {seat: standing(match.orders, seat) for seat in asked}
-        if not all(orders or match.silent_by_now(seat) for seat, orders in waiting.items()):
-            return
-        # Orders that are not final may still be replaced, for the agreed time.
-        settled = match.resolve_at or step.world.now + match.terms.settling
-        if settled > step.world.now and not all(orders is None or orders.final for orders in waiting.values()):
-            step.match = replace(match, resolve_at=settled)
-        elif gone := [seat for seat in lost(match) if not waiting.get(seat)]:
-            forfeit(step, gone)
-        else:
-            resolve(step)
-            play_on(step)
-            advance(step)  # the next turn's orders may all be here already
+    missing = [seat for seat in match.seats if not standing(match.setups, seat)]
+    if match.begins_by_itself or not missing:
+        begin(step) if match.sealed_rules is None else sealed_events.begin(step)
+    elif all(match.silent_by_now(seat) for seat in missing):
+        forfeit(step, [seat for seat in lost(match) if seat in missing])
+
+
+def _playing(step: Step) -> None:
+    """Resolve the turn when all orders are in."""
+    match = step.match
+    if match.sealed_game is not None:
+        sealed_events.proceed(step)
+        return
+    # Wait for each seat that is asked, until its silence counts as an answer.
+    waiting = {seat: standing(match.orders, seat) for seat in match.choosing}
+    if not all(orders or match.silent_by_now(seat) for seat, orders in waiting.items()):
+        return
+    # Orders that are not final may still be replaced, for the agreed time.
+    settled = match.resolve_at or step.world.now + match.terms.settling
+    if settled > step.world.now and not all(orders is None or orders.final for orders in waiting.values()):
+        step.match = replace(match, resolve_at=settled)
+    elif gone := [seat for seat in lost(match) if not waiting.get(seat)]:
+        forfeit(step, gone)
+    else:
+        resolve(step)
+        play_on(step)
+        advance(step)  # the next turn's orders may all be here already
+
+
+_PHASES: Mapping[str, Callable[[Step], None]] = {"setup": _setup, "playing": _playing}
+"""What goes on by itself in each phase of a match under way."""

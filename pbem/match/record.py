@@ -194,15 +194,7 @@ def _record(table: JsonObject) -> Record:
     keys = frozenset(map(str, range(1, len(seats) + 1)))
     turns = [_turn(number, turn, keys) for number, turn in enumerate(_tables(table, "turn"), start=1)]
     extra: dict[str, object] | None = _typed(table, "extra", dict, None)
-    level: list[object] = [extra]
-    for _ in range(_DEPTH):
-        # Lists and tables have others inside them.
-        insides = (
-            each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list))
-        )
-        level = [inner for inside in insides for inner in inside]
-    if level:
-        raise _fault("[extra] is nested too deeply")
+    _demand_shallow(extra)
     record = Record(
         game=table["game"],
         seats=tuple(seats),
@@ -223,6 +215,18 @@ def _record(table: JsonObject) -> Record:
     if not all(isinstance(text, str) for text in texts):
         replay(record)  # which raises
     return record
+
+
+def _demand_shallow(extra: object) -> None:
+    level = [extra]
+    for _ in range(_DEPTH):
+        # Lists and tables have others inside them.
+        insides = (
+            each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list))
+        )
+        level = [inner for inside in insides for inner in inside]
+    if level:
+        raise _fault("[extra] is nested too deeply")
 
 
 def _fault(message: str) -> Illegal:

@@ -207,22 +207,15 @@ class Clock(msgspec.Struct, frozen=True):
     def _pieces(self, start: datetime) -> Iterator[tuple[datetime, datetime | None]]:
         """The stretches of wall time in which the clock runs, from a moment on; the last one has no end."""
         at = self._wall(start)
-        stops = [
-            (self._wall(stop.began), self._wall(stop.ended) if stop.ended else None)
-            for stop in self.stops
-            if stop.ended is None or stop.ended > stop.began
-        ]
-        while True:
-            standing = [ended for began, ended in stops if began <= at and (ended is None or at < ended)]
-            if None in standing:
-                return
-            if standing:
-                at = max(ended for ended in standing if ended)
+        stops = [(self._wall(stop.began), self._wall(stop.ended) if stop.ended else _NEVER) for stop in self.stops]
+        while at < _NEVER:
+            if standing := [ended for began, ended in stops if began <= at < ended]:
+                at = max(standing)
                 continue
             if not self.weekends and at.weekday() >= 5:
                 at = _midnight(at.date() + timedelta(days=7 - at.weekday()))
                 continue
-            ahead = [began for began, _ in stops if began > at]
+            ahead = [began for began, ended in stops if at < began < ended]
             if not self.weekends:
                 ahead.append(_midnight(at.date() + timedelta(days=5 - at.weekday())))
             if not ahead:
@@ -234,6 +227,9 @@ class Clock(msgspec.Struct, frozen=True):
     def _wall(self, time: datetime) -> datetime:
         return time.astimezone(_zone(self.zone)).replace(tzinfo=None)
 
+
+_NEVER = datetime.max  # noqa: DTZ901 - a time on the wall
+"""The end, on the wall, of a stop that has none."""
 
 _by_time = attrgetter("began", "reason")
 

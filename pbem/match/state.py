@@ -197,11 +197,11 @@ class Match(msgspec.Struct, frozen=True):
     """Seconds left in the banks of the seats that have drawn on theirs."""
     missed: frozenset[int] = frozenset()
     """The seats whose time and grace are over for their present answer."""
-    too_late: Mapping[int, datetime] = msgspec.field(default_factory=dict)
-    """The time from which letters are too late for the present request, by the seats that missed it."""
-    stood_in: Mapping[int, datetime] = msgspec.field(default_factory=dict)
-    """The time from which default orders are too late for the turns of this game that each seat missed."""
-    silent: Mapping[int, int] = msgspec.field(default_factory=dict)
+    late_from: Mapping[int, datetime] = msgspec.field(default_factory=dict)
+    """The time from which letters are late for the present request, by the seats that missed it."""
+    default_late_from: Mapping[int, datetime] = msgspec.field(default_factory=dict)
+    """The time from which default orders are late for the turns of this game that each seat missed."""
+    misses: Mapping[int, int] = msgspec.field(default_factory=dict)
     """The number of consecutive misses, by seat."""
     offers: Mapping[str, frozenset[int]] = msgspec.field(default_factory=dict)
     """The seats that offer something, such as a draw, on which all must agree."""
@@ -313,6 +313,15 @@ class Match(msgspec.Struct, frozen=True):
         if self.phase == "playing" and self.position:
             return self.position.due.get(seat, 0) is None and not standing(self.orders, seat)
         return False
+
+    @property
+    def choosing(self) -> list[int]:
+        """The seats that have a choice in the turn that is being played."""
+        return [seat for seat, forced in self.position.due.items() if forced is None] if self.position else []
+
+    def deadline(self, seat: int) -> datetime | None:
+        """The deadline of what a seat still owes, if there is one."""
+        return self.clocks[seat].deadline if seat in self.clocks and self.asked(seat) else None
 
     def setup_text(self, seat: int) -> str:
         """The canonical setup of a seat; empty in a game without setups."""

@@ -284,25 +284,24 @@ def misplaced(
     """
     player = player or match.name(seat)
     wanted: dict[str, object] = {"server": match.server, "player": player, "prev": match.prev, **place}
-    beside: dict[str, object] = {"game": match.game} if "turn" in place else {}
-    if match.phase == "setup":
-        beside = {"turn": match.turn}
-    faults = [
-        Fault(key, f"{key} {given}", _wrong(key, given, value))
-        for key, value in beside.items()
-        if (given := getattr(form, key)) not in {None, value}
-    ]
+    faults = []
+    beside = "turn" if match.phase == "setup" else "game"  # which may be left out
+    value, given = getattr(match, beside), getattr(form, beside)
+    if beside not in place and given not in {None, value}:
+        faults.append(Fault(beside, f"{beside} {given}", _wrong(beside, given, value)))
+    if in_advance and match.printed(form.prev or ""):
+        wanted["prev"] = form.prev
     for key, value in wanted.items():
         given = getattr(form, key)
         if given is None:
             faults.append(Fault(key, None, Phrase("the line `{key} {value}` is missing", key=key, value=value)))
-        elif given != value and not (key == "prev" and in_advance and match.printed(given)):
+        elif given != value:
             faults.append(Fault(key, f"{key} {given}", _wrong(key, given, value)))
     if form.rev is None:
         faults.append(Fault("rev", None, Phrase("the line with the revision, such as `rev 1`, is missing")))
     elif form.rev > HIGHEST:
         faults.append(Fault("rev", None, Phrase("there is no higher revision than {rev}", rev=HIGHEST)))
-    elif before and (form.rev < before.rev or (form.rev == before.rev and not again)):
+    elif before and form.rev < before.rev + (not again):
         faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before.rev)))
     return faults
 

@@ -89,6 +89,9 @@ _CHOICES = {
 }
 """The options with a fixed choice of words, the default first."""
 
+_DEFAULTS = {key: words[0] for key, words in _CHOICES.items()} | {"pace": "7d", "grace": "3d", "bank": "0"}
+"""The options as no line needs to say them."""
+
 _SOME = frozenset({"tournament", "pairing", "rules_package"})
 """The terms that only some matches have: those of tournaments, those of other packages' games."""
 _TOURNAMENT = mapping({"id": text, "terms": anything})
@@ -154,23 +157,26 @@ class Terms:
     def lines(self) -> dict[str, str]:
         """The option lines that differ from the defaults; they propose the same again, by the newest edition."""
         lines = {
-            "kind": self.kind if self.kind != KINDS[0] else "",
-            "games": str(self.games) if self.games and self.kind != KINDS[0] else "",
+            "kind": self.kind,
+            "games": str(self.games or ""),
             "target": str(self.target or ""),
-            "victory": self.victory if self.victory != VICTORIES[0] else "",
-            "settle": "" if self.sealed else written_duration(self.settle),  # the default is each server's own
-            "privacy": self.privacy if self.privacy != PRIVACIES[0] else "",
-            "pace": "" if self.pace == _PACE else written_duration(self.pace) if self.pace else "none",
-            "grace": "" if self.grace == _GRACE else written_duration(self.grace),
-            "miss": self.miss if self.miss != MISSES[0] else "",
-            "weekends": self.weekends if self.weekends != WEEKENDS[0] else "",
-            "bank": written_duration(self.bank) if self.bank else "",
-            "keys": self.keys if self.keys != KEYS[0] and not self.sealed else "",
-            "sealed": SEALED[1] if self.sealed else "",
-            "unreachable": self.unreachable if self.pace and self.unreachable != UNREACHABLE[0] else "",
+            "victory": self.victory,
+            "settle": written_duration(self.settle),  # the default is each server's own
+            "privacy": self.privacy,
+            "pace": written_duration(self.pace) if self.pace else "none",
+            "grace": written_duration(self.grace),
+            "miss": self.miss,
+            "weekends": self.weekends,
+            "bank": written_duration(self.bank),
+            "keys": self.keys,
+            "sealed": SEALED[self.sealed],
+            "unreachable": self.unreachable,
         }
+        implied = {"games": self.kind == KINDS[0], "settle": self.sealed, "keys": self.sealed}
+        implied["unreachable"] = not self.pace
         own = {key: value if isinstance(value, str) else toml_value(value) for key, value in self.options.items()}
-        return {key: text for key, text in lines.items() if text} | own
+        said = (key for key, text in lines.items() if text and text != _DEFAULTS.get(key) and not implied.get(key))
+        return {key: lines[key] for key in said} | own
 
     def general_lines(self) -> dict[str, str]:
         """The option lines of the match, without those of its game, by which these terms could be proposed."""
@@ -287,12 +293,7 @@ class _Proposal(OptionLines):
         self.settle = settle
 
     def judge(self) -> Terms:
-        if len(self.players) not in self.rules.seats:
-            wanted = either(self.rules.seats)
-            says = Phrase("{title} is for {numbers} players, you included", title=self.rules.title, numbers=wanted)
-            self.refuse("new", None, says)
-        if len(set(self.players)) != len(self.players):
-            self.refuse("new", None, Phrase("the same player twice"))
+        self.judge_players()
         chosen = {key: self.choice(key, words) for key, words in _CHOICES.items()}
         kind = chosen["kind"]
         games = self.number("games")
@@ -313,12 +314,8 @@ class _Proposal(OptionLines):
             "sealed": chosen["sealed"] == SEALED[1],
             "rules_package": PACKAGES.get(self.rules.name),
         }
-        # Without deadlines, nobody loses by silence, and so nobody by being out of reach.
         if not terms["pace"]:
-            if "unreachable" in self.lines and chosen["unreachable"] == UNREACHABLE[0]:
-                says = Phrase("without deadlines nobody loses by silence: unreachable is {word}", word=UNREACHABLE[1])
-                self.refuse("unreachable", UNREACHABLE[0], says)
-            terms["unreachable"] = UNREACHABLE[1]
+            terms |= self.without_deadlines(chosen["unreachable"])
         if terms["sealed"]:
             terms |= self.sealed()
         # With `miss: pass`, the server plays empty orders, which some games do not have.
@@ -331,6 +328,21 @@ class _Proposal(OptionLines):
         if self.faults:
             raise Refused(*self.faults)
         return Terms(**terms, options=options, players=self.players)  # type: ignore[arg-type]  # by name, above
+
+    def judge_players(self) -> None:
+        if len(self.players) not in self.rules.seats:
+            wanted = either(self.rules.seats)
+            says = Phrase("{title} is for {numbers} players, you included", title=self.rules.title, numbers=wanted)
+            self.refuse("new", None, says)
+        if len(set(self.players)) != len(self.players):
+            self.refuse("new", None, Phrase("the same player twice"))
+
+    def without_deadlines(self, unreachable: str) -> dict[str, object]:
+        """The terms that no deadlines imply: nobody loses by silence, and so nobody by being out of reach."""
+        if "unreachable" in self.lines and unreachable == UNREACHABLE[0]:
+            says = Phrase("without deadlines nobody loses by silence: unreachable is {word}", word=UNREACHABLE[1])
+            self.refuse("unreachable", UNREACHABLE[0], says)
+        return {"unreachable": UNREACHABLE[1]}
 
     def sealed(self) -> dict[str, object]:
         """The terms that sealed play implies: nobody can answer for another player, nor change an answer."""

@@ -18,9 +18,10 @@ from pbem.match.transcript import is_time, written
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from pbem.match.state import Match
+    from pbem.match.state import Match, Submission
+    from pbem.match.terms import Terms
 
 OVER = frozenset({"closed", "declined", "withdrawn"})
 """The phases after which nothing comes."""
@@ -115,6 +116,19 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.said.get(command, 0) + 1
 
 
+class TermsView(MatchView, frozen=True, kw_only=True):
+    """A view of a match with its terms, for the template of these."""
+
+    terms: Terms
+    levels: Mapping[int, str | None]
+    """The level of each seat's player."""
+
+
+def submitted(match: Match, seat: int) -> Submission | None:
+    """What a seat sent for what is due now, also if it was withdrawn."""
+    return {"setup": match.setups, "playing": match.orders}.get(match.phase, {}).get(seat)
+
+
 def view(
     match: Match,
     reader: int,
@@ -130,9 +144,8 @@ def view(
     The rest is known outside of the match: whether the reader has agreed to it, the seats of `programs`, the latest
     head with the server's signature, the store's `generation`, and the `address` for letters.
     """
-    submission = {"setup": match.setups, "playing": match.orders}.get(match.phase, {}).get(reader)
+    submission = submitted(match, reader)
     asked = match.asked(reader) if reader else False
-    clock = match.clocks.get(reader) if asked else None
     terms = match.terms
     return MatchView(
         match=match.id,
@@ -146,9 +159,9 @@ def view(
         players=[None if name.startswith("?") else name for name in match.names],
         programs=list(programs),
         asked=asked,
-        claim=bool(reader and silence.silent(match, reader)),
+        claim=bool(reader and silence.claimable_seats(match, reader)),
         miss=terms.miss,
-        deadline=written(clock.deadline) if clock and clock.deadline else None,
+        deadline=written(deadline) if (deadline := match.deadline(reader)) else None,
         accepted=accepted,
         agreement=terms.document() if match.phase in ("open", "proposed") else None,
         hash=match.rules_hash,
@@ -164,5 +177,5 @@ def view(
         address=address,
         sealed=terms.sealed,
         revealing=match.revealing,
-        tournament=None if terms.tournament is None else terms.tournament["id"],
+        tournament=(terms.tournament or {}).get("id"),
     )

@@ -166,28 +166,44 @@ def pages(
         news += match.news
         files = _files(match.summary["m"].match) if match.bundle is not None else []
         summaries.append((match.summary, {tag: file for tag, file, _ in files}))
-        for tag, file, _ in files:
-            assert match.bundle is not None
-            link, picture = None, picture_file(match.summary["m"].match, tag)
-            if about := link_preview(match.bundle, tag):
-                yield picture, about.picture
-                addresses = (site["pages"] + file, site["pages"] + picture) if site["pages"] else ("", "")
-                link = Link(about.title, about.line, *addresses)
-            text = replay(
-                match.bundle,
-                press=match.press,
-                forms=match.forms,
-                witnessed=Witnessed(match.logged, witnesses),
-                on_site=OnSite(home.server, files, link),
-                language=tag,
-            )
-            yield file, text
+        yield from _replays(site, match, files, witnesses)
     for found in tournaments:
         news += found.news
         yield from found.files.items()
     with_page = [match["m"].match for match in site["invitations"]]
     with_page += [summary["m"].match for summary, files in summaries if files]
     yield from feeds(site, news, {*with_page, *(found.facts["id"] for found in tournaments)})
+    yield from _lists(site, summaries, tournaments)
+
+
+def _replays(
+    site: Mapping[str, Any], match: Finished, files: Sequence[tuple[str, str, str | None]], witnesses: Sequence[str]
+) -> Iterator[tuple[str, str | bytes]]:
+    """The pages of a finished match, and their pictures."""
+    for tag, file, _ in files:
+        assert match.bundle is not None
+        link, picture = None, picture_file(match.summary["m"].match, tag)
+        if about := link_preview(match.bundle, tag):
+            yield picture, about.picture
+            addresses = (site["pages"] + file, site["pages"] + picture) if site["pages"] else ("", "")
+            link = Link(about.title, about.line, *addresses)
+        text = replay(
+            match.bundle,
+            press=match.press,
+            forms=match.forms,
+            witnessed=Witnessed(match.logged, witnesses),
+            on_site=OnSite(str(site["server"]), files, link),
+            language=tag,
+        )
+        yield file, text
+
+
+def _lists(
+    site: Mapping[str, Any],
+    summaries: Sequence[tuple[Mapping[str, Any], dict[str, str]]],
+    tournaments: Sequence[PublicTournament],
+) -> Iterator[tuple[str, str]]:
+    """The pages of tournaments, and the index, in each language."""
     for tag in LANGUAGES:
         own = {summary["m"].match: files[tag] for summary, files in summaries if tag in files}
         for found in tournaments:

@@ -172,7 +172,7 @@ class PlayRoom:
             self._wanted = {"number": number}
             self.news.tell(self._overview())
         try:
-            holds = ssh.verify(ssh.read(answer.armor), ssh.parse(key.public), text)
+            holds = ssh.verify(ssh.read_signature(answer.armor), ssh.parse(key.public), text)
         except BadSignature:
             holds = False
         if not holds:

@@ -10,7 +10,7 @@ import msgspec
 from pbem.games import GAMES, rules
 from pbem.mail.calendar import Appointment
 from pbem.match.terms import Terms
-from pbem.match.view import OVER
+from pbem.match.view import OVER, TermsView
 from pbem.phrase import clean
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.results import line_of
@@ -45,17 +45,18 @@ def match_facts(letters: Correspondence, agent: Agent, standing: MatchView, now:
     matches = letters.matches
     programs, sent = matches.programs, matches.pending(match)
     others = [name for seat, name in enumerate(standing.players, start=1) if seat != standing.seat]
+    winner = standing.players[outcome.winner - 1] if outcome and outcome.winner else None
     return {
         **msgspec.to_builtins(standing, str_keys=True),
         "title": standing.title,
         "others": [{"name": name or "", "program": name in programs} for name in others],
-        "asked": agent.asks(match) if standing.sealed else standing.asked and sent is None,
+        "asked": standing.asked and sent is None,
         "sent": sent.state if sent else "",
         "yours": sent.form if sent else "",
-        **(_sealed_plans(agent, match, now) if standing.sealed else _plans(letters, standing)),
-        "reveal": standing.reveals and agent.asks(match),
-        "accused": (agent.held.accused(match) or "") if standing.sealed else "",
-        "winner": ((standing.players[outcome.winner - 1] or "") if outcome.winner else "") if outcome else None,
+        "reveal": False,
+        "accused": "",
+        **(_sealed_facts(agent, standing, now) if standing.sealed else _plans(letters, standing)),
+        "winner": winner or "" if outcome else None,
         "scores": standing.totals if standing.ended else [],
         "bundle": letters.memory.bundle(match) is not None,
     }
@@ -73,10 +74,15 @@ def _plans(letters: Correspondence, standing: MatchView) -> JsonObject:
     }
 
 
-def _sealed_plans(agent: Agent, match: str, now: datetime) -> JsonObject:
-    """The same in a sealed match, where they wait on this machine."""
+def _sealed_facts(agent: Agent, standing: MatchView, now: datetime) -> JsonObject:
+    """The same in a sealed match, where they wait on this machine; and what its agent asks for, and is held up by."""
+    match = standing.match
     waiting, unused, first = agent.plans(match, now)
+    asks = agent.asks(match)
     return {
+        "asked": asks,
+        "reveal": asks and standing.revealing,
+        "accused": agent.held.accused(match) or "",
         "unused": unused.text if unused else "",
         "refused": [fault.message for fault in unused.faults] if unused else [],
         "stored": [{"turn": turn, "state": "here", "form": text} for turn, text in waiting.items()],
@@ -159,18 +165,10 @@ def deadlines(letters: Correspondence) -> Iterator[Appointment]:
         yield Appointment(*place, summary, told, time, standing.seq)
 
 
-def terms_of(letters: Correspondence, standing: MatchView) -> dict[str, object]:
+def terms_of(letters: Correspondence, standing: MatchView) -> TermsView:
     """The terms of a match, for the template of letters."""
-    return {
-        "match": standing.match,
-        "title": standing.title,
-        "terms": letters.matches.terms(standing.match),
-        "names": standing.names,
-        "levels": dict.fromkeys(standing.names, ""),
-        "programs": [seat for seat, name in standing.names.items() if name in letters.matches.programs],
-        "phase": standing.phase,
-        "hash": standing.hash,
-    }
+    levels = dict.fromkeys(standing.names)
+    return TermsView(**msgspec.structs.asdict(standing), terms=letters.matches.terms(standing.match), levels=levels)
 
 
 def tournament_terms(letters: Correspondence, name: str, templates: Templates) -> tuple[str, str]:

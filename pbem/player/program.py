@@ -239,13 +239,14 @@ class Program:
             log.info("%s: declined: %s", match, ", ".join(reasons))
             return False
         accepted = self.memory.prepared("accept", match)
-        forgotten = bool(accepted) and accepted[-1].generation < standing.generation
-        if not accepted or forgotten or (accepted[-1].state == "refused" and may_repeat(accepted, now)):
+        refused = bool(accepted) and accepted[-1].state == "refused"
+        heard = bool(accepted) and accepted[-1].generation >= standing.generation
+        if not heard or (refused and may_repeat(accepted, now)):
             with self.memory.transaction():
                 plan = self._planned(standing)
                 self.letters.accept(match, now, comment(plan.commitment))
             log.info("%s: accepted: %s", match, terms.game)
-        return bool(accepted) and accepted[-1].state == "refused"
+        return refused
 
     def _has_setups(self, standing: MatchView, terms: Terms) -> bool:
         """True if the plan has a setup for each game, or for the first ones of many.
@@ -282,16 +283,14 @@ class Program:
     # Playing.
 
     def _play(self, standing: MatchView, now: datetime) -> bool:
-        plan = self._plan(standing)
-        match = standing.match
-        # A match of a tournament begins without asking: the entry has accepted it, and the greeting brings the hash.
-        if plan is None and standing.tournament and standing.phase == "setup" and standing.game == 1:
+        """Do what is due in a match that runs; returns True if it must act again later without another letter."""
+        plan, match = self._plan(standing), standing.match
+        if plan is None and (standing.phase, standing.game) == ("setup", 1) and standing.tournament:
+            # It begins without asking: the entry has accepted it, and the greeting brings the hash.
             plan = self._planned(standing)
-        if plan is None:
-            log.error("%s: its seed is not in the memory: it cannot be played", match)
-            return False
-        if plan.elsewhere:
-            log.error("%s: it cannot be played as promised: %s", match, plan.elsewhere)
+        if plan is None or plan.elsewhere:
+            why = f" as promised: {plan.elsewhere}" if plan else ": its seed is not in the memory"
+            log.error("%s: it cannot be played%s", match, why)
             return False
         if not self.memory.prepared("press", match):
             text = self._words("greeting", level=plan.level, commitment=plan.commitment.hash)
@@ -299,7 +298,7 @@ class Program:
         place = f"game {standing.game} turn {standing.turn}"
         asked = self.agent.asks(match) if standing.sealed else standing.asked
         position = self._position(standing) if asked or standing.offers else None
-        wish = strategy(plan.game).wish(plan.level, position) if position is not None else None
+        wish = strategy(plan.game).wish(plan.level, position) if position else None
         self._answer_offers(standing, wish, now)
         if not asked:
             return not standing.asked and self._claim(standing, place, now)

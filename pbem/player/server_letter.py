@@ -17,7 +17,7 @@ from pbem.config.limits import Limits
 from pbem.identity import ed25519_points
 from pbem.json_object import DEPTH, JsonObject, depth
 from pbem.mail.compose import BULLETIN
-from pbem.mail.message import Unreadable, read
+from pbem.mail.message import Unreadable, read_letter
 from pbem.match.transcript import announcement, canonical, is_time, sha256_hex
 from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
@@ -75,7 +75,7 @@ class HeardBulletin(_Bulletin, frozen=True):
 def opened(raw: bytes) -> Letter:
     """A letter taken apart; raises `NotGenuine` beyond the limits."""
     try:
-        return read(raw, LIMITS)
+        return read_letter(raw, LIMITS)
     except Unreadable as error:
         raise NotGenuine("it cannot be read: {reason}", reason=error.reason) from error
 

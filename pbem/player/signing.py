@@ -80,7 +80,7 @@ class SigningKey(msgspec.Struct):
             )
         armor = done.stdout.decode("ascii")
         try:
-            ssh.read(armor)
+            ssh.read_signature(armor)
         except BadSignature as error:
             raise CannotSign(
                 "No server takes what {path} signs. {reason}", path=self.path, reason=error.reason

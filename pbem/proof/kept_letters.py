@@ -22,7 +22,7 @@ from pbem.config.limits import Limits
 from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.json_object import DEPTH, depth
 from pbem.mail.compose import BULLETIN, LETTER
-from pbem.mail.message import Letter, Unreadable, read
+from pbem.mail.message import Letter, Unreadable, read_letter
 from pbem.match.transcript import canonical, is_time, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.kept import Answered, Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper, ToldGeneration
@@ -122,7 +122,7 @@ def _languages() -> tuple[_KeptWords, ...]:
 def kept(source: str, raw: bytes) -> Kept:
     """The facts in a letter; `source` names its place."""
     try:
-        letter = read(raw, LIMITS)
+        letter = read_letter(raw, LIMITS)
     except Unreadable as error:
         return Kept(source, None, "", unread=f"the letter cannot be read: {error.reason}")
     if letter.is_encrypted:
@@ -191,7 +191,7 @@ def _take_apart(letter: Letter, found: _Found, depth: int) -> None:
     for part in letter.parts:
         if part.content_type == "message/rfc822" and depth < _DEPTH:
             try:
-                inner = read(part.content, LIMITS)
+                inner = read_letter(part.content, LIMITS)
             except Unreadable:
                 continue
             _take_apart(inner, found, depth + 1)

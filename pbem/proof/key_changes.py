@@ -14,7 +14,7 @@ import msgspec
 
 from pbem.identity import BadKey, Key, parse_key
 from pbem.mail.commands import masked
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.match.pinned_keys import HOW
 from pbem.phrase import Phrase
 from pbem.requests import AddKey, Confirm, RevokeKey
@@ -43,7 +43,7 @@ def asked(
     verdict: Verdict,
     letter: Letter,
     *,
-    read: Callable[[bytes], Letter] = read,
+    read: Callable[[bytes], Letter] = read_letter,
     parse_key: Callable[[str | bytes], Key] = parse_key,
 ) -> Key | None:
     """The new key that a command brings, covered by the letter's signature; None if it brings none.

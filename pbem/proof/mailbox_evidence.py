@@ -12,7 +12,8 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from pbem.mail.message import ADDRESSED, mailboxes, unencoded
+from pbem.mail.mail_addresses import ADDRESSED, mailboxes
+from pbem.mail.message import unencoded
 from pbem.mail.one_reading import is_open
 from pbem.match.transcript import is_time, sha256_hex, utc
 

@@ -20,7 +20,7 @@ from pbem.config.limits import Limits
 from pbem.games import Refused
 from pbem.identity import Verdict
 from pbem.mail import commands
-from pbem.mail.message import Unreadable, read
+from pbem.mail.message import Unreadable, read_letter
 from pbem.mail.one_reading import doubt
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal
@@ -397,7 +397,7 @@ def misdated(letter: Letter, received: datetime) -> Phrase | None:
     return Phrase("it is dated {date}, but came on {day}", date=f"{date:%Y-%m-%d}", day=f"{received:%Y-%m-%d}")
 
 
-def said(verdict: Verdict, read: Callable[[bytes], Letter] = read) -> str:
+def said(verdict: Verdict, read: Callable[[bytes], Letter] = read_letter) -> str:
     """The text that a signature covers, in its one normal form, read only from the signed bytes.
 
     `read` parses signed bytes that are a MIME entity; raises `Unreadable` if that exceeds the limits.
@@ -424,7 +424,7 @@ class Heard(msgspec.Struct, frozen=True):
     """SHA-256 of the signed words, the same in any MIME encoding; empty if nothing is signed."""
 
 
-def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = read) -> Heard:
+def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = read_letter) -> Heard:
     """A judged letter as it counts; the verdict is `refused` if programs might read the signed bytes differently.
 
     Only on arrival: later, the verdict decides, so that no accepted letter becomes invalid.
@@ -451,7 +451,7 @@ def shown(content: bytes, keys: Iterable[str], server: str) -> Heard:
     """
     parsed = [_parsed(public) for public in keys]
     try:
-        letter = read(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + content, _SHOWN)
+        letter = read_letter(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + content, _SHOWN)
     except Unreadable as error:
         return Heard(Verdict("refused", error.reason), "")
     verdict = identity.judge(letter, parsed, server, words=VOCABULARY)
@@ -496,7 +496,7 @@ def words_of_entry(text: str) -> str:
     return words(_normal(text))
 
 
-_opened = lru_cache(maxsize=4)(read)
+_opened = lru_cache(maxsize=4)(read_letter)
 """A letter of a bundle, parsed once for the several checks in a row that need it."""
 
 

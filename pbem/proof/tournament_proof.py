@@ -16,7 +16,7 @@ import msgspec
 from pbem.games import Refused
 from pbem.games.outside import PACKAGES, coded, is_agreed, not_enabled
 from pbem.mail import commands
-from pbem.mail.message import Unreadable, read
+from pbem.mail.message import Unreadable, read_letter
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox
 from pbem.match.pinned_keys import Player
@@ -167,7 +167,7 @@ class _TournamentLetters:
         try:
             player = self._player(tournament, entry)
             raw = self._paper(path, entry.body["mail"])
-            if fault := misdated(read(raw), datetime.fromisoformat(entry.body["received"])):
+            if fault := misdated(read_letter(raw), datetime.fromisoformat(entry.body["received"])):
                 raise ValueError(str(fault))
             text = self._text(tournament, entry, player, raw)
             if words_of_entry(text) != entry.body["words"]:

@@ -16,7 +16,6 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
@@ -25,26 +24,26 @@ import structlog
 from pbem.desk.reading import ReaderError
 from pbem.failpoints import Failpoints, passing
 from pbem.mail.dkim_signing import BadDkimKey
-from pbem.mailbox import PasswordError, password, token
+from pbem.mailbox import PasswordError, password
 from pbem.server import systemd
 from pbem.server.desk_process import DeskError, Flood, OwnProcess
 from pbem.server.desk_work import Supplies, open_composer, open_desk
 from pbem.server.fetching import Fetcher, Keeping, envelope, open_mailbox
-from pbem.server.filing import Filing
 from pbem.server.house_program import HouseProgram, command
 from pbem.server.http_call import Notifier, WitnessAsker, fetched, told
 from pbem.server.logs import Complaints
+from pbem.server.opening import StartError, check_beginning, locked, open_store
 from pbem.server.sandbox import Worker
 from pbem.server.server_clock import THIS_MACHINE, Machine, ServerClock
-from pbem.smtp.delivery import Deliverer, Smarthost
+from pbem.server.ways_out import way_out
+from pbem.smtp.delivery import Deliverer
 from pbem.smtp.dns import Asker, txt
 from pbem.smtp.intake import Intake, IntakePlace
 from pbem.smtp.rounds import LONGEST_WAIT, Means, is_set_within
 from pbem.smtp.storing import Crowded, GroupCommit, Refusal, Shares
-from pbem.store import own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
-from pbem.store.errors import BusyError, FullError, OrphanedError, StoreError
+from pbem.store.errors import BusyError, FullError, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.operator import survey
 from pbem.store.outbox import Outbox
@@ -69,7 +68,6 @@ if TYPE_CHECKING:
     from pbem.smtp.rounds import Asking
     from pbem.store.disk import Disk
     from pbem.store.inbox import Envelope, Look
-    from pbem.store.own_keys import OwnKeys
     from pbem.store.vault import Vault
 
 QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
@@ -77,7 +75,6 @@ TOGETHER = 64  # the most letters in one commit: with more, each would wait long
 TOO_MANY_TODAY = "450 4.7.1 too many letters from your network, come again tomorrow"
 IN_DOUBT = (4, 64)  # letters beyond that limit that may wait for examination, from each network and in all
 RENEW = 0.75  # seconds, roughly, between two signs of life of a server that shares its store
-LAST_MOMENTS = 10.0  # seconds for the desk of a dead daemon to end
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -92,10 +89,6 @@ class _Running(Protocol):
 
     def stop(self) -> None:
         """Begin nothing more."""
-
-
-class StartError(Exception):
-    """The server cannot start; the message says why, for the operator."""
 
 
 @dataclass(eq=False)
@@ -167,9 +160,9 @@ class Daemon:
             raise StartError(f"{config.store} is a file and has one server, which does everything: leave --roles out")
         known = is_there(config.store)
         if not known:
-            self._begin()
+            check_beginning(config)
         elif isinstance(config.store, Path):
-            self._lock = stack.enter_context(await self._locked(config.store))
+            self._lock = stack.enter_context(await locked(config.store, self.disk))
         # Steps that can fail for lack of a password, key or port come before anything is written.
         try:
             secret = password(config.smarthost.password_file, config.smarthost.password_command)
@@ -195,11 +188,16 @@ class Daemon:
             )
             self._desk = self.place(supplies, self._wake_others)
             stack.push_async_callback(self._desk.close)
-        keys = self._open_store(stack, new=not known)
-        outbox = Outbox(self._post_base, keys.vault, self._name)
+        if not known and isinstance(config.store, Path):
+            self._lock = stack.enter_context(Lock(config.store, self.disk))
+        store = open_store(config, stack, self._lock, self.random, self.points, self.disk, new=not known)
+        vault = store.keys.vault
+        self._post_base = store.post
+        self._inbox = Inbox(store.doorstep, vault, config.mailbox_account)
+        outbox = Outbox(store.post, vault, self._name)
         self._release_others(outbox, stack)
-        # The examiner of letters beyond a network's limit, on a separate connection.
-        examiner = DeskAdmission(config, self._door_base, keys.vault, self.reader)
+        # The examiner of letters beyond a network's limit.
+        examiner = DeskAdmission(config, store.admission, vault, self.reader)
         self._admission = stack.enter_context(closing(examiner))
         # Entered last, left first: calls in a thread end before their connection is closed.
         stack.callback(self._post_thread.shutdown)
@@ -207,12 +205,12 @@ class Daemon:
         if self._desk is not None:
             await self._desk.open(self._lock.files if self._lock else [])
         means = Means(self._clock.for_retries, self._post, self.wake, self.longest_wait, self._clock.stops)
-        deliverer = self._deliverer(outbox, means, secret)
+        post = self._senders(means, outbox, vault, secret)
         # Letters and questions come in only once everything that they need is open.
         await intake.open()
         if metrics:
             await metrics.open()
-        await self._work(deliverer, self._askers(means, keys.vault), intake, places)
+        await self._work(post, intake, places)
 
     def _release_others(self, outbox: Outbox, stack: AsyncExitStack) -> None:
         """Release letters that dead servers had leased; in a shared store, also report that this one lives."""
@@ -228,101 +226,39 @@ class Daemon:
             # We hold the lock, so the process that leased letters has ended.
             log.info("store open", sendings=outbox.release_all())
 
-    def _open_admission(self, keys: OwnKeys, stack: AsyncExitStack) -> None:
-        """Open the examiner of letters beyond a network's limit, on a separate connection."""
-        from pbem.desk.strangers import DeskAdmission
-
-        examiner = DeskAdmission(self.config, self._door_base, keys.vault, self.reader)
-        self._admission = stack.enter_context(closing(examiner))
-
-    def _deliverer(self, outbox: Outbox, means: Means, password: str) -> Deliverer:
+    def _senders(self, means: Means, outbox: Outbox, vault: Vault, secret: str) -> dict[str, Deliverer | Asking[Any]]:
+        """What goes out, by name: letters; questions to the DNS and, if there are any, to witnesses and topics."""
         config = self.config
-        return Deliverer(
-            outbox,
-            self.transport or _transport(config, password),
-            config.delivery,
-            means,
-            address=config.mail_address,
-            delimiter=config.delimiter if config.return_paths else None,
-            points=self.points,
-        )
-
-    async def _locked(self, store: Path) -> Lock:
-        """The lock of the store; waits for it while the desk of a dead daemon still holds it."""
-        clock = asyncio.get_running_loop().time
-        end = clock() + LAST_MOMENTS
-        while True:
-            try:
-                return Lock(store, self.disk)
-            except OrphanedError:
-                if clock() > end:
-                    raise
-            await asyncio.sleep(0.01)
-
-    def _begin(self) -> None:
-        """Check that a new server can begin here, and that this is not a server whose store is missing."""
-        config = self.config
-        for path in (config.store_key, config.signing_key):
-            if path.exists():
-                raise StartError(
-                    f"there is {path}, and no store {config.store}: is its disk mounted, and is `store` right in the"
-                    ' configuration? See docs/operating.md, "The store is lost"'
-                )
-        for folder in (*([config.store.parent] if isinstance(config.store, Path) else []), config.keys):
-            there = next(one for one in (folder, *folder.parents) if one.exists())
-            if not os.access(there, os.W_OK | os.X_OK):
-                raise StartError(f"{there} cannot be written by this user")
-
-    def _open_store(self, stack: AsyncExitStack, *, new: bool) -> OwnKeys:
-        """Open the store with its keys; if there is none, make it and keys for it."""
-        config = self.config
-        files = (config.store_key, config.signing_key)
-        loaded: list[OwnKeys] = []
-
-        # Before the first write: a wrong or older store must stay as it is.
-        def approve(database: Database) -> None:
-            if not new and database.engine.version == 0 and any(path.exists() for path in files):
-                raise StartError(f'{config.store} is empty, and was not: see docs/operating.md, "The store is lost"')
-            if own_keys.begun(database):
-                loaded.append(own_keys.load(*files, self.random))
-                own_keys.check(database, loaded[0])
-                own_keys.check_name(database, config.server)
-                database.engine.check_high_water()
-
-        if new and isinstance(config.store, Path):
-            self._lock = stack.enter_context(Lock(config.store, self.disk))
-        disk = self.disk
-        first = Database(config.store, points=self.points, disk=disk, approve=approve)
-        self._post_base = stack.enter_context(first)
-        if not first.engine.settle_log():
-            log.warning("the store's log stays as it is: somebody reads the store")
-        if new and self._lock:
-            self._lock.cover()
-        keys = loaded[0] if loaded else own_keys.make(*files, self.random, disk)
-        own_keys.note(first, keys)
-        # A connection for the intake: it may commit on the event loop while delivery works in its thread.
-        doorstep = stack.enter_context(Database(config.store, points=self.points, disk=disk))
-        doorstep.engine.leave_log()  # an SMTP client waits for this connection
-        self._inbox = Inbox(doorstep, keys.vault, config.mailbox_account)
-        self._door_base = stack.enter_context(Database(config.store, points=self.points, disk=disk))
-        return keys
+        post: dict[str, Deliverer | Asking[Any]] = {
+            "delivery": Deliverer(
+                outbox,
+                self.transport or way_out(config, secret),
+                config.delivery,
+                means,
+                address=config.mail_address,
+                delimiter=config.delimiter if config.return_paths else None,
+                points=self.points,
+            ),
+            "dns": Asker(Lookups(self._post_base), self.resolve, means),
+        }
+        if urls := {cosigner.key.name: cosigner.url for cosigner in config.witness.cosigners}:
+            post["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means, self.post)
+        if hosts := config.notify.hosts:
+            post["notifier"] = Notifier(Notifications(self._post_base, vault), hosts, config.server, means, self.tell)
+        return post
 
     async def _work(
-        self, deliverer: Deliverer, askers: Mapping[str, Asking[Any]], intake: Intake, places: Sequence[IntakePlace]
+        self, post: Mapping[str, Deliverer | Asking[Any]], intake: Intake, places: Sequence[IntakePlace]
     ) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
 
-        self._others += [deliverer.wake, *(asker.wake for asker in askers.values())]
-        # The bringers of letters beside the listeners; the desk, the deliverer and the askers, as its roles say.
-        bringers: dict[str, _Running] = {}
-        if self.config.mailbox and Role.INTAKE in self.roles:
-            bringers["mailbox"] = self._fetcher(intake)
-        if house := self.config.house.config:
-            bringers["house"] = HouseProgram(self.house(house), Path(house).parent, self.environment)
+        self._others += [sender.wake for sender in post.values()]
+        bringers = self._bringers(intake)
+        # The desk and the post, as the server's roles say.
         workers: dict[str, _Running] = {"desk": self._desk} if self._desk is not None else {}
-        workers |= {"delivery": deliverer, **askers} if Role.POST in self.roles else {}
+        workers |= post if Role.POST in self.roles else {}
 
         def look() -> None:
             self.wake()
@@ -477,10 +413,11 @@ class Daemon:
         )
         return intake
 
-    def _fetcher(self, intake: Intake) -> Fetcher:
-        """The fetcher of the mailbox's letters, which are stored like all others."""
+    def _bringers(self, intake: Intake) -> dict[str, _Running]:
+        """What brings letters beside the listeners: the mailbox, and the house, whose program plays here."""
         config = self.config
 
+        # What the mailbox brings is stored like all other letters.
         async def keep(raw: bytes) -> None:
             await self._keep([(envelope(raw, intake.recipients.knows, config.mail_address), raw)])
 
@@ -493,9 +430,14 @@ class Daemon:
         async def read() -> datetime | None:
             return await self._post(self._inbox.mailbox_read)
 
-        keeping = Keeping(keep, mark, look, read, self._clock)
-        poll, clock = config.mailbox.poll.total_seconds(), asyncio.get_running_loop().time
-        return Fetcher(open_mailbox(config), keeping, poll, clock, points=self.points)
+        bringers: dict[str, _Running] = {}
+        if config.mailbox and Role.INTAKE in self.roles:
+            keeping = Keeping(keep, mark, look, read, self._clock)
+            poll, clock = config.mailbox.poll.total_seconds(), asyncio.get_running_loop().time
+            bringers["mailbox"] = Fetcher(open_mailbox(config), keeping, poll, clock, points=self.points)
+        if house := config.house.config:
+            bringers["house"] = HouseProgram(self.house(house), Path(house).parent, self.environment)
+        return bringers
 
     def _mark(self, name: str, given: str | None) -> str | None:
         """Keep a mark under this name, unless another server sharing the store was first; returns the one kept."""
@@ -503,19 +445,6 @@ class Daemon:
             if given is not None:
                 self._post_base.add("meta", name=name, value=given)
             return self._post_base.meta(name)
-
-    def _askers(self, means: Means, vault: Vault) -> dict[str, Asking[Any]]:
-        """The askers by their names: of the DNS, and, if there are any, of witnesses and topics."""
-        urls = {cosigner.key.name: cosigner.url for cosigner in self.config.witness.cosigners}
-        askers: dict[str, Asking[Any]] = {"dns": Asker(Lookups(self._post_base), self.resolve, means)}
-        if urls:
-            askers["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means, self.post)
-        if self.config.notify.hosts:
-            notifications = Notifications(self._post_base, vault)
-            askers["notifier"] = Notifier(
-                notifications, self.config.notify.hosts, self.config.server, means, self.tell
-            )
-        return askers
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
         """Store letters that arrived together; returns False for each that exceeds its network's limit today."""
@@ -575,19 +504,3 @@ def write_ready(path: Path, places: Sequence[IntakePlace]) -> None:
 
 def _described(place: IntakePlace) -> dict[str, str | int]:
     return {"path": place.path} if place.path else {"host": place.host, "port": place.port}
-
-
-def _transport(config: Config, password: str) -> Transport:
-    if config.smarthost.maildirs:
-        return Filing(Path(config.smarthost.maildirs))
-    command = config.smarthost.token_command
-    access = partial(_access_token, command) if command else None
-    return Smarthost(config.smarthost, server=config.server, password=password, token=access)
-
-
-async def _access_token(command: str) -> str:
-    """The token that the command prints; raises ConnectionError if there is none now, and letters wait."""
-    try:
-        return await asyncio.to_thread(token, command)
-    except PasswordError as error:
-        raise ConnectionError(str(error)) from error

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from pbem.server.desk_work import ASKED, EASE, FILES, READY, STOP, WAKE, WORKED
 from pbem.smtp.rounds import is_set_within
 from pbem.store.errors import StoreError
 
@@ -35,12 +36,6 @@ PATIENCE = 20.0  # seconds for a desk to finish its leased letters when the serv
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
 SHORT = 1.0  # seconds at the most until then where there was no descriptor for it: as long as asyncio accepts nobody
 ASKED_AGAIN, TIMES = 2.0, 4  # seconds, and how often a desk does not say that it is there before it is ended
-
-READY, WORKED, FAILED, HERE = b"!", b".", b"?", b"h"
-"""The messages from the desk."""
-
-FILES, WAKE, EASE, STOP, ASKED = b"f", b"w", b"e", b"s", b"a"
-"""The messages from the daemon."""
 
 STRETCH, MANY = 0.1, 25
 """The number of letters in this many seconds that are a flood."""

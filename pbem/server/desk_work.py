@@ -31,7 +31,6 @@ from pbem.games.outside import UnusableGame, enable
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer, Generation
 from pbem.mail.dkim_signing import BadDkimKey, DkimSigner
-from pbem.server.desk_process import ASKED, EASE, FAILED, FILES, HERE, READY, STOP, WAKE, WORKED
 from pbem.server.logs import configure_logs
 from pbem.server.sandbox import Worker
 from pbem.server.server_clock import THIS_MACHINE, Machine, ServerClock
@@ -58,6 +57,12 @@ if TYPE_CHECKING:
 
     OpenDesk = Callable[["Supplies", Database, OwnKeys, Composer, Reader], "DeskLike"]
     """Makes the desk of a server, on its own connection to the store."""
+
+READY, WORKED, FAILED, HERE = b"!", b".", b"?", b"h"
+"""The messages from the desk."""
+
+FILES, WAKE, EASE, STOP, ASKED = b"f", b"w", b"e", b"s", b"a"
+"""The messages from the daemon."""
 
 STANDBY = 0.5  # seconds between two looks whether the server that decides is gone
 LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the answers

@@ -22,6 +22,7 @@ import msgspec
 from pbem.desk.match_archive import MatchRepository
 from pbem.games.outside import PACKAGES, UnusableGame, enable
 from pbem.identity import BadKey, parse_key
+from pbem.mail.compose import Content
 from pbem.mail.dkim_signing import BadDkimKey, DkimSigner
 from pbem.mailbox import PasswordError, password
 from pbem.match.transcript import Entry, TranscriptError
@@ -84,8 +85,11 @@ class Diagnosis(msgspec.Struct, frozen=True):
 def surroundings(config: Config) -> Iterator[Diagnosis]:
     """Check what the configuration names: files, folders, names and places to listen at."""
     yield _folder("store", config.store) if isinstance(config.store, Path) else _database(config.store)
-    for key in (config.store_key, config.signing_key):
-        yield _key(key)
+    for path in (config.store_key, config.signing_key):
+        if path.exists():
+            yield _tried("keys", partial(load_key, path), f"{path} is a key, and private")
+        else:
+            yield Diagnosis(True, "keys", f"{path} will be made at the first start")
     if config.smarthost.user and not config.smarthost.secrets:
         yield Diagnosis(False, "smarthost", "has a user, and no password_file, password_command or token_command")
     yield from _password("smarthost", config.smarthost)
@@ -93,6 +97,24 @@ def surroundings(config: Config) -> Iterator[Diagnosis]:
     # With Maildirs, letters leave without a mail server.
     if not config.smarthost.maildirs:
         yield _named("smarthost", config.smarthost.host, config.smarthost.port)
+    yield from _listeners(config)
+    if (file := config.house.config) and not os.access(file, os.R_OK):
+        yield Diagnosis(False, "house", f"{file} cannot be read")
+    elif config.house_name and not config.house.address:
+        yield Diagnosis(False, "house", f"nobody can register as {config.house_name}: give its address")
+    yield from _games(config)
+    # Without a selector, the smarthost signs.
+    if config.dkim.selector:
+        where = f"{config.dkim.selector}._domainkey.{config.dkim_domain}"
+        signer = partial(DkimSigner, config.dkim.selector, config.dkim_domain, config.dkim.key_file)
+        yield _tried("dkim", signer, f"letters are signed; the public key belongs into the DNS under {where}")
+    if not config.operator:
+        yield Diagnosis(
+            False, "operator", "nobody is told of letters set aside and of dead addresses: set an address"
+        )
+
+
+def _listeners(config: Config) -> Iterator[Diagnosis]:
     if not config.smtp.listen and not config.lmtp.listen and not config.mailbox:
         yield Diagnosis(False, "listen", "no way in: smtp.listen, lmtp.listen and the mailbox are all empty")
     for name, listener in (("smtp", config.smtp), ("lmtp", config.lmtp), ("metrics", config.metrics)):
@@ -101,22 +123,6 @@ def surroundings(config: Config) -> Iterator[Diagnosis]:
         for file in (getattr(listener, "certificate", ""), getattr(listener, "certificate_key", "")):
             if file and not os.access(file, os.R_OK):
                 yield Diagnosis(False, name, f"{file} cannot be read")
-    yield from _house(config)
-    yield from _games(config)
-    # Without a selector, the smarthost signs.
-    if config.dkim.selector:
-        yield _dkim(config)
-    if not config.operator:
-        yield Diagnosis(
-            False, "operator", "nobody is told of letters set aside and of dead addresses: set an address"
-        )
-
-
-def _house(config: Config) -> Iterator[Diagnosis]:
-    if (file := config.house.config) and not os.access(file, os.R_OK):
-        yield Diagnosis(False, "house", f"{file} cannot be read")
-    elif config.house_name and not config.house.address:
-        yield Diagnosis(False, "house", f"nobody can register as {config.house_name}: give its address")
 
 
 def _games(config: Config) -> Iterator[Diagnosis]:
@@ -188,12 +194,6 @@ def _database(address: PostgresqlAddress) -> Diagnosis:
     )
 
 
-def _key(path: Path) -> Diagnosis:
-    if not path.exists():
-        return Diagnosis(True, "keys", f"{path} will be made at the first start")
-    return _tried("keys", partial(load_key, path), f"{path} is a key, and private")
-
-
 def _place(name: str, place: Listen) -> Diagnosis:
     if place.systemd:
         return Diagnosis(True, name, f"a socket that systemd hands over under the name {name}")
@@ -202,12 +202,6 @@ def _place(name: str, place: Listen) -> Diagnosis:
         return Diagnosis(there, name, f"{place}" if there else f"there is no folder {place.path.parent}")
     addresses = partial(socket.getaddrinfo, place.host, place.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     return _tried(name, addresses, f"{place}", f"{place}")
-
-
-def _dkim(config: Config) -> Diagnosis:
-    where = f"{config.dkim.selector}._domainkey.{config.dkim_domain}"
-    signer = partial(DkimSigner, config.dkim.selector, config.dkim_domain, config.dkim.key_file)
-    return _tried("dkim", signer, f"letters are signed; the public key belongs into the DNS under {where}")
 
 
 def _tried(what: str, call: Callable[[], object], well: str, of: str = "") -> Diagnosis:
@@ -400,7 +394,7 @@ def mail_loop(  # noqa: PLR0913, PLR0917 - as a caller has them
     address = composer.sub_address("canary" if maildirs else f"canary.{token}")
     text = "A letter to see that mail goes out and comes in. Nobody need read it.\n"
     message_id = composer.message_id(f"canary.{token}")
-    raw = composer.compose(address, "[pbem] canary", text, message_id=message_id, date=now())
+    raw = composer.compose(address, "[pbem] canary", Content(text), message_id=message_id, date=now())
     outbox, inbox, since = Outbox(database, vault), Inbox(database, vault), now()
     with database.transaction():
         outbox.put(address, message_id, raw, now())

@@ -21,7 +21,7 @@ import msgspec
 import structlog
 
 from pbem.failpoints import Failpoints, passing
-from pbem.mail.marks import without_tags
+from pbem.mail.mail_addresses import without_tags
 from pbem.mailbox import Denied, MailboxUnreachable, Withheld, password, token
 from pbem.mailbox.maildir import Maildir
 from pbem.smtp.rounds import begun
@@ -160,7 +160,7 @@ class Fetcher:
 
     async def work(self) -> None:
         """Fetch until `stop`; then a mailbox that does not answer is waited for only a moment."""
-        self._fetching = begun("mailbox", self._run)
+        self._fetching = begun("mailbox", self._fetch_all)
         await asyncio.wait([self._fetching])
         if not self._fetching.cancelled():
             self._fetching.result()
@@ -173,30 +173,27 @@ class Fetcher:
             if self._fetching is not None:
                 self._loop.call_later(GOODBYE, self._fetching.cancel)
 
-    def _run(self) -> None:
-        with closing(self.mailbox):
-            self._fetch_all()
-
     def _fetch_all(self) -> None:
-        retry = FIRST_RETRY
-        begun = False
-        while not self._stopped.is_set():
-            try:
-                begun = begun or self._begin()
-                if not self._look():
-                    self._stopped.wait(REST)
-                if self._stopped.is_set():
-                    return
-                self.mailbox.wait(self.poll)
-                retry = FIRST_RETRY
-            except MailboxUnreachable as error:
-                if self._stopped.is_set():
-                    return
-                wait = max(retry, DENIED_RETRY) if isinstance(error, Denied) else retry
-                log.warning("mailbox out of reach", trouble=str(error), again=wait)
-                self.mailbox.close()
-                self._stopped.wait(wait)
-                retry = min(retry * 2, LONGEST_RETRY)
+        with closing(self.mailbox):
+            retry = FIRST_RETRY
+            begun = False
+            while not self._stopped.is_set():
+                try:
+                    begun = begun or self._begin()
+                    if not self._look():
+                        self._stopped.wait(REST)
+                    if self._stopped.is_set():
+                        return
+                    self.mailbox.wait(self.poll)
+                    retry = FIRST_RETRY
+                except MailboxUnreachable as error:
+                    if self._stopped.is_set():
+                        return
+                    wait = max(retry, DENIED_RETRY) if isinstance(error, Denied) else retry
+                    log.warning("mailbox out of reach", trouble=str(error), again=wait)
+                    self.mailbox.close()
+                    self._stopped.wait(wait)
+                    retry = min(retry * 2, LONGEST_RETRY)
 
     def _look(self) -> bool:
         """Fetch, keep and move the letters that are there; returns whether there were any.
@@ -212,8 +209,12 @@ class Fetcher:
                 came = True
                 self._withheld.pop(found.handle, None)
                 self.points("letter fetched")
-                if not self._kept(found.raw):
-                    raise MailboxUnreachable("a letter could not be kept")
+                try:
+                    self._in_loop(self.keeping.letter, found.raw)
+                except Exception as error:
+                    log.error("letter not kept", trouble=type(error).__name__)
+                    raise MailboxUnreachable("a letter could not be kept") from error
+                log.debug("letter fetched", octets=len(found.raw))
                 self.points("letter kept")
                 # Providers say that they moved a letter, and show it again.
                 self._passed_over[found.handle] = self.clock() + KEPT
@@ -288,16 +289,6 @@ class Fetcher:
         self._missed = self.clock() - min((now - self._read).total_seconds(), HELD - AT_START)
         if read is None:
             self._note(Look(now, now))
-        return True
-
-    def _kept(self, raw: bytes) -> bool:
-        """Store a letter; return whether it is on disk."""
-        try:
-            self._in_loop(self.keeping.letter, raw)
-        except Exception as error:
-            log.error("letter not kept", trouble=type(error).__name__)
-            return False
-        log.debug("letter fetched", octets=len(raw))
         return True
 
     def _in_loop(self, call: Callable[[*Arguments], Coroutine[None, None, R]], *arguments: *Arguments) -> R:

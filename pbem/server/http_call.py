@@ -22,20 +22,14 @@ from pbem.networks import is_public
 from pbem.smtp.rounds import Asking, begun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Connected = Callable[[str], http.client.HTTPConnection]
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Mapping
 
     from pbem.smtp.rounds import Means
-    from pbem.store.questions import WitnessRequest, WitnessRequests
+    from pbem.store.questions import Notification, Notifications, WitnessRequest, WitnessRequests
 
+    Connected = Callable[[str], http.client.HTTPConnection]
     Post = Callable[[str, bytes], Awaitable[tuple[int, bytes]]]
     """Posts a body to a URL, and returns the status and the answer's body. Raises `Unreachable`."""
-    from collections.abc import Awaitable, Callable, Collection
-
-    from pbem.store.questions import Notification, Notifications
-
     Tell = Callable[[str, str, str], Awaitable[int]]
     """Posts a title and a text to a topic's URL, and returns the HTTP status. Raises `Unreachable`."""
 

@@ -60,10 +60,6 @@ def _document(value: object) -> object:
     raise NotImplementedError(type(value))
 
 
-def _phrase(_kind: type, document: object) -> Phrase:
-    return Phrase.read(document)
-
-
 _encoder = msgspec.msgpack.Encoder(enc_hook=_document)
 
 
@@ -107,7 +103,9 @@ class Worker:
         # The longest honest answer. It repeats each nested part besides the whole that contains it, and each text:
         # decoded, as signed, as other programs read it, and in pieces, with up to three octets for each one.
         self._most = (2 * (limits.depth + 2) + 48) * limits.message_bytes + 2**20
-        self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(_Reply, dec_hook=_phrase)
+        self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(
+            _Reply, dec_hook=lambda _, document: Phrase.read(document)
+        )
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._received = bytearray()

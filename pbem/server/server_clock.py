@@ -108,7 +108,13 @@ class ServerClock:
         self._shared = None if there is here else (there, seconds)  # a file has no clock of its own
         stored = noted_time.read(database)
         if stored is not None and stored != self._stored:
-            self._noted = stored if self._noted is None else self._adopted(stored, self._noted)
+            if self._noted is None:
+                self._noted = stored
+            else:
+                # As this machine would have noted it: others have boots of their own.
+                reading = self.reading()
+                last = stored.last if stored.last.boot == reading.boot else replace(reading, wall=stored.last.wall)
+                self._noted = Noted(max(stored.time, self._noted.time), last)
         self._stored = stored
         now = self()
         elsewhere = stored is not None and stored.last.boot != self._machine.uptime()[0]
@@ -118,12 +124,6 @@ class ServerClock:
                 self.note(database)
             self._vouched = False
         return now
-
-    def _adopted(self, stored: Noted, known: Noted) -> Noted:
-        """The note of another process, as this machine would have made it: others have boots of their own."""
-        reading = self.reading()
-        last = stored.last if stored.last.boot == reading.boot else replace(reading, wall=stored.last.wall)
-        return Noted(max(stored.time, known.time), last)
 
     def __call__(self) -> datetime:
         """The time, by what is known since the last look."""

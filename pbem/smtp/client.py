@@ -43,7 +43,7 @@ class SmtpClient:
         """True if the connection can still be used."""
         return self._client.is_connected
 
-    async def begin(self) -> None:
+    async def connect(self) -> None:
         """Connect and introduce ourselves; like all other methods, raises aiosmtplib's exceptions and OSError."""
         try:
             await self._client.connect()

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import structlog
 
-from pbem.connections import least_important
+from pbem.connections import Connection, least_important
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pbem.config.limits import Limits
-    from pbem.smtp.session import Session
 
 LOG_EVERY = 10.0  # seconds between lines in the log about connections that are too many
 
@@ -28,14 +27,28 @@ OTHERS_WAIT = "421 4.7.0 others wait, come again"
 log = structlog.get_logger()
 
 
+class Counted(Connection, Protocol):
+    """A session, as it is counted and ended."""
+
+    address: str
+    ended: asyncio.Future[None]
+    """Done when it is over."""
+
+    def make_room(self) -> None:
+        """End at once, because others wait."""
+
+    def dismiss(self, reply: str) -> None:
+        """End, with this reply."""
+
+
 class Admission:
     """The sessions of one server, and how many each client may have."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self.sessions: set[Session] = set()
+        self.sessions: set[Counted] = set()
         self.per_address: Counter[str] = Counter()
-        self.writing: set[Session] = set()
+        self.writing: set[Counted] = set()
         """The sessions with a letter that has begun and is not all here: others may wait a moment for theirs."""
         self._turned_away = 0
         self._log_again = 0.0
@@ -59,18 +72,18 @@ class Admission:
     def _has_all(self, address: str) -> bool:
         return self.per_address[address] >= self._limits.connections_per_address
 
-    def enter(self, session: Session) -> None:
+    def enter(self, session: Counted) -> None:
         """Count a session that begins."""
         self.sessions.add(session)
         self.per_address[session.address] += 1
 
-    def leave(self, session: Session) -> None:
+    def leave(self, session: Counted) -> None:
         """Count a session no more."""
         self.sessions.discard(session)
         self.writing.discard(session)
         self._uncount(session.address)
 
-    def counts_for(self, session: Session, address: str) -> bool:
+    def counts_for(self, session: Counted, address: str) -> bool:
         """Count a session for the client for which its proxy speaks; returns whether that client is let in."""
         if address and self._has_all(address):
             self.turned_away("connection refused: too many", address)

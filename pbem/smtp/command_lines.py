@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from aiosmtpd.lmtp import LMTP
 
-from pbem.mail.marks import without_tags
+from pbem.mail.mail_addresses import without_tags
 from pbem.networks import is_of_this_machine, network_of
 from pbem.smtp.session import Session, read_data
 from pbem.store.inbox import Envelope

@@ -97,7 +97,10 @@ class Smarthost:
             line = SmtpClient(self._client(), self.config.timeout.total_seconds())
             return _printable(await self._carry(line, sender, recipient, raw))
         except aiosmtplib.SMTPResponseException as error:
-            raise _judged(error) from None
+            # For good only if a 5xx was about this letter: to MAIL, RCPT, DATA, or the final dot.
+            about_it = isinstance(error, RefusedBySmtp) and error.code not in AUTHENTICATION
+            refusal = Permanent if about_it and 500 <= error.code < 600 else Temporary
+            raise refusal(_printable(f"{error.code} {error.message}")) from None
         except (aiosmtplib.SMTPException, OSError) as error:
             # If the connection broke after the final dot, the letter may have arrived. We send the same bytes with
             # the same Message-ID again, by which the receiver can recognise the copy.
@@ -117,7 +120,7 @@ class Smarthost:
         usable = False
         try:
             if not kept:
-                await line.begin()
+                await line.connect()
             reply = await line.send(sender, recipient, raw)
             usable = True
         except (aiosmtplib.SMTPException, OSError) as error:
@@ -194,7 +197,19 @@ class Deliverer:
                 if not self._senders:
                     await self.transport.rest()
                 await is_set_within(self.wake, wait - KEPT)
-        await self._finish()
+        # Let letters under way finish, and leave none leased.
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + PATIENCE
+        await self._leave()
+        while self._senders and (left := give_up - loop.time()) > 0:
+            await asyncio.wait(self._senders, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            await self._leave()
+        late = [*self._senders]
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        await self._leave()  # outcomes that came during the last exchange
+        await self.transport.rest()
 
     def stop(self) -> None:
         """Start no further letter, and let `work` finish."""
@@ -224,13 +239,8 @@ class Deliverer:
         """Record outcomes, and lease more letters in the same call; returns the seconds until the next is due."""
         outcomes, self._outcomes = self._outcomes, []
         full = self._stopping or len(self._leased) > self._ahead // 2
-        room = 0 if full else self._ahead - len(self._leased)
         try:
-            # A provider's daily limit counts letters that are delivered, and those that may be.
-            if room and self.schedule.per_day:
-                ours = len(outcomes) + len(self._leased) + len(self._senders)
-                today = await self.means.run(self.outbox.delivered_since, self.means.now() - DAY)
-                room = max(min(room, self.schedule.per_day - today - ours), 0)
+            room = 0 if full else await self._room(len(outcomes))
             # The last exchange failed, perhaps after its commit: give back leased letters that we do not know.
             if self._in_doubt:
                 known = [row.id for row in self._leased] + [row.id for row, _ in outcomes]
@@ -255,6 +265,16 @@ class Deliverer:
             return self.means.longest_wait
         return min(max((leased.due - self.means.now()).total_seconds(), 0.0), self.means.longest_wait)
 
+    async def _room(self, outcomes: int) -> int:
+        """The number of further letters that may be leased, with these outcomes not recorded yet."""
+        room = self._ahead - len(self._leased)
+        if not self.schedule.per_day:
+            return room
+        # A provider's daily limit counts letters that are delivered, and those that may be.
+        ours = outcomes + len(self._leased) + len(self._senders)
+        today = await self.means.run(self.outbox.delivered_since, self.means.now() - DAY)
+        return max(min(room, self.schedule.per_day - today - ours), 0)
+
     def _send(self) -> None:
         """Start as many senders as the schedule allows."""
         while self._may_start() and len(self._senders) < self.schedule.concurrency:
@@ -273,7 +293,11 @@ class Deliverer:
                 sent = self._retried(row, "internal error")
             finally:
                 self._under_way.discard(row.id)
-            self._note(row, sent)
+            self._outcomes.append((row, sent))
+            if len(self._outcomes) == 1:
+                self._oldest_outcome = asyncio.get_running_loop().time()
+            if len(self._outcomes) == 1 or not self._idle_time():
+                self.wake.set()
             if not self._may_start():
                 return
             row = self._leased.popleft()
@@ -281,13 +305,6 @@ class Deliverer:
     def _may_start(self) -> bool:
         """True if a leased letter may be started; not while too many outcomes wait for the disk."""
         return bool(self._leased) and not self._stopping and len(self._outcomes) < self._ahead
-
-    def _note(self, row: OutboxRow, sent: Sent) -> None:
-        self._outcomes.append((row, sent))
-        if len(self._outcomes) == 1:
-            self._oldest_outcome = asyncio.get_running_loop().time()
-        if len(self._outcomes) == 1 or not self._idle_time():
-            self.wake.set()
 
     def _ended(self, sender: asyncio.Task[None]) -> None:
         self._senders.discard(sender)
@@ -329,21 +346,6 @@ class Deliverer:
             log.error("letter given up", outbox=row.id, attempts=row.attempts, code=code)
             self.means.settled()
 
-    async def _finish(self) -> None:
-        """Let letters under way finish, and leave none leased."""
-        loop = asyncio.get_running_loop()
-        give_up = loop.time() + PATIENCE
-        await self._leave()
-        while self._senders and (left := give_up - loop.time()) > 0:
-            await asyncio.wait(self._senders, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-            await self._leave()
-        late = [*self._senders]
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
-        await self._leave()  # outcomes that came during the last exchange
-        await self.transport.rest()
-
     async def _leave(self) -> None:
         """Record outcomes until there are no more, and give back leased letters."""
         try:
@@ -370,14 +372,6 @@ def retry_time(schedule: Schedule, created: datetime, attempts: int, now: dateti
     retry = now + timedelta(seconds=wait)
     patience = schedule.give_up.total_seconds()
     return None if retry > created + schedule.give_up and tried > patience else retry
-
-
-def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:
-    """Permanent only if a 5xx was about this letter: to MAIL, RCPT, DATA, or the final dot."""
-    text = _printable(f"{error.code} {error.message}")
-    if isinstance(error, RefusedBySmtp) and 500 <= error.code < 600 and error.code not in AUTHENTICATION:
-        return Permanent(text)
-    return Temporary(text)
 
 
 def _printable(reply: str) -> str:

@@ -93,7 +93,13 @@ class Intake:
         else:
             servers = [await loop.create_server(door, place.host, place.port, backlog=WAITING, start_serving=False)]
         self._servers += servers
-        return [_place(protocol, server.sockets[0].getsockname()) for server in servers]
+        names = (server.sockets[0].getsockname() for server in servers)
+        return [
+            IntakePlace(protocol, host=name[0], port=name[1])
+            if isinstance(name, tuple)
+            else IntakePlace(protocol, path=os.fsdecode(name))
+            for name in names
+        ]
 
     async def open(self) -> None:
         """Let clients in at all bound places."""
@@ -121,9 +127,3 @@ def _clear(path: Path) -> None:
             path.unlink()
         else:
             raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE), str(path))
-
-
-def _place(protocol: str, name: tuple[str, int] | bytes | str) -> IntakePlace:
-    if isinstance(name, tuple):
-        return IntakePlace(protocol, host=name[0], port=name[1])
-    return IntakePlace(protocol, path=name.decode() if isinstance(name, bytes) else name)

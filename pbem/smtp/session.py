@@ -243,7 +243,17 @@ class Session(SMTP):
     async def _handle_client(self) -> None:
         try:
             if self._proxy:
-                await self._introduce()
+                # Read the PROXY header, which names the client.
+                assert self.session is not None
+                self._introducing = True
+                self._reset_timeout(PROXY_SECONDS)
+                self.session.proxy_data = data = await get_proxy(self._reader)
+                if not data or not self.proxied(str(data.src_addr or "")):
+                    assert isinstance(self.transport, asyncio.Transport)
+                    self.transport.close()
+                    return
+                self._introducing = False
+                self._reset_timeout(self._timeout_duration)
             await self.push(f"220 {self.hostname} pbem")
             while self.transport is not None:
                 await self._obey()
@@ -254,19 +264,6 @@ class Session(SMTP):
             raise
         except Exception as error:  # such as a PROXY header without an end
             self.dismiss(self._shared.storing.trouble("421 4.3.0 local trouble", error))
-
-    async def _introduce(self) -> None:
-        """Read the PROXY header, which names the client."""
-        assert self.session is not None
-        self._introducing = True
-        self._reset_timeout(PROXY_SECONDS)
-        self.session.proxy_data = data = await get_proxy(self._reader)
-        if not data or not self.proxied(str(data.src_addr or "")):
-            assert isinstance(self.transport, asyncio.Transport)
-            self.transport.close()
-            raise ConnectionResetError
-        self._introducing = False
-        self._reset_timeout(self._timeout_duration)
 
     async def _obey(self) -> None:
         """Handle one command, from its line to its reply."""

@@ -176,8 +176,14 @@ class Inbox(SealedRows):
         known: int | None = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
         # A letter is counted under its network, with the null sender separately.
         tally = envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
-        if known is not None or (a_day is not None and tally and self._is_full(tally, time[:10], a_day)):
+        if known is not None:
             return known
+        if a_day is not None and tally:
+            today = "network = ? AND network <> '' AND received >= ? AND received < ?"
+            query = f"SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {today} LIMIT ?) AS kept"
+            # All times of this day (UTC) begin with the date and a T, and sort before the date and a U.
+            if self._database.scalar(query, (tally, time[:10], f"{time[:10]}U", a_day)) >= a_day:
+                return None
         row = {
             "fingerprint": fingerprint,
             "sender": envelope.sender,
@@ -189,13 +195,6 @@ class Inbox(SealedRows):
             "rank": self._database.scalar(_RANK, {"sender": envelope.sender, "network": envelope.network}) or 0,
         }
         return self._database.insert("inbox", "id", **self._sealed("inbox", **row))
-
-    def _is_full(self, tally: str, day: str, most: int) -> bool:
-        """True if a client network has reached its limit of letters for this day (UTC)."""
-        today = "network = ? AND network <> '' AND received >= ? AND received < ?"
-        query = f"SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {today} LIMIT ?) AS kept"
-        # All times of this day begin with the date and a T, and sort before the date and a U.
-        return bool(self._database.scalar(query, (tally, day, f"{day}U", most)) >= most)
 
     def postpone(self, began: datetime, ended: datetime) -> None:
         """Count the letters that came in a stop of the clock as received at its end, in the caller's transaction.
@@ -231,7 +230,16 @@ class Inbox(SealedRows):
         query = f"UPDATE inbox SET state = 'leased' WHERE id IN ({', '.join('?' * len(chosen))}) RETURNING *"
         with self._database.transaction():
             leased = {row["id"]: row for row in self._database.rows(query, chosen)}
-        return list(filter(None, (self._leased(leased[row_id]) for row_id in chosen)))
+        letters = []
+        for row in map(leased.__getitem__, chosen):
+            try:
+                raw = self._opened("inbox", row)["raw"]
+            except Sealed:
+                self.give_back(row["id"], failed=1)
+                continue
+            received = from_db(row["received"])
+            letters.append(InboxRow(row["id"], _envelope(row), raw, received, row["attempts"], bool(row["suspect"])))
+        return letters
 
     def _fresh(self, most: int) -> list[int]:
         """The letters of the next batch."""
@@ -248,16 +256,6 @@ class Inbox(SealedRows):
         """The next letter that needs a batch of its own, if there is one."""
         rows = self._database.rows(_FAILED, {"attempts": ATTEMPTS, "rested": to_db(now - REST)})
         return [row["id"] for row in rows]
-
-    def _leased(self, row: Row) -> InboxRow | None:
-        """A leased letter; None, given back as failed, if it cannot be unsealed."""
-        try:
-            raw = self._opened("inbox", row)["raw"]
-        except Sealed:
-            self.give_back(row["id"], failed=1)
-            return None
-        received = from_db(row["received"])
-        return InboxRow(row["id"], _envelope(row), raw, received, row["attempts"], bool(row["suspect"]))
 
     def begin_alone(self, row_id: int, now: datetime) -> None:
         """Record that the processing of a suspect begins: if the process dies now, that is the letter's fault."""

@@ -145,12 +145,19 @@ class Outbox(SealedRows):
         """
         due = self.next_due()
         waiting = due is not None and due <= now and most > 0
-        rows = []
+        rows: list[Row] = []
         if sent or waiting:
             with self._database.transaction():
                 for each in sent:
                     self._settle(each)
-                rows = self._take(now, most) if waiting else []
+                if waiting:
+                    query = (
+                        "UPDATE outbox SET state = 'leased', owner = ?, attempts = attempts + 1 WHERE id IN"
+                        " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?)"
+                        " AND state = 'waiting' RETURNING *"  # again: another server may just have leased it
+                    )
+                    taken = self._database.rows(query, (self._owner, to_db(now), most))
+                    rows = sorted(taken, key=itemgetter("due", "id"))
                 due = self.next_due()
         leased = Leased([], [], due)
         for row in rows:
@@ -159,15 +166,6 @@ class Outbox(SealedRows):
             except Sealed:
                 leased.sealed.append(row["id"])
         return leased
-
-    def _take(self, now: datetime, most: int) -> list[Row]:
-        query = (
-            "UPDATE outbox SET state = 'leased', owner = ?, attempts = attempts + 1 WHERE id IN"
-            " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?)"
-            " AND state = 'waiting' RETURNING *"  # a second check: another server may just have leased it
-        )
-        rows = self._database.rows(query, (self._owner, to_db(now), most))
-        return sorted(rows, key=itemgetter("due", "id"))
 
     def give_back(self, row_ids: Sequence[int]) -> None:
         """Give back leased letters that nobody tried to send, as if they had never been leased."""
@@ -318,7 +316,7 @@ class DigestQueue(SealedRows):
             self._database.write("DELETE FROM held WHERE id = ?", (row["id"],))
         return [WaitingLetter(row["match"], row["sealed"]) for row in rows]
 
-    def due(self, now: datetime) -> list[str]:
+    def players_due(self, now: datetime) -> list[str]:
         """The players whose digests are due."""
         query = "SELECT DISTINCT player FROM held WHERE due <= ? ORDER BY player"
         return [row["player"] for row in self._database.rows(query, (to_db(now),))]

@@ -1,4 +1,4 @@
-"""A store in a PostgreSQL database: connection, transactions, migrations, and translated SQL.
+"""A store in a PostgreSQL database: connection, transactions and migrations.
 
 One connection decides: it holds an advisory lock, which PostgreSQL releases when that connection breaks, within
 `SILENCE` if a machine or its network died. Transactions are READ COMMITTED; the other connections change no row on
@@ -9,11 +9,9 @@ committed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
-from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import psycopg
@@ -21,6 +19,7 @@ from psycopg import errors, generators
 
 from pbem.store.engine import BUSY_SECONDS, statements
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
+from pbem.store.postgresql_sql import in_postgresql, migration_statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -189,7 +188,7 @@ class Postgresql:
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
         for statement in statements(script):
-            for part in _migration_statement(statement).split(";"):
+            for part in migration_statement(statement).split(";"):
                 self.connection.execute(part.encode())
         self.connection.execute("UPDATE store SET version = %s", (version,))
 
@@ -303,7 +302,7 @@ class Postgresql:
             self._raise_translated(error)
 
     def _sent(self, sql: str, parameters: Parameters) -> psycopg.Cursor[Values]:
-        statement = _in_postgresql(sql).encode()
+        statement = in_postgresql(sql).encode()
         try:
             return self.connection.execute(statement, parameters)
         except psycopg.DataError as error:
@@ -466,67 +465,3 @@ def _storable(value: object) -> object:
 def _first_line(error: Exception) -> str:
     """The first line of a message; the others may quote a row's secrets."""
     return str(error).strip().split("\n", maxsplit=1)[0]
-
-
-# Translation of SQLite's SQL, in statements and in migration scripts.
-
-_WORDS = (("%", "%%"), ("rowid", "ctid"), ("group_concat(", "string_agg("), ("?", "%s"))
-_PHRASES = (
-    (re.compile(r"(?<![\w.:%])([\w.:%]++) = ([\w.:%]++) COLLATE NOCASE"), r"lower(\1) = lower(\2)"),
-    (re.compile(r"\(address COLLATE NOCASE"), "(lower(address)"),
-    (
-        re.compile(r"json_extract\(CAST\(([\w.]++) AS TEXT\), '\$\.(\w++)'\)"),
-        r"(convert_from(\1, 'UTF8')::json->>'\2')",
-    ),
-    (re.compile(r"json_extract\((\w++), '\$\.(\w++)'\)"), r"(\1::json->>'\2')"),
-    (re.compile(r"(?<![:\w]):([a-z_]\w*+)"), r"%(\1)s"),
-)
-
-
-@cache
-def _in_postgresql(sql: str) -> str:
-    for ours, theirs in _WORDS:
-        sql = sql.replace(ours, theirs)
-    for phrase, theirs in _PHRASES:
-        sql = phrase.sub(theirs, sql)
-    return sql
-
-
-_WORDS_OF_TABLES = (
-    (" TEXT", ' TEXT COLLATE "C"'),  # ordered by octets, as in SQLite, whatever the version of the C library
-    (" BLOB", " BYTEA"),
-    (" INTEGER", " BIGINT"),
-    (" REAL", " DOUBLE PRECISION"),
-)
-_TABLE = re.compile(r"CREATE TABLE (\w++) \((.*)\n\) STRICT(?:, WITHOUT ROWID)?", re.DOTALL)
-_KEY = re.compile(r",\n    PRIMARY KEY \(address, ([\w, ]++)\)")
-_ADDRESS = re.compile(r"address TEXT(?P<must> NOT NULL)?(?P<key> UNIQUE| PRIMARY KEY)? COLLATE NOCASE")
-_INDEXED = re.compile(r"(?<!\w)(?:address(?!\w| IS)|(\w++) COLLATE NOCASE)")
-
-
-def _migration_statement(statement: str) -> str:
-    """A statement of a migration script, with the same tables, columns and keys; two if a key becomes an index."""
-    if table := _TABLE.fullmatch(statement):
-        statement = _table(table[1], table[2])
-    elif statement.startswith(("CREATE INDEX", "CREATE UNIQUE INDEX")):
-        statement = _index(statement)
-    for ours, theirs in _WORDS_OF_TABLES:
-        statement = statement.replace(ours, theirs)
-    return statement
-
-
-def _table(name: str, columns: str) -> str:
-    """A table; a key with an address becomes an index, because the case of addresses does not matter."""
-    keys = ""
-    columns = columns.replace("PRIMARY KEY AUTOINCREMENT", f"PRIMARY KEY DEFAULT next_number('{name}')")
-    if address := _ADDRESS.search(columns):
-        columns = _ADDRESS.sub("address TEXT" + (" NOT NULL" if address["must"] or address["key"] else ""), columns)
-        more = _KEY.search(columns)
-        columns = _KEY.sub("", columns)
-        if address["key"] or more:
-            keys = ";\n" + _index(f"CREATE UNIQUE INDEX ON {name} (address{f', {more[1]}' if more else ''})")
-    return f"CREATE TABLE {name} ({columns}\n){keys}"
-
-
-def _index(statement: str) -> str:
-    return _INDEXED.sub(lambda part: f"lower({part[1] or 'address'})", statement)

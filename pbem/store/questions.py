@@ -159,7 +159,7 @@ class Notification(msgspec.Struct, frozen=True):
 class Notifications(SealedRows):
     """The topics of a store. Those calls that the desk makes are part of its transaction."""
 
-    def begin(self, player: str, topic: Topic, now: datetime) -> None:
+    def add(self, player: str, topic: Topic, now: datetime) -> None:
         """Keep a topic that waits for its code, in place of any other; its text is due now."""
         self._put(player, topic, confirmed=0, due=to_db(now))
 

@@ -48,11 +48,23 @@ class Sqlite:
         # Follow symlinks, as SQLite does for its log, so that the store has only one name.
         self.place = Path(path).resolve()
         self._disk = disk
-        if make:
-            _create(self.place, disk)
-        elif not self.place.is_file():
+        if not make and not self.place.is_file():
             raise StoreError(f"there is no store {self.place}")
-        _look_at(self.place)
+        if not self.place.exists():
+            # Made before SQLite does that, so that no other user can ever read it, and its name is on disk.
+            disk.make_folder(self.place.parent)
+            forget_marks(self.place, disk)
+            os.close(os.open(self.place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            disk.sync(self.place.parent)
+        _must_be_a_file(self.place)
+        if self.place.stat().st_nlink > 1:
+            raise StoreError(
+                f"{self.place} has a second name (a hard link), and each name would have a log of its own: remove one"
+                " of them. A restore that broke off leaves such a name; restore again"
+            )
+        for place in (self.place, self.place.parent):
+            if not os.access(place, os.R_OK | os.W_OK):
+                raise FullError(f"{place} cannot be written by this user, or its disk is mounted read-only")
         with self.translated():
             self.connection = disk.connect(self.place, wait=BUSY_SECONDS)
         self._files: dict[Path, tuple[int, int] | None] = {self.place: _file(self.place)}
@@ -406,19 +418,6 @@ def _must_be_a_file(path: Path) -> None:
         raise StoreError(f"{path} is no file: see `store` in the configuration")
 
 
-def _look_at(path: Path) -> None:
-    """Check a store's file before SQLite opens it; raises `StoreError`."""
-    _must_be_a_file(path)
-    if path.stat().st_nlink > 1:
-        raise StoreError(
-            f"{path} has a second name (a hard link), and each name would have a log of its own: remove one of them."
-            " A restore that broke off leaves such a name; restore again"
-        )
-    for place in (path, path.parent):
-        if not os.access(place, os.R_OK | os.W_OK):
-            raise FullError(f"{place} cannot be written by this user, or its disk is mounted read-only")
-
-
 def _file(path: Path) -> tuple[int, int] | None:
     """The device and inode of the file of this name; None if there is no such file."""
     try:
@@ -426,16 +425,6 @@ def _file(path: Path) -> tuple[int, int] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_dev, status.st_ino
-
-
-def _create(path: Path, disk: Disk) -> None:
-    """Create the file before SQLite does, so that no other user can ever read it, and its name is on disk."""
-    if path.exists():
-        return
-    disk.make_folder(path.parent)
-    forget_marks(path, disk)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    disk.sync(path.parent)
 
 
 def _raise_translated(error: Exception) -> NoReturn:

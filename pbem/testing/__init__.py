@@ -6,8 +6,7 @@ is for writers of games; nothing else in `pbem` uses it. Implements docs/games.m
 """
 
 from pbem.testing.checks import CHECKS, write_records
-from pbem.testing.subject import Nonconforming, PlayedGame, RandomPlayers, Subject, subject
-from pbem.testing.worlds import World
+from pbem.testing.subject import Nonconforming, PlayedGame, RandomPlayers, Subject, World, subject
 
 __all__ = [
     "CHECKS",

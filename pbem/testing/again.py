@@ -14,8 +14,7 @@ from pbem.games import BUILT_IN, faults, rules
 from pbem.games.outside import enable
 from pbem.match.record import read, replay
 from pbem.match.transcript import canonical, sha256_hex
-from pbem.testing.subject import readers, shown
-from pbem.testing.worlds import World
+from pbem.testing.subject import World, readers, shown
 
 if TYPE_CHECKING:
     from pbem.match.record import Record

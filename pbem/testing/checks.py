@@ -24,23 +24,20 @@ from pbem.phrase import Phrase
 from pbem.player import forms
 from pbem.requests import SubmitOrders, SubmitSetup
 from pbem.testing.again import reports_hash, whole_hash
+from pbem.testing.secrecy import recalled, secret, told
 from pbem.testing.subject import Nonconforming, demand, readers, record_of, shown
-from pbem.testing.worlds import answers, seen, vary, whole, world
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pbem.games import Orders, Report, Setup, State
+    from pbem.games import Orders, Report, Setup
     from pbem.testing.subject import Subject
-    from pbem.testing.worlds import World
 
 LONGEST: Final = 64 * 1024  # characters of a text that a player may send
 SECONDS: Final = 2.0  # of processor time that the judgement of one text may take
 _OCTETS: Final = 1 << 20  # of the reports of a turn, and of a view
 _LARGEST: Final = 1 << 53  # beyond it, other languages' numbers are not exact
-_WORLDS: Final = 8  # pairs of worlds that are compared
-_VARIED: Final = 3  # of them in which some secret could be varied: with fewer, nothing was tried
 _RECORDED: Final = 40  # turns of a record that the kit writes
 
 _IMPURE: Final = frozenset(
@@ -299,130 +296,6 @@ def _check_text(subject: Subject, judged: Callable[[str], Setup | Orders], text:
                 f"the canonical text {text!r} is, {what}, {said!r}, and refused: {refused}"
             ) from refused
         demand(means == text, f"the canonical text {text!r} is, {what}, {said!r}, and means {means!r}")
-
-
-def told(subject: Subject) -> None:
-    """Denied by default: what nobody decided to show is shown to nobody, and the public learns the least."""
-    judge = subject.judge
-    for game in subject.played:
-        seats, nobody = len(game.setups), max(judge.seats) + 1
-        for reader in readers(seats):
-            demand(
-                not judge.show({"kind": "no such kind", "seat": 1}, reader), "a report of an unknown kind is shown"
-            )
-        for report in (report for reports in game.reports for report in reports):
-            demand(judge.show(report, nobody) is None, f"seat {nobody}, which there is not, is shown {report}")
-            public = judge.show(report, None) or {}
-            for reader in readers(seats):
-                known = judge.show(report, reader)
-                for planted in ("planted", {"planted": "planted"}, [{"planted": "planted"}]):
-                    more = judge.show({**report, "planted": planted}, reader)
-                    demand("planted" not in str(more), f"a field that is not known is shown of {report['kind']}")
-                    demand(more == known, f"a field that is not known changes what is shown of {report}")
-                demand(_part(public, known or {}), f"the public is shown more than seat {reader} of {report}")
-
-
-def _part(less: object, more: object) -> bool:
-    """True if one value is a part of the other."""
-    if isinstance(less, dict) and isinstance(more, dict):
-        return all(name in more and _part(value, more[name]) for name, value in less.items())
-    if isinstance(less, list) and isinstance(more, list):
-        return len(less) == len(more) and all(map(_part, less, more))
-    return less == more
-
-
-def secret(subject: Subject) -> None:
-    """Vary what a reader cannot have learned, and all that the reader sees stays the same."""
-    players, varied = subject.players, 0
-    if not players.secrets:
-        return
-    changes = [*players.changes, *whole(subject.judge, players)]
-    for seed in range(_WORLDS):
-        random = Random(f"{subject.name} {seed}")
-        case = random.randrange(len(players.options))
-        reader = random.choice([*readers(players.options[case][1])])
-        first = world(subject.judge, players, random, case, random.choice((3, 8, 24)))
-        other = vary(random, first, reader, changes)
-        varied += bool(other.changes)
-        who = "the public" if reader is None else f"seat {reader}"
-        pairs = zip(seen(first, reader, players.nearly), seen(other, reader, players.nearly), strict=True)
-        for (what, one), (_, instead) in pairs:
-            said = f"{what}: {who} sees {one}, and {instead} where only the others' secrets differ"
-            demand(one == instead, f"{said}: {_differing(first, other)}")
-        if subject.judge.chance and not subject.judge.secret_chance:
-            _hides_from_draws(first, other, reader, who)
-    demand(
-        varied >= _VARIED,
-        f"secrets could be varied in {varied} of {_WORLDS} games: everything is shown; or PLAYERS needs `changes`, or"
-        " `secrets=False`, if nothing is hidden",
-    )
-
-
-def _hides_from_draws(first: World, other: World, reader: int | None, who: str) -> None:
-    """No draw that a reader is shown follows from orders that it is not: it could try which ones lead to the draw."""
-    judge, states = first.judge, [state for state, _ in first.positions()]
-    turns = zip(states, first.orders, other.orders, first.chance, strict=False)  # after the last turn nobody orders
-    for number, (state, texts, instead, seed) in enumerate(turns, start=1):
-        if texts == instead:
-            continue
-        orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}
-        drawn, again = (
-            list(shown(judge, play_turn(judge, state, orders, of)[1], reader)) for of in (seed, seed[::-1])
-        )
-        demand(
-            drawn == again,
-            f"turn {number}: {who} is shown what was drawn, but not all orders from which it follows, and can find"
-            f" these by trying: say `secret_chance = True`, or show {texts}",
-        )
-
-
-def _differing(one: Any, other: Any) -> str:
-    setups = [text for text in zip(one.setups, other.setups, strict=True) if len(set(text)) > 1]
-    orders = [turn for turn in zip(one.orders, other.orders, strict=True) if turn[0] != turn[1]]
-    return f"setups {setups}, orders {orders}"[:500]
-
-
-def recalled(subject: Subject) -> None:
-    """A seat's own side, made again from its view, judges that seat's orders as the position itself does."""
-    judge, random = subject.judge, Random(f"recalled {subject.name}")
-    for game in subject.played:
-        seats = range(1, len(game.setups) + 1)
-        known: Mapping[int, list[Any]] = {seat: [] for seat in seats}
-        for number, state in enumerate(game.states):
-            for seat, told_so_far in known.items():
-                if number:
-                    told_so_far.append(shown(judge, game.reports[number - 1], seat))
-                view = json.loads(canonical(dict(judge.view(state, seat, told_so_far))))
-                demand(
-                    (view.get("entitled") is not None) >= (state.due.get(seat, 0) is None),
-                    f"turn {state.turn}: seat {seat} is asked, and `entitled` of its view is None",
-                )
-                again = _recalled(subject, view, seat)
-                early = (seat, state.turn + len(seats), "nonsense")
-                said = f"turn {state.turn}, seat {seat}: orders ahead are judged otherwise than in the position"
-                demand(judge.ahead(state, *early) == judge.ahead(again, *early), said)
-                demand((seat in again.remaining) == (seat in state.remaining), f"seat {seat} is recalled as gone")
-                if state.due.get(seat, 0) is not None:
-                    continue
-                nearly = [random.choice(subject.players.nearly)] if subject.players.nearly else []
-                for text in (game.orders[number][seat], "nonsense", *nearly):
-                    one, other = (list(answers(judge, found, seat, [text])) for found in (state, again))
-                    demand(one == other, f"turn {state.turn}, seat {seat}: {text!r} is judged {other}, not {one}")
-    for nothing in ({}, {"own": None}, {"turn": 1, "own": {}}):
-        try:
-            judge.recalled(nothing, 1)
-        except (KeyError, TypeError, ValueError, IndexError):
-            continue
-        except Exception as error:  # whatever a game raises
-            raise Nonconforming(f"recalled({nothing}) raises {type(error).__name__}: {error}") from error
-        raise Nonconforming(f"recalled({nothing}) raises nothing, and it is no view")
-
-
-def _recalled(subject: Subject, view: Mapping[str, Any], seat: int) -> State:
-    try:
-        return subject.judge.recalled(view, seat)
-    except Exception as error:  # whatever a game raises
-        raise Nonconforming(f"recalled raises {type(error).__name__} of seat {seat}'s own view: {error}") from error
 
 
 def plain(subject: Subject) -> None:

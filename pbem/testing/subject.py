@@ -1,10 +1,13 @@
 """The subject of the checks: a game with its random players, its records, and some games played with them.
 
-Random players are handed a view like any reader, and decide by it alone.
+Random players are handed a view like any reader, and decide by it alone. A world is such a game as text, which
+`worlds` varies.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -18,10 +21,59 @@ from pbem.games.draws import play_turn
 from pbem.match.record import Record, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.games import Report, Rules
-    from pbem.testing.worlds import Change
+    from pbem.games import Report, Rules, State
+
+
+@dataclass
+class World:
+    """A game as text."""
+
+    judge: Rules
+    options: Any
+    setups: list[str]
+    orders: list[dict[int, str]]
+    chance: list[str]
+    """By turn, the seed of what chance deals; empty texts in a game without chance."""
+    changes: Counter[str] = field(default_factory=Counter, compare=False)
+    """The number of changes of each sort that were kept."""
+
+    def copy(self) -> World:
+        """The same game, to be changed."""
+        orders = [{**turn} for turn in self.orders]
+        return World(self.judge, self.options, [*self.setups], orders, [*self.chance], self.changes.copy())
+
+    def positions(self) -> Iterator[tuple[State, list[Report]]]:
+        """Each position, and the reports that led to it; raises `Refused` when something is not legal."""
+        judge = self.judge
+        setups = [judge.setup(self.options, seat, text) for seat, text in enumerate(self.setups, start=1)]
+        state = judge.begin(self.options, setups)
+        yield state, []
+        for texts, seed in zip(self.orders, self.chance, strict=True):
+            if state.result is not None or set(texts) != set(state.due):
+                raise Refused
+            orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}
+            state, reports = play_turn(judge, state, orders, seed)
+            yield state, reports
+
+    def told(self, reader: int | None) -> list[Any] | None:
+        """All that the rules show this reader, turn by turn; None when the game is not legal."""
+        try:
+            return [
+                (
+                    list(shown(self.judge, reports, reader)),
+                    {seat: forced is None for seat, forced in state.due.items()},
+                    state.result is not None and (state.result.winner, state.result.reason),
+                )
+                for state, reports in self.positions()
+            ]
+        except Refused:
+            return None
+
+
+Change = Callable[[Random, World, int], None]
+"""Changes one secret of a seat in a world, perhaps to something illegal."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pbem.tournament.tournament_entries import DRAW, LOSS, WIN
 from pbem.tournament.tournament_terms import LADDER, SWISS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from pbem.tournament.tournament_state import Pairing, Tournament
 
@@ -98,12 +98,11 @@ def table(tournament: Tournament) -> list[list[TableRow]]:
     rows = {}
     for group in tournament.groups:
         for name in group:
-            tied = [other for other in group if points[other] == points[name]]
             against = [points[other] for other, _ in played[name]]
             rows[name] = TableRow(
                 name,
                 points[name],
-                _direct(name, tied, played),
+                _direct(name, group, points, played),
                 sum(points[other] * own for other, own in played[name]),
                 sum(sorted(against)[1:]) if tournament.terms.format == SWISS else 0,
                 sum(own == WIN for _, own in played[name]),
@@ -115,7 +114,11 @@ def table(tournament: Tournament) -> list[list[TableRow]]:
     return [sorted((rows[name] for name in group), key=lambda row: row.rank) for group in tournament.groups]
 
 
-def _direct(name: str, tied: Sequence[str], played: defaultdict[str, list[tuple[str, int]]]) -> int:
+def _direct(
+    name: str, group: Sequence[str], points: Mapping[str, int], played: Mapping[str, list[tuple[str, int]]]
+) -> int:
+    """The points against those with as many, if all of them met."""
+    tied = [other for other in group if points[other] == points[name]]
     met = {frozenset((one, other)) for one in tied for other, _ in played[one]}
     if any(frozenset(pair) not in met for pair in combinations(tied, 2)):
         return 0

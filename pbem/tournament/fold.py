@@ -106,13 +106,19 @@ def fold(tournament: Tournament, entry: Entry) -> Tournament:
         raise _refused(entry.type, None, Phrase("these words were obeyed before"))
     if tournament.terms.format == LADDER:
         tournament = _sunk(_without_late(tournament, entry.time), entry.time)
+    _demand_following(tournament, entry)
+    return _passed(_APPLY[entry.type](tournament, entry), entry)
+
+
+def _demand_following(tournament: Tournament, entry: Entry) -> None:
+    """Raise `TranscriptError` if another entry must stand here, or this one follows only by itself, and does not."""
+    body = entry.body
     due = follows(tournament) or (follows(tournament, entry.time) if entry.type in _AUTOMATIC else None)
     if (due is not None or entry.type in _AUTOMATIC) and due != (entry.type, _unnamed(body)):
         if due is None or due[0] != entry.type:
             raise _untrue(entry, f"`{due[0]}` should stand here" if due else "nothing of the kind follows here")
         wrong = ", ".join(key for key in due[1] if due[1][key] != _unnamed(body)[key])
         raise _untrue(entry, f"`{wrong}`: not what follows from the entries before")
-    return _passed(_APPLY[entry.type](tournament, entry), entry)
 
 
 def _passed(tournament: Tournament, entry: Entry) -> Tournament:
@@ -146,8 +152,7 @@ def follows(tournament: Tournament, time: str = "") -> Following | None:
         return _end(tournament, "full")
     if tournament.phase == "open":
         return None
-    leavers = [entrant for entrant in tournament.entrants.values() if entrant.leaves and not entrant.out]
-    if leavers:
+    if leavers := [entrant for entrant in tournament.live if entrant.leaves]:
         leaving = min(leavers, key=lambda entrant: entrant.ordinal)
         return "withdrawn", {"player": leaving.name, "why": leaving.leaves, "games": _fate(tournament, leaving)}
     if len(tournament.entrants) < FEWEST[tournament.terms.format]:
@@ -206,9 +211,7 @@ def _pair_robin(tournament: Tournament, _time: str) -> JsonObject | None:
 
 def _goes_on(tournament: Tournament) -> bool:
     """True if a Swiss tournament has another round, and two to play it."""
-    return (
-        tournament.round < tournament.rounds and sum(not entrant.out for entrant in tournament.entrants.values()) > 1
-    )
+    return tournament.round < tournament.rounds and len(tournament.live) > 1
 
 
 def _pair_swiss(tournament: Tournament, time: str) -> JsonObject | None:
@@ -218,8 +221,9 @@ def _pair_swiss(tournament: Tournament, time: str) -> JsonObject | None:
     if not _goes_on(tournament) or (this_round and not (tournament.round_ends and time >= tournament.round_ends)):
         return None
     points = points_for_pairing(tournament)
-    live = [entrant for entrant in tournament.entrants.values() if not entrant.out]
-    ranked = [entrant.name for entrant in sorted(live, key=lambda each: (-points[each.name], each.ordinal))]
+    ranked = [
+        entrant.name for entrant in sorted(tournament.live, key=lambda each: (-points[each.name], each.ordinal))
+    ]
     bye = None
     if len(ranked) % 2:
         bye = next((name for name in reversed(ranked) if name not in tournament.byes), ranked[-1])
@@ -227,10 +231,9 @@ def _pair_swiss(tournament: Tournament, time: str) -> JsonObject | None:
     pairs, rematches = monrad(ranked, {pairing.pair for pairing in tournament.pairings})
     # Whoever had seat 1 less often gets it.
     firsts = Counter(pairing.names[0] for pairing in tournament.pairings)
-    seated = [pair if firsts[pair[0]] <= firsts[pair[1]] else pair[::-1] for pair in pairs]
     places = [
-        {"round": tournament.round + 1, "board": board, "players": list(pair)}
-        for board, pair in enumerate(seated, start=1)
+        {"round": tournament.round + 1, "board": board, "players": sorted(pair, key=firsts.__getitem__)}
+        for board, pair in enumerate(pairs, start=1)
     ]
     return _paired(places, bye=bye, unfinished=unfinished, rematches=rematches)
 
@@ -274,14 +277,18 @@ def _entered(tournament: Tournament, entry: Entry) -> Tournament:
         if body["team"] not in {None, line.team}:
             raise _refused("team", body["team"], Phrase("the team of an entry does not change"))
         return _with(tournament, replace(line, **signed))
-    if player.name in tournament.entrants and not tournament.entrants[player.name].out:
-        raise _refused("enter", player.name, Phrase("somebody else plays on in this place"))
-    if sum(not entrant.out for entrant in tournament.entrants.values()) >= tournament.terms.entrants:
+    return _new_line(tournament, Entrant(player.name, **signed, team=body["team"], active=entry.time))
+
+
+def _new_line(tournament: Tournament, entrant: Entrant) -> Tournament:
+    """The tournament with one more line."""
+    if entrant.name in tournament.entrants and not tournament.entrants[entrant.name].out:
+        raise _refused("enter", entrant.name, Phrase("somebody else plays on in this place"))
+    if len(tournament.live) >= tournament.terms.entrants:
         raise _refused("enter", tournament.id, Phrase("the tournament is full"))
     ordinal = max((entrant.ordinal for entrant in tournament.entrants.values()), default=0) + 1
-    entrant = Entrant(player.name, **signed, team=body["team"], ordinal=ordinal, active=entry.time)
-    ladder = (*tournament.ladder, player.name) if tournament.terms.format == LADDER else ()
-    return replace(_with(tournament, entrant), ladder=ladder)
+    ladder = (*tournament.ladder, entrant.name) if tournament.terms.format == LADDER else ()
+    return replace(_with(tournament, replace(entrant, ordinal=ordinal)), ladder=ladder)
 
 
 def _with(tournament: Tournament, *entrants: Entrant) -> Tournament:
@@ -482,12 +489,16 @@ def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
     pairing = tournament.pairing_of(body["match"])
     if pairing is None or pairing.annulled:
         raise _refused("rule", body["match"], Phrase("this is no match of the tournament that counts"))
-    playing = {*pairing.players, *(tournament.entrants[name].player.name for name in pairing.names)}
-    playing |= {name for name, line in tournament.nominated.items() if line in pairing.names}
-    playing |= {*pairing.result.players} if pairing.result is not None else set()
-    if body["by"] == "organiser" and tournament.organiser.name in playing:
+    if body["by"] == "organiser" and tournament.organiser.name in _concerned(tournament, pairing):
         raise _refused("rule", body["match"], Phrase("nobody rules on a match of one's own; ask the operator"))
     return _changed(tournament, pairing, annulled=True)
+
+
+def _concerned(tournament: Tournament, pairing: Pairing) -> set[str]:
+    """The players whose match this is, was, or is to be."""
+    concerned = {*pairing.players, *(tournament.entrants[name].player.name for name in pairing.names)}
+    concerned |= {name for name, line in tournament.nominated.items() if line in pairing.names}
+    return concerned | ({*pairing.result.players} if pairing.result is not None else set())
 
 
 def _restored(tournament: Tournament, entry: Entry) -> Tournament:

@@ -141,10 +141,14 @@ class Tournament(msgspec.Struct, frozen=True):
         """True for a letter of this time that must not change the lot."""
         return self.phase == "open" and self.terms.closes is not None and received > self.terms.closes
 
+    @property
+    def live(self) -> list[Entrant]:
+        """The lines that are not withdrawn."""
+        return [entrant for entrant in self.entrants.values() if not entrant.out]
+
     def line_of(self, player: str) -> Entrant | None:
         """The line, not withdrawn, for which a player plays."""
-        lines = (entrant for entrant in self.entrants.values() if not entrant.out)
-        return next((entrant for entrant in lines if entrant.player.name == player), None)
+        return next((entrant for entrant in self.live if entrant.player.name == player), None)
 
     def pairing_of(self, match: str) -> Pairing | None:
         """The pairing of a match."""

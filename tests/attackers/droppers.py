@@ -229,6 +229,16 @@ class Dropper:
             self.turn(number)
         assert self.match.turn == self.at
 
+    def others_move(self) -> None:
+        """All but Bob order in that turn."""
+        self.reach()
+        self.turn(self.at, without="bob")
+
+    def miss(self) -> None:
+        """Bob's time for that turn goes by."""
+        self.others_move()
+        self.referee.wait(OVER)
+
     def until_asked(self) -> None:
         """Play until Bob has a form for orders."""
         while not self.match.asked(SEAT):

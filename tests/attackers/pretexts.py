@@ -124,14 +124,14 @@ def orders_missed(lie: Dropper) -> bytes:
     """His time is said to have gone by, and Ann claims the game."""
     lie.begin()
     lie.order(lie.text())
-    lie.turn(lie.at, without="bob")
+    lie.others_move()
     return lie.claim()
 
 
 def orders_forfeited(lie: Dropper) -> bytes:
     lie.begin("forfeit")
     lie.order(lie.text())
-    lie.turn(lie.at, without="bob")
+    lie.others_move()
     lie.referee.wait(3 * OVER)
     return lie.over()
 
@@ -140,8 +140,7 @@ def orders_missed_and_sent_again(lie: Dropper) -> bytes:
     """The miss was invented; Bob's later orders are played."""
     lie.begin()
     lie.order(lie.text())
-    lie.turn(lie.at, without="bob")
-    lie.referee.wait(OVER)
+    lie.miss()
     lie.say("bob", "orders", f"final\n{lie.game.other}", 5)
     return lie.over()
 
@@ -150,8 +149,7 @@ def orders_missed_and_left(lie: Dropper) -> bytes:
     """The miss was invented; then Bob resigned, which excuses nothing before."""
     lie.begin()
     lie.order(lie.text())
-    lie.turn(lie.at, without="bob")
-    lie.referee.wait(OVER)
+    lie.miss()
     lie.write("bob", "resign m1 game 1\n")
     return lie.over()
 
@@ -165,7 +163,7 @@ def orders_came_too_late(lie: Dropper) -> bytes:
     lie.say("bob", "orders", lie.text())
     assert lie.match.orders[SEAT].standing, lie.bob.text
     lie.forget(lie.at)
-    lie.turn(lie.at, without="bob")
+    lie.others_move()
     return lie.claim()
 
 
@@ -179,7 +177,7 @@ def orders_withdrawn(lie: Dropper) -> bytes:
     lie.say("bob", "orders", lie.text(), 3)
     assert lie.match.orders[SEAT].rev == 3, lie.bob.text
     lie.forget(lie.at, by=withdrawn)
-    lie.turn(lie.at, without="bob")
+    lie.others_move()
     return lie.claim()
 
 
@@ -205,8 +203,7 @@ def orders_missed_at_the_end(lie: Dropper) -> bytes:
     lie.begin()
     lie.at = len(lie.game.turns)
     first, _ = lie.order(lie.text(), lie.game.other)
-    lie.turn(lie.at, without="bob")
-    lie.referee.wait(OVER)
+    lie.miss()
     lie.unused[True].append(first)
     lie.say("bob", "orders", f"final\n{lie.right()}", 5)
     return lie.over()
@@ -224,7 +221,7 @@ def orders_replaced_by_refused_ones(lie: Dropper) -> bytes:
     lie.referee.deliver(raw, lie.bob.address)
     assert "Refused" in lie.bob.text, lie.bob.text
     lie.obey(raw, 2, unused=True)
-    lie.turn(lie.at, without="bob")
+    lie.others_move()
     return lie.claim()
 
 
@@ -247,7 +244,7 @@ def orders_left_later(lie: Dropper) -> bytes:
     """Bob resigns in the next turn: that excuses nothing of the turn before."""
     lie.begin()
     lie.order(lie.game.other, lie.text(), keep=1)
-    lie.turn(lie.at, without="bob")
+    lie.others_move()
     lie.referee.wait(timedelta(hours=2))
     assert lie.match.turn == lie.at + 1
     lie.write("bob", "resign m1 game 1\n")
@@ -266,7 +263,7 @@ def orders_of_a_newcomer(lie: Dropper) -> bytes:
 def orders_handed_over_later(lie: Dropper) -> bytes:
     lie.begin()
     lie.order(lie.game.other, lie.text(), keep=1)
-    lie.turn(lie.at, without="bob")
+    lie.others_move()
     lie.referee.wait(timedelta(hours=2))
     bob = lie.bob
     lie.hand_over()
@@ -278,7 +275,7 @@ def orders_missed_and_handed_over(lie: Dropper) -> bytes:
     """A miss is invented; as Bob is said to be gone, the others give his seat to Carl."""
     lie.begin()
     lie.order(lie.text())
-    lie.turn(lie.at, without="bob")
+    lie.others_move()
     return handed_over(lie)
 
 
@@ -326,9 +323,7 @@ def default_replaced(lie: Dropper) -> bytes:
     """The default orders are played that Bob had replaced."""
     lie.begin("default")
     lie.by_default(lie.game.other, lie.text(), keep=1)
-    lie.reach()
-    lie.turn(lie.at, without="bob")
-    lie.referee.wait(OVER)
+    lie.miss()
     return lie.play_on()
 
 
@@ -337,9 +332,7 @@ def default_of_an_earlier_letter(lie: Dropper) -> bytes:
     lie.begin("default")
     first, _ = lie.by_default(lie.game.other, lie.text(), keep=1, revs=False)
     lie.forget(DEFAULT, by=replace(first, rev=3, paper=replace(Receipt.read(first.paper), rev=3).text()))
-    lie.reach()
-    lie.turn(lie.at, without="bob")
-    lie.referee.wait(OVER)
+    lie.miss()
     return lie.play_on()
 
 
@@ -348,9 +341,7 @@ def default_refused(lie: Dropper) -> bytes:
     lie.begin("default")
     _, last = lie.by_default(lie.game.other, lie.text(), keep=1)
     lie.unused[True].append(last)
-    lie.reach()
-    lie.turn(lie.at, without="bob")
-    lie.referee.wait(OVER)
+    lie.miss()
     return lie.over()
 
 
@@ -364,8 +355,7 @@ def default_never_came(lie: Dropper) -> bytes:
     """Ann claims the game from Bob, although he had sent default orders."""
     lie.begin("default")
     lie.by_default(lie.text())
-    lie.reach()
-    lie.turn(lie.at, without="bob")
+    lie.others_move()
     return lie.claim()
 
 
@@ -373,8 +363,7 @@ def default_refused_although_legal(lie: Dropper) -> bytes:
     """The same, where they are listed as unused in the turn that was due."""
     lie.begin("default")
     lie.unused[True] += lie.by_default(lie.text())
-    lie.reach()
-    lie.turn(lie.at, without="bob")
+    lie.others_move()
     return lie.claim()
 
 
@@ -388,8 +377,7 @@ def default_withdrawn(lie: Dropper) -> bytes:
     lie.say("bob", "orders", lie.text(), 3, "default")
     assert lie.match.stored[SEAT, DEFAULT].rev == 3, lie.bob.text
     lie.forget(DEFAULT, by=withdrawn)
-    lie.reach()
-    lie.turn(lie.at, without="bob")
+    lie.others_move()
     return lie.claim()
 
 
@@ -398,9 +386,7 @@ def withdrawn_default_played(lie: Dropper) -> bytes:
     (first,) = lie.by_default(lie.text(), keep=1)
     lie.write("bob", "clear m1 default\n")
     lie.forget(DEFAULT, by=first)
-    lie.reach()
-    lie.turn(lie.at, without="bob")
-    lie.referee.wait(OVER)
+    lie.miss()
     return lie.play_on()
 
 
@@ -408,9 +394,7 @@ def default_left_later(lie: Dropper) -> bytes:
     """Bob resigns after the turn that was missed."""
     lie.begin("default")
     lie.by_default(lie.game.other, lie.text(), keep=1)
-    lie.reach()
-    lie.turn(lie.at, without="bob")
-    lie.referee.wait(OVER)
+    lie.miss()
     assert lie.match.turn == lie.at + 1
     lie.write("bob", "resign m1 game 1\n")
     return lie.over()

@@ -46,6 +46,14 @@ def pasted(page: Page, text: str) -> None:
     page.wait_for_selector("#work:not([hidden])")
 
 
+def ordering(person: Mailbox, opened: Opened) -> Page:
+    """The composer for the first turn, by the link of the letter."""
+    position = json.loads(attachment(person.find("game 1 begins"), "position.json"))
+    page = opened(composer("spaceships", HOME), "again.html", f"#{fragment(position)}")
+    page.wait_for_selector("#work:not([hidden])")
+    return page
+
+
 def click(page: Page, board: str, *squares: str) -> None:
     for square in squares:
         page.locator(f'table[aria-label^="{board}"] button[data-name="{square}"]').click()
@@ -117,9 +125,7 @@ def test_a_setup_and_a_turn_of_spaceships_are_clicked_together(referee: Referee,
     send(referee, ann, page)
     assert "Your setup stands" in ann.text or "game 1 begins" in ann.last["Subject"]
 
-    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
-    page = opened(composer("spaceships", HOME), "again.html", f"#{fragment(position)}")
-    page.wait_for_selector("#work:not([hidden])")
+    page = ordering(ann, opened)
     assert used(page)[:3] == ["conventional strike 0 of 8", "beam 0 of 1", "missile strike 0 of 1"]
     assert used(page)[3:] == ["scan 0 of 1", "target list 0 cells"]
     strikes = "Gv1 Gv2 Gv3 Gv4 Gv5 Gw1 Gw2 Gw3"
@@ -142,9 +148,7 @@ def test_a_setup_and_a_turn_of_spaceships_are_clicked_together(referee: Referee,
 
 def test_a_target_list_is_clicked_and_sent_as_it_was_written(referee: Referee, opened: Opened) -> None:
     ann, _ = referee.begun("settle: 0")
-    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
-    page = opened(composer("spaceships", HOME), "page.html", f"#{fragment(position)}")
-    page.wait_for_selector("#work:not([hidden])")
+    page = ordering(ann, opened)
     page.locator("#kind-list").click()
     click(page, "The other space", "Rv2", "Rv1", "Gx3")
     page.locator("#kind-conventional").click()
@@ -158,33 +162,6 @@ def test_a_target_list_is_clicked_and_sent_as_it_was_written(referee: Referee, o
     click(page, "The other space", "Rv2", "Rv1")
     assert page.locator("#notation").input_value() == "Rv2 Ow1"
     assert page.locator("#verdict").inner_text() == "Legal orders."
-
-
-def test_a_turn_is_ordered_by_keyboard_alone(referee: Referee, opened: Opened) -> None:
-    ann, _ = referee.begun("settle: 0")
-    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
-    page = opened(composer("spaceships", HOME), "page.html", f"#{fragment(position)}")
-    page.wait_for_selector("#work:not([hidden])")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.id") == "kind-conventional"
-    for _ in range(5):
-        page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.dataset.name") == "Rv1"
-    page.keyboard.press("Enter")
-    for key in ("ArrowRight", "ArrowDown", "ArrowDown"):
-        page.keyboard.press(key)
-    page.keyboard.press("Space")
-    for key in ("End", "ArrowRight"):
-        page.keyboard.press(key)
-    page.keyboard.press("Enter")
-    assert page.locator("#notation").input_value() == "Rv1 Rx2 Ox1"
-    while page.evaluate("document.activeElement.id") != "final":
-        page.keyboard.press("Tab")
-    page.keyboard.press("Space")
-    while page.evaluate("document.activeElement.id") != "mail":  # at the end of the page, and always in sight
-        page.keyboard.press("Tab")
-    send(referee, ann, page)
-    assert "Your orders for turn 1 stand, revision 1, final:\n\n  Rv1 Rx2 Ox1" in ann.text
 
 
 def middle(page: Page, selector: str) -> tuple[float, float]:
@@ -274,32 +251,6 @@ def test_a_finger_drags_a_ship_and_scrolls_the_page_by_an_empty_cell(
     context.close()
 
 
-def test_a_fleet_is_placed_by_keyboard_alone(referee: Referee, opened: Opened) -> None:
-    ann, _ = referee.agreed("settle: 0")
-    page = opened(composer("spaceships", HOME))
-    pasted(page, ann.find("your setup").as_string())
-
-    def tab_to(holds: str) -> None:
-        for _ in range(60):
-            if page.evaluate(holds):
-                return
-            page.keyboard.press("Tab")
-        raise AssertionError(holds)
-
-    tab_to("document.activeElement.dataset.name === 'Rv1'")
-    page.keyboard.press("Enter")  # the first ship; each that lies makes the next one current
-    for keys in (
-        ["PageDown", "PageDown"],
-        ["PageDown", "PageDown", "ArrowRight"],
-        ["ArrowDown", "ArrowDown"],
-        ["r", "ArrowDown"],
-    ):
-        for key in keys:
-            page.keyboard.press(key)
-        page.keyboard.press("Enter")
-    assert page.locator("#verdict").inner_text() == "A legal setup."
-
-
 CONTRAST = r"""() => {
     const parts = (colour) => {
         const found = colour.match(/[\d.]+/g).map(Number).slice(0, 3);
@@ -345,9 +296,7 @@ def test_a_page_is_lean_and_asks_for_nothing(game: str) -> None:
 
 def test_a_cell_lights_its_neighbours_above_and_below(referee: Referee, opened: Opened) -> None:
     ann, _ = referee.begun("settle: 0")
-    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
-    page = opened(composer("spaceships", HOME), "page.html", f"#{fragment(position)}")
-    page.wait_for_selector("#work:not([hidden])")
+    page = ordering(ann, opened)
     lit = "[...document.querySelectorAll('td.lit > *')].map((cell) => cell.dataset.name)"
     page.locator('[aria-label^="The other space"] [data-name="Yx2"]').hover()
     assert page.evaluate(lit) == ["Ox2", "Gx2"]
@@ -364,10 +313,8 @@ def test_a_cell_lights_its_neighbours_above_and_below(referee: Referee, opened: 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_order_moves_the_board(referee: Referee, opened: Opened, width: int) -> None:
     ann, _ = referee.begun("settle: 0")
-    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
-    page = opened(composer("spaceships", HOME), "page.html", f"#{fragment(position)}")
+    page = ordering(ann, opened)
     page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_selector("#work:not([hidden])")
     place = "(({ x, y }) => [x, y + scrollY])(document.querySelector('#boards').getBoundingClientRect())"
     before = page.evaluate(place)
     for orders in ("Gx3", "Gx3 Gx4 Gx5 Gw1", "Gx3 Gx4 Gx5 Gw1 bRv1Rv3 sYy4", "Gx3 zzz what"):

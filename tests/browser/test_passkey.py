@@ -26,7 +26,7 @@ from playing.random_players import PLAYERS
 
 from pbem.games import rules
 from pbem.identity import ssh
-from pbem.mail.message import read as read_letter
+from pbem.mail.message import read_letter
 from pbem.pages import Home, composer, fragment
 from pbem.pages.match_page import replay
 from pbem.proof import bundle
@@ -147,7 +147,7 @@ def test_a_touch_signs_as_stock_ssh_keygen_verifies(device: Callable[..., Device
     assert signed.startswith(CONFIRM)
     assert holds_for_ssh_keygen(tmp_path, signed, line)
     assert not holds_for_ssh_keygen(tmp_path, signed.replace("tYw4", "tYw5"), line)
-    found = ssh.read(signed.removeprefix(CONFIRM))
+    found = ssh.read_signature(signed.removeprefix(CONFIRM))
     assert ssh.verify(found, ssh.parse(line), CONFIRM.encode())
     assert found.device is not None
     assert found.device.origin == f"https://{HOST}"

@@ -31,7 +31,7 @@ from pbem.config.values import Listen
 from pbem.identity import ssh
 from pbem.server import examination
 from pbem.server import logs as of
-from pbem.server.daemon import StartError
+from pbem.server.opening import StartError
 from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.errors import DamagedError, FullError, LockedError, StoreError

@@ -20,7 +20,7 @@ from pbem.config.server import Config
 from pbem.desk.reading import InProcess, Question
 from pbem.identity import ssh
 from pbem.letters.render import Templates
-from pbem.mail.compose import Composer
+from pbem.mail.compose import Composer, Content
 from pbem.proof.signed_letters import VOCABULARY
 from pbem.server.sandbox import Worker
 from pbem.smtp.delivery import Permanent, Smarthost
@@ -293,7 +293,9 @@ def test_case_27_what_strangers_write_into_headers(referee: Referee, hostile: st
     assert row.recipient == "ann@mail.example"
     composer = Composer("play.example", "pbem", Templates())
     with pytest.raises(ValueError):  # noqa: PT011 - whatever it says of the address
-        composer.compose(f"ann@mail.example{hostile}", "x", "x", message_id="<1@play.example>", date=RECEIVED)
+        composer.compose(
+            f"ann@mail.example{hostile}", "x", Content("x"), message_id="<1@play.example>", date=RECEIVED
+        )
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

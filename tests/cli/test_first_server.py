@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from pbem.cli.group import group
 from pbem.config.file import faults, load
-from pbem.server.daemon import Daemon, StartError
+from pbem.server.daemon import Daemon
+from pbem.server.opening import StartError
 
 if TYPE_CHECKING:
     from pathlib import Path

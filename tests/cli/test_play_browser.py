@@ -203,38 +203,31 @@ def acted(room: PlayRoom, *acts: tuple[str, JsonObject]) -> list[JsonObject | No
     return [one and json.loads(one.content) for one in found]
 
 
+ANNA = {"account": "anna@play.example"}
+IMPOSSIBLE: dict[str, tuple[str, dict[str, object]]] = {
+    "No letter about m1 has come. `pbem play`": (
+        "send",
+        {**ANNA, "match": "m1", "text": "Gx3", "shown": ["playing", 1, 1, ""]},
+    ),
+    "There is no account bob@play.example her": ("judge", {"account": "bob@play.example", "match": "m1"}),
+    "set": ("say", {**ANNA, "match": "m1", "what": "set", "word": "language de"}),
+    "resign": ("say", {**ANNA, "match": "m1", "what": "resign"}),
+    "chess is no game that programs play.": ("practise", {"game": "chess"}),
+    "anna": ("register", {"account": "anna", "address": "anna@home.example"}),
+    "A password does not belong in a URL": (
+        "register",
+        {**ANNA, "address": "anna@home.example", "mail_in": "imaps://anna:xyzzy@home.example", "password": "xyzzy"},
+    ),
+}
+"""What a page may ask for in vain, by the beginning of what is said."""
+
+
 def test_what_cannot_be_done_is_said_and_nothing_is_signed(table: PlayTable) -> None:
     room = PlayRoom(table.folders, "", "en", print)
-    anna = {"account": room.seat(table)}
-    shown = ["playing", 1, 1, ""]
-    found = acted(
-        room,
-        ("nonsense", anna),
-        ("send", {"account": 3}),
-        ("send", {**anna, "match": "m1", "text": "Gx3", "shown": shown}),
-        ("judge", {"account": "bob@play.example", "match": "m1"}),
-        ("say", {**anna, "match": "m1", "what": "set", "word": "language de"}),
-        ("practise", {"game": "chess"}),
-        ("register", {"account": "anna", "address": "anna@home.example"}),
-        (
-            "register",
-            {
-                **anna,
-                "address": "anna@home.example",
-                "mail_in": "imaps://anna:xyzzy@home.example",
-                "password": "xyzzy",
-            },
-        ),
-    )
+    assert room.seat(table) == ANNA["account"]
+    found = acted(room, ("nonsense", ANNA), ("send", {"account": 3}), *IMPOSSIBLE.values())
     assert found[:2] == [None, None]
-    assert [str((one or {}).get("error")).partition(":")[0][:40] for one in found[2:]] == [
-        "No letter about m1 has come. `pbem play`",
-        "There is no account bob@play.example her",
-        "set",
-        "chess is no game that programs play.",
-        "anna",
-        "A password does not belong in a URL",
-    ]
+    assert [str((one or {}).get("error")).partition(":")[0][:40] for one in found[2:]] == [*IMPOSSIBLE]
     assert table.letters.memory.count() == 0
 
 
@@ -243,18 +236,8 @@ def test_what_cannot_be_done_is_said_in_the_language_of_the_page(table: PlayTabl
     pseudo_language(tmp_path / "templates", "eo")
     room = PlayRoom(table.folders, "", "en", print)
     room._templates = Templates(template_folder(), tmp_path / "templates").of("eo")
-    anna = {"account": room.seat(table)}
-    found = acted(
-        room,
-        ("send", {**anna, "match": "m1", "text": "Gx3", "shown": ["playing", 1, 1, ""]}),
-        ("judge", {"account": "bob@play.example", "match": "m1"}),
-        ("say", {**anna, "match": "m1", "what": "set", "word": "language de"}),
-        ("say", {**anna, "match": "m1", "what": "resign"}),
-        ("practise", {"game": "chess"}),
-        ("register", {"account": "anna", "address": "anna@home.example"}),
-        ("register", {**anna, "address": "anna@home.example", "mail_in": "imaps://anna:xyzzy@home.example"}),
-    )
-    for one in found:
+    room.seat(table)
+    for one in acted(room, *IMPOSSIBLE.values()):
         said = str((one or {}).get("error"))
         assert re.match(r"⟦[^ -~]*", said), said
         facts = r"`[^`]*`|\S+@\S+|--\S+|\bm1\b|\b(?:anna|chess|set|resign)\b"

@@ -19,7 +19,7 @@ from data.material import KEYS
 from pbem import identity
 from pbem.cli.group import group
 from pbem.identity import ssh
-from pbem.mail.message import Letter, read
+from pbem.mail.message import Letter, read_letter
 from pbem.proof.signed_letters import VOCABULARY
 
 judge = partial(identity.judge, words=VOCABULARY)
@@ -28,7 +28,7 @@ FORM = f"orders m17 turn 5\nserver play.example\nplayer anna\nprev {'8c1f' * 16}
 
 
 def mailed(text: str) -> Letter:
-    return read(f"From: anna@players.example\nContent-Type: text/plain; charset=utf-8\n\n{text}".encode())
+    return read_letter(f"From: anna@players.example\nContent-Type: text/plain; charset=utf-8\n\n{text}".encode())
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from signing.signers import WAYS
 
 from pbem import identity
 from pbem.identity import parse_key, ssh
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.match.sealed_game import hashed
 from pbem.match.transcript import sha256_hex
 from pbem.proof.signed_letters import VOCABULARY
@@ -94,7 +94,7 @@ def test_each_letter_brings_what_both_signed_lately_and_names_all_that_counts(re
         hashes = bulletin(letter)["files"]
         for name, content in texts.items():
             assert hashes[name] == sha256_hex(content)
-            text = read(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + content)
+            text = read_letter(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + content)
             verdict = identity.judge(text, keys, SERVER, words=VOCABULARY)
             assert verdict.kind == "valid"
             assert verdict.signed.startswith((b"step m1 ", b"seal m1 "))
@@ -114,6 +114,7 @@ def test_a_report_brings_all_that_was_signed(referee: Referee) -> None:
     told = ann.look()["sealed"]
     assert [*ann.texts] == told["signed"], "the older ones come first"
     assert told["signed"][0] not in signed_texts(ann.box.last)
+    bob.look()
     assert ann.play().table == bob.play().table
     said = next(body(letter) for letter in ann.box.letters[before:] if "as it was signed" in str(letter["Subject"]))
     assert "what the players signed earlier in this game" in " ".join(said.split())
@@ -135,6 +136,7 @@ def test_a_note_comes_back_to_its_writer_alone(referee: Referee) -> None:
     told = document(ann.box.last)
     assert told is not None
     assert told["sealed"]["note"] == NOTE
+    ann.look()
     assert [step.step for step in ann.play().game.steps] == ["commit"]
 
 

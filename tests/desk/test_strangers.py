@@ -13,7 +13,7 @@ from in_a_box.referee import SERVER, Mailbox, Referee, form_in, new, sent_from
 from pbem.desk.daily_limits import WITHOUT_COMMAND
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
-from pbem.mail.marks import without_tags
+from pbem.mail.mail_addresses import without_tags
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pbem.desk import outcomes
 from pbem.desk.daily_limits import NEW_MAILBOX, WITHOUT_COMMAND
 from pbem.desk.outcomes import Silence
 from pbem.identity import ssh
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -309,10 +309,10 @@ def test_a_signature_in_the_second_text_counts(referee: Referee) -> None:
 def test_a_gateways_words_are_not_read_in_place_of_bare_orders(below: str) -> None:
     """They begin like questions to us; a question alone on its line is one."""
     head, text = mixed("Gx3 Gy4", below)
-    letter = read(craft(text, head))
+    letter = read_letter(craft(text, head))
     assert letter.text == "Gx3 Gy4"
     head, text = mixed("[Warning: this came from outside]", "status\n\nSent from my iPhone")
-    assert "status" in str(read(craft(text, head)).text)
+    assert "status" in str(read_letter(craft(text, head)).text)
 
 
 def test_several_texts_with_commands_count_for_nothing_and_the_answer_says_so(referee: Referee) -> None:

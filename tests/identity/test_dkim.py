@@ -19,7 +19,7 @@ from signing.domains import Domain, rsa_key
 
 from pbem.identity import dkim, sender_auth
 from pbem.identity.sender_auth import vouch
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ SAMPLES = {
 
 def judged(raw: bytes, domain: Domain, record: str | None = "its own", at: datetime = AT) -> Verdict:
     records = {domain.where: domain.record if record == "its own" else record}
-    found = vouch(read(raw), records, "", at).verdict
+    found = vouch(read_letter(raw), records, "", at).verdict
     assert is_whole(found.reason)
     assert found.format == "dkim"
     return found
@@ -62,7 +62,7 @@ def zone() -> dict[str, str | None]:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_samples(name: str) -> None:
     raw = (SIGNED / f"dkim/{name}.eml").read_bytes()
-    verdict = vouch(read(raw), zone(), "", AT).verdict
+    verdict = vouch(read_letter(raw), zone(), "", AT).verdict
     assert (verdict.kind, verdict.format) == (SAMPLES[name], "dkim")
     assert bool(verdict.signed) == (verdict.kind == "valid")
 
@@ -77,7 +77,7 @@ def test_samples_changed(name: str) -> None:
     for old, new in [(b"fire C7", b"fire A1"), (b"turn 5\r\nDate", b"turn 6\r\nDate"), (b"<anna@", b"<anne@")]:
         changed = raw.replace(old, new) if old in raw else raw.replace(old.replace(b"\r\n", b"\n"), new)
         assert changed != raw
-        assert vouch(read(changed), zone(), "", AT).verdict.kind == "bad"
+        assert vouch(read_letter(changed), zone(), "", AT).verdict.kind == "bad"
 
 
 def test_a_letter_that_dkimpy_signed_counts() -> None:
@@ -144,7 +144,7 @@ def test_alignment(author: str, signer: str, aligned: bool) -> None:
     domain = Domain(signer)
     raw = LETTER.replace(b"bob@mail.example", b"bob@" + author.encode())
     records = {domain.where.lower(): domain.record}
-    found = vouch(read(domain.craft(raw)), records, "", AT).verdict
+    found = vouch(read_letter(domain.craft(raw)), records, "", AT).verdict
     assert (found.kind == "valid") == aligned
     assert is_whole(found.reason)
 
@@ -153,9 +153,9 @@ def test_a_foreign_signature_beside_it_does_no_harm() -> None:
     own, other = Domain("mail.example"), Domain("list.example", key=rsa_key(2048, 1))
     raw = other.craft(own.craft(LETTER))
     assert judged(raw, own).kind == "valid"
-    assert [signature.domain for signature in dkim.signatures(read(raw))[0]] == ["mail.example"]
-    assert vouch(read(raw), {}, "", AT).wanted == (own.where,)
-    assert vouch(read(raw), {own.where: ""}, "", AT).wanted == (), "it was asked for"
+    assert [signature.domain for signature in dkim.signatures(read_letter(raw))[0]] == ["mail.example"]
+    assert vouch(read_letter(raw), {}, "", AT).wanted == (own.where,)
+    assert vouch(read_letter(raw), {own.where: ""}, "", AT).wanted == (), "it was asked for"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_two_from(head: bytes) -> None:
     domain = Domain("mail.example")
     for raw in (head + domain.craft(LETTER), domain.craft(head + LETTER)):
         assert judged(raw, domain).kind == "refused"
-        assert dkim.signatures(read(raw))[0] == []
+        assert dkim.signatures(read_letter(raw))[0] == []
 
 
 def test_changed_on_the_way() -> None:
@@ -264,7 +264,7 @@ def test_a_record_may_want_the_very_domain_in_a_signatures_identity(
 
 def test_another_domains_key_does_not_verify() -> None:
     domain, other = Domain("mail.example"), Domain("mail.example", key=rsa_key(2048, 1))
-    found = vouch(read(domain.craft(LETTER)), {domain.where: other.record}, "", AT)
+    found = vouch(read_letter(domain.craft(LETTER)), {domain.where: other.record}, "", AT)
     assert found.verdict.kind == "bad"
     assert (found.name, found.record, found.until, found.told, found.covers_to) == ("", "", None, "", False)
 
@@ -283,7 +283,7 @@ def test_what_is_verified_is_what_is_read(inserted: bytes) -> None:
     domain = Domain("mail.example")
     raw = domain.craft(LETTER)
     changed = raw.replace(b"\r\n\r\n", b"\r\n" + inserted + b"\r\n", 1)
-    assert read(changed).sender == "bob@mail.example"
+    assert read_letter(changed).sender == "bob@mail.example"
     assert judged(changed, domain).kind == "refused"
 
 
@@ -340,7 +340,7 @@ OURS = "mx.play.example"
 
 def told(*heads: str, letter: bytes = LETTER) -> list[str] | None:
     raw = "".join(f"{head}\r\n" for head in heads).encode() + letter
-    found = sender_auth.passed(read(raw), OURS)
+    found = sender_auth.passed(read_letter(raw), OURS)
     return None if found is None else found[1]
 
 
@@ -386,7 +386,7 @@ def test_case_24_injected_authentication_results() -> None:
     assert told(result("dkim=pass header.d=mail.example", "mx.play.example.evil.example")) is None
     assert told(result("dkim=pass header.d=mail.example", f"(a) mx.evil.example {OURS}")) is None
     assert told("X-Authentication-Results: " + forged.partition(": ")[2]) is None
-    assert sender_auth.passed(read(f"{forged}\r\n".encode() + LETTER), "") is None
+    assert sender_auth.passed(read_letter(f"{forged}\r\n".encode() + LETTER), "") is None
 
 
 @pytest.mark.parametrize(
@@ -414,19 +414,19 @@ def test_case_24_injected_authentication_results() -> None:
 )
 def test_case_24_what_our_server_may_not_have_taken_out_is_not_its_word(head: str) -> None:
     """What it reads as no such header, or as part of another one, it leaves where a stranger put it."""
-    assert not told(head) or sender_auth.is_unclear(read(f"{head}\r\n".encode() + LETTER), OURS)
+    assert not told(head) or sender_auth.is_unclear(read_letter(f"{head}\r\n".encode() + LETTER), OURS)
 
 
 def test_no_letter_of_the_servers_name_is_one_that_only_unicode_calls_so() -> None:
     """U+212A is the Kelvin sign: a `k` to Python, and to no filter."""
     head = result("dkim=pass header.d=mail.example", "mx.du\u212ae.example")
-    letter = read(f"{head}\r\n".encode() + LETTER)
+    letter = read_letter(f"{head}\r\n".encode() + LETTER)
     assert not sender_auth.passed(letter, "mx.duke.example") or sender_auth.is_unclear(letter, "mx.duke.example")
 
 
 def test_a_server_that_is_called_quoted() -> None:
     head = result("dkim=pass header.d=mail.example", '"x"')
-    assert sender_auth.passed(read(f"{head}\r\n".encode() + LETTER), "quoted") is None
+    assert sender_auth.passed(read_letter(f"{head}\r\n".encode() + LETTER), "quoted") is None
 
 
 def test_a_quotation_mark_that_is_escaped_ends_no_quote() -> None:
@@ -514,7 +514,7 @@ def test_what_our_server_is_taken_to_say_the_recommended_filter_removes() -> Non
 
 def told_by(raw: bytes, server: str) -> list[str]:
     """The domains whose signatures the server is taken to have found good."""
-    letter = read(raw)
+    letter = read_letter(raw)
     found = sender_auth.passed(letter, server)
     return [] if found is None or sender_auth.is_unclear(letter, server) else found[1]
 
@@ -527,9 +527,9 @@ def test_our_servers_word_in_any_dress() -> None:
         f"Authentication-Results: {OURS}(a) 1; dkim(b)=(c)pass(d) header(e).(f)d=mail.example",
     ):
         assert told(head) == ["mail.example"]
-        assert not sender_auth.is_unclear(read(f"{head}\r\n".encode() + LETTER), OURS)
+        assert not sender_auth.is_unclear(read_letter(f"{head}\r\n".encode() + LETTER), OURS)
         bare = f"{head}\r\n".encode().replace(b"\r", b"") + LETTER.replace(b"\r", b"")
-        assert not sender_auth.is_unclear(read(bare), OURS)
+        assert not sender_auth.is_unclear(read_letter(bare), OURS)
 
 
 @pytest.mark.parametrize(
@@ -546,9 +546,9 @@ def test_headers_that_were_added_above(headers: tuple[str, ...], more: bytes) ->
     domain = Domain("mail.example")
     raw = domain.craft(LETTER, headers=headers)
     records = {domain.where: domain.record}
-    alone = vouch(read(raw), records, "", AT)
+    alone = vouch(read_letter(raw), records, "", AT)
     assert (alone.verdict.kind, alone.covers_to) == ("valid", "to" in headers)
-    found = vouch(read(more + raw), records, "", AT)
+    found = vouch(read_letter(more + raw), records, "", AT)
     if headers.count("to") == 2:
         assert found.verdict.kind == "bad"
     else:
@@ -571,7 +571,7 @@ def test_our_servers_word_for_a_signature_whose_key_we_do_not_find() -> None:
         ({domain.where: None}, True, head.replace(OURS.encode(), b"(a) " + OURS.encode()), False),
         ({domain.where: None}, True, head.replace(b"mail.example", b"other.example"), False),
     ):
-        found = vouch(read(above + raw), records, OURS, AT, strictly=strictly)
+        found = vouch(read_letter(above + raw), records, OURS, AT, strictly=strictly)
         assert found.verdict.kind != "valid"
         assert bool(found.told) == told_so
         assert not found.told or "dkim=pass" in found.told
@@ -584,9 +584,9 @@ def test_two_signatures_of_which_one_holds() -> None:
     good = domain.craft(LETTER)
     bad = Domain("mail.example", key=rsa_key(2048, 1)).craft(LETTER).partition(b"\r\n")[0] + b"\r\n"
     old = domain.craft(LETTER, x="1000000000").partition(b"\r\n")[0] + b"\r\n"
-    first = vouch(read(good), records, "", AT)
+    first = vouch(read_letter(good), records, "", AT)
     for more in (bad, old):
-        found = vouch(read(more + good), records, "", AT)
+        found = vouch(read_letter(more + good), records, "", AT)
         assert (found.verdict.kind, found.name) == ("valid", domain.where)
         assert {*first.marks} < {*found.marks}
-        assert vouch(read(more + LETTER), records, "", AT).verdict.kind in {"bad", "expired"}
+        assert vouch(read_letter(more + LETTER), records, "", AT).verdict.kind in {"bad", "expired"}

@@ -22,7 +22,7 @@ from signing.signers import private_key
 
 from pbem import identity
 from pbem.identity import BadKey, Key, Verdict, encryption, parse_key
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.proof.signed_letters import VOCABULARY, said
 from verifier.entries import UNREADABLE
 from verifier.signature import fingerprint
@@ -57,7 +57,7 @@ def plain(text: str) -> str:
 
 
 def verdict(raw: bytes, keys: list[Key] | None = None, at: datetime = RECEIVED) -> Verdict:
-    found = judge(read(raw), ALL if keys is None else keys, SERVER, namespace=SAMPLES, at=at)
+    found = judge(read_letter(raw), ALL if keys is None else keys, SERVER, namespace=SAMPLES, at=at)
     assert is_whole(found.reason)
     return found
 
@@ -152,7 +152,7 @@ def test_no_sample_passes_without_its_key_or_changed(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["anna", "subi", "rolf"])
 def test_expiry_is_judged_at_receipt_whatever_the_date_of_the_signature(name: str) -> None:
-    letter = read((SIGNED / f"openpgp/mime-{name}.eml").read_bytes())
+    letter = read_letter((SIGNED / f"openpgp/mime-{name}.eml").read_bytes())
     assert judge(letter, ALL, SERVER, at=RECEIVED).kind == "valid"
     late = datetime(2027, 11, 22, tzinfo=UTC) if name == "subi" else datetime(2028, 11, 21, tzinfo=UTC)
     found = judge(letter, ALL, SERVER, at=late)
@@ -160,7 +160,7 @@ def test_expiry_is_judged_at_receipt_whatever_the_date_of_the_signature(name: st
 
 
 def test_a_certificate_expires() -> None:
-    letter = read((SIGNED / "smime/cms-detached-self.eml").read_bytes())
+    letter = read_letter((SIGNED / "smime/cms-detached-self.eml").read_bytes())
     late = datetime(2029, 1, 1, tzinfo=UTC)
     assert judge(letter, ALL, SERVER, at=late).kind == "expired"
     assert parse_key((KEYS / "sm-self.crt").read_bytes(), late).state == "expired"

@@ -14,7 +14,7 @@ from judges.reasons import is_whole
 
 from pbem import identity
 from pbem.identity import Key, Verdict, readings, ssh
-from pbem.mail.message import Letter, Part, read
+from pbem.mail.message import Letter, Part, read_letter
 from pbem.match.changed import replace
 from pbem.proof.signed_letters import VOCABULARY
 
@@ -43,7 +43,7 @@ def mail(text: str | None, parts: tuple[Part, ...]) -> Letter:
 
 
 def opened(path: Path) -> Letter:
-    return read(path.read_bytes())
+    return read_letter(path.read_bytes())
 
 
 def pinned(*names: str) -> list[Key]:

@@ -21,7 +21,7 @@ from signing.openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, armore
 
 from pbem import identity
 from pbem.identity import BadKey, Verdict, parse_key
-from pbem.mail.message import Letter, read
+from pbem.mail.message import Letter, read_letter
 from pbem.proof.signed_letters import VOCABULARY
 
 judge = partial(identity.judge, words=VOCABULARY)
@@ -36,13 +36,13 @@ def pasted(text: str, signature: str) -> bytes:
 
 
 def verdict(*said: bytes, made: datetime = BORN, at: datetime | None = RECEIVED, key: str = "") -> Verdict:
-    letter = read(pasted(FORM, ANN.over(FORM.encode(), made, *said)))
+    letter = read_letter(pasted(FORM, ANN.over(FORM.encode(), made, *said)))
     return judge(letter, [parse_key(key or ANN.certificate())], SERVER, at=at)
 
 
 @pytest.mark.parametrize("kind", [BINARY, TEXT])
 def test_the_maker_makes_what_counts(kind: int) -> None:
-    letter = read(pasted(FORM, ANN.over(FORM.encode(), kind=kind)))
+    letter = read_letter(pasted(FORM, ANN.over(FORM.encode(), kind=kind)))
     for at in (RECEIVED, None):
         assert judge(letter, [parse_key(ANN.certificate())], SERVER, at=at).kind == "valid"
 
@@ -73,7 +73,7 @@ class TestOpenPGP:
         """As GnuPG did before 2.1."""
         for issuer, kind in ((ANN.fingerprint[-8:], "valid"), (bytes(8), "unknown key")):
             made = ANN.signature(BINARY, FORM.encode(), issuer=sub(16, issuer))
-            letter = read(pasted(FORM, armored("SIGNATURE", made)))
+            letter = read_letter(pasted(FORM, armored("SIGNATURE", made)))
             assert judge(letter, [parse_key(ANN.certificate())], SERVER, at=RECEIVED).kind == kind
 
     @pytest.mark.parametrize(
@@ -90,20 +90,22 @@ class TestOpenPGP:
     def test_a_signature_of_another_kind(self, place: int, octet: int, reason: str) -> None:
         made = bytearray(ANN.signature(BINARY, FORM.encode()))
         made[6 + place] = octet
-        found = judge(read(pasted(FORM, armored("SIGNATURE", bytes(made)))), [parse_key(ANN.certificate())], SERVER)
+        found = judge(
+            read_letter(pasted(FORM, armored("SIGNATURE", bytes(made)))), [parse_key(ANN.certificate())], SERVER
+        )
         assert (found.kind, is_whole(found.reason)) == ("refused", True)
         assert reason in found.reason
 
     def test_a_signature_of_nobody(self) -> None:
         made = armored("SIGNATURE", ANN.signature(BINARY, FORM.encode(), issuer=b""))
-        found = judge(read(pasted(FORM, made)), [parse_key(ANN.certificate())], SERVER)
+        found = judge(read_letter(pasted(FORM, made)), [parse_key(ANN.certificate())], SERVER)
         assert found.kind == "refused"
         assert "does not say which key" in found.reason
 
     def test_a_signature_that_ends_early(self) -> None:
         body = ANN.signature(BINARY, FORM.encode())[6:]
         for end in range(len(body)):
-            letter = read(pasted(FORM, armored("SIGNATURE", packet(2, body[:end]))))
+            letter = read_letter(pasted(FORM, armored("SIGNATURE", packet(2, body[:end]))))
             found = judge(letter, [parse_key(ANN.certificate())], SERVER)
             assert (found.kind, is_whole(found.reason)) == ("bad", True)
 
@@ -111,7 +113,7 @@ class TestOpenPGP:
     def test_a_key_of_each_edition_signs(self, profile: pysequoia.Profile) -> None:
         person = OpenpgpReader(pysequoia.Tsk.generate("Ann", profile=profile))
         made = pysequoia.sign(person.tsk.signer(), FORM.encode(), mode=pysequoia.SignatureMode.DETACHED).decode()
-        found = judge(read(pasted(FORM, made.replace("\r", ""))), [person.key], SERVER)
+        found = judge(read_letter(pasted(FORM, made.replace("\r", ""))), [person.key], SERVER)
         assert (found.kind, found.signed) == ("valid", FORM.encode())
 
     def test_a_key_that_has_expired_since(self) -> None:
@@ -138,7 +140,7 @@ class TestOpenPGP:
 def letter(*attributes: cms.CMSAttribute | bytes) -> Letter:
     """An opaque S/MIME letter with these attributes beside the two that must be."""
     head = b"From: a@b.example\nContent-Type: application/pkcs7-mime\nContent-Transfer-Encoding: binary\n\n"
-    return read(head + signed_data(signer(ENTITY, *attributes)))
+    return read_letter(head + signed_data(signer(ENTITY, *attributes)))
 
 
 def signing_time(time: datetime) -> cms.Time:
@@ -190,12 +192,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from data.material import KEYS, SIGNED
 from pbem.identity import judge, parse_key
-from pbem.mail.message import Letter, read
+from pbem.mail.message import Letter, read_letter
 from pbem.proof.signed_letters import VOCABULARY
 keys = [parse_key(path.read_bytes()) for path in sorted(KEYS.glob("*.pub*")) + sorted(KEYS.glob("sm-*.crt"))
         if not any(name in path.name for name in ("-ca", "evil", "before", "cert", "dkim"))]
 def kinds(at):
-    return [judge(read(path.read_bytes()), keys, "play.example", words=VOCABULARY, at=at,
+    return [judge(read_letter(path.read_bytes()), keys, "play.example", words=VOCABULARY, at=at,
                   namespace="pbem-order@play.example").kind for path in sorted(SIGNED.glob("*/*.eml"))]
 print(json.dumps([datetime.now().year, kinds(None), kinds(datetime(2026, 11, 21, 12, tzinfo=UTC))]))
 """

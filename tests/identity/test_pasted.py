@@ -9,7 +9,7 @@ from in_a_box.referee import SERVER, Mailbox
 from signing.signers import WAYS
 
 from pbem import identity
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.proof.signed_letters import VOCABULARY
 
 FORM = f"step m17 game 2 turn 5\nserver play.example\nplayer anna\nprev {'8c1f' * 16}\ncommit {'ab' * 32}\nend\n"
@@ -18,7 +18,7 @@ ANN = Mailbox("anna", "anna@mail.example", Ed25519PrivateKey.generate())
 
 
 def judged(raw: bytes, key: identity.Key) -> identity.Verdict:
-    return identity.judge(read(raw), [key], SERVER, words=VOCABULARY)
+    return identity.judge(read_letter(raw), [key], SERVER, words=VOCABULARY)
 
 
 @pytest.mark.parametrize("way", WAYS)

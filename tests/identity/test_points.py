@@ -23,7 +23,7 @@ from pbem import identity
 from pbem.identity import BadKey, parse_key
 from pbem.identity.ed25519_points import SMALL, holds, is_sound, is_sound_signature
 from pbem.identity.sender_auth import vouch
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.proof.compare.letter_facts import is_signature
 from pbem.proof.signed_letters import VOCABULARY
 
@@ -204,7 +204,7 @@ def test_no_format_takes_such_a_key(kind: str) -> None:
 @pytest.mark.parametrize("point", UNSOUND)
 def test_no_domain_has_such_a_key(point: bytes) -> None:
     records = {"ed._domainkey.players.example": f"v=DKIM1; k=ed25519; p={base64.b64encode(point).decode()}"}
-    letter = read((SIGNED / "dkim/ed25519.eml").read_bytes())
+    letter = read_letter((SIGNED / "dkim/ed25519.eml").read_bytes())
     assert vouch(letter, records, "", datetime(2026, 11, 21, 8, tzinfo=UTC)).verdict.kind == "refused"
 
 
@@ -218,7 +218,7 @@ def test_no_openpgp_signature_with_such_numbers(made: bytes) -> None:
     """Sequoia sees it no more."""
     signer = Signer()
     text = "orders m1 turn 1\nend\n"
-    letter = read(f"From: a@b.example\n\n{text}{signer.over(text.encode(), made=made)}".encode())
+    letter = read_letter(f"From: a@b.example\n\n{text}{signer.over(text.encode(), made=made)}".encode())
     found = judge(letter, [parse_key(signer.certificate())], "play.example")
     assert found.kind == "bad"
     assert "damaged" in found.reason

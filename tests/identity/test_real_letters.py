@@ -11,7 +11,7 @@ import pytest
 from pbem import identity
 from pbem.identity import parse_key
 from pbem.mail import commands
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.proof.signed_letters import VOCABULARY, said
 
 judge = partial(identity.judge, words=VOCABULARY)
@@ -46,7 +46,7 @@ def test_no_letter_is_left_out() -> None:
 
 @pytest.mark.parametrize("name", BY)
 def test_who_signed_and_what(name: str) -> None:
-    verdict = judge(read(raw(name)), list(KEYS.values()), "play.example", at=RECEIVED)
+    verdict = judge(read_letter(raw(name)), list(KEYS.values()), "play.example", at=RECEIVED)
     assert verdict.kind == "valid", verdict.reason
     assert verdict.key == KEYS[BY[name]].fingerprint
     (command,) = commands.parse(said(verdict)).commands
@@ -59,14 +59,14 @@ def test_who_signed_and_what(name: str) -> None:
 @pytest.mark.parametrize("name", BY)
 def test_by_nobody_else(name: str) -> None:
     others = [key for player, key in KEYS.items() if player != BY[name]]
-    verdict = judge(read(raw(name)), others, "play.example", at=RECEIVED)
+    verdict = judge(read_letter(raw(name)), others, "play.example", at=RECEIVED)
     assert verdict.kind == "unknown key"
 
 
 @pytest.mark.parametrize("name", BY)
 def test_with_other_line_ends(name: str) -> None:
     """As after a gateway, or from a file."""
-    verdict = judge(read(raw(name).replace(b"\r\n", b"\n")), [KEYS[BY[name]]], "play.example", at=RECEIVED)
+    verdict = judge(read_letter(raw(name).replace(b"\r\n", b"\n")), [KEYS[BY[name]]], "play.example", at=RECEIVED)
     assert verdict.kind == "valid"
 
 
@@ -74,11 +74,11 @@ def test_with_other_line_ends(name: str) -> None:
 def test_changed_anywhere_it_says_nothing_else(name: str) -> None:
     """Each byte in turn: whatever still verifies is the same text."""
     letter, keys = raw(name), [KEYS[BY[name]]]
-    text = commands.parse(said(judge(read(letter), keys, "play.example", at=RECEIVED))).commands[0].echo
+    text = commands.parse(said(judge(read_letter(letter), keys, "play.example", at=RECEIVED))).commands[0].echo
     changed = bytearray(letter)
     for at in range(0, len(letter), 17):
         changed[at] ^= 1 << at % 7
-        verdict = judge(read(bytes(changed)), keys, "play.example", at=RECEIVED)
+        verdict = judge(read_letter(bytes(changed)), keys, "play.example", at=RECEIVED)
         if verdict.kind == "valid":
             assert commands.parse(said(verdict)).commands[0].echo == text
         changed[at] = letter[at]

@@ -17,7 +17,7 @@ from pbem.identity import BadKey, Key, Verdict, parse_key, ssh
 from pbem.linked_names import unlinked
 from pbem.mail import commands
 from pbem.mail.commands import clean
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.proof.signed_letters import VOCABULARY, heard, words
 from pbem.requests import Notify, Propose
 from verifier.commands import read_commands
@@ -41,7 +41,7 @@ def armor(signed: bytes) -> str:
 
 def judged(text: str, key: Key = ANN) -> Verdict:
     raw = b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + text.encode()
-    letter = read(raw)
+    letter = read_letter(raw)
     return heard(letter, identity.judge(letter, [key], SERVER, words=VOCABULARY, at=IN_FORCE)).verdict
 
 
@@ -96,7 +96,7 @@ def test_an_openpgp_signature(file: str, link: str) -> None:
 @pytest.mark.parametrize("file", FILES)
 def test_dressed_otherwise_they_are_the_same_words(file: str) -> None:
     """So nobody obeys them again."""
-    letter = read(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + FORM.encode())
+    letter = read_letter(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + FORM.encode())
     signed = Verdict("valid", identity.judge(letter, [], SERVER, words=VOCABULARY).reason, signed=FORM.encode())
     dressed = Verdict("valid", signed.reason, signed=FILES[file](FORM).encode())
     assert heard(letter, dressed).words == heard(letter, signed).words
@@ -169,6 +169,6 @@ def test_files_in_utf_16_are_named(encoding: str) -> None:
         b"Content-Transfer-Encoding: base64\r\n\r\n%s\r\n" % (name.encode(), base64.encodebytes(data))
         for name, data in parts
     )
-    letter = read(b"Content-Type: multipart/mixed; boundary=b\r\n\r\n" + body + b"--b--\r\n")
+    letter = read_letter(b"Content-Type: multipart/mixed; boundary=b\r\n\r\n" + body + b"--b--\r\n")
     found = identity.judge(letter, [ANN], SERVER, words=VOCABULARY)
     assert (found.kind, "UTF-16" in found.reason) == ("refused", True)

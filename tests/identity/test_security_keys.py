@@ -37,7 +37,7 @@ NAMESPACE = "pbem@play.example"
 
 
 def holds(armor: str, application: str = "play.example", text: bytes = TEXT) -> bool:
-    return ssh.verify(ssh.read(armor), ssh.parse(passkeys.public(KEY, application)), text)
+    return ssh.verify(ssh.read_signature(armor), ssh.parse(passkeys.public(KEY, application)), text)
 
 
 HONEST = {
@@ -89,7 +89,7 @@ def test_what_browsers_sign_holds(name: str) -> None:
     armor = passkeys.sign(KEY, TEXT, NAMESPACE, HONEST[name], application)
     assert holds(armor, application)
     assert not holds(armor, application, TEXT + b"\n")
-    device = ssh.read(armor).device
+    device = ssh.read_signature(armor).device
     assert device is not None
     assert (device.origin, device.counter) == (HONEST[name].origin, HONEST[name].counter)
 
@@ -102,13 +102,13 @@ def test_what_no_honest_browser_signs_is_refused(name: str) -> None:
         assert not holds(armor)
         return
     with pytest.raises(BadSignature, match=reason):
-        ssh.read(armor)
+        ssh.read_signature(armor)
 
 
 def test_a_namespace_that_was_not_signed() -> None:
     blob = base64.b64decode("".join(passkeys.sign(KEY, TEXT, "file").split("\n")[1:-2]))
     armor = passkeys.armored(blob.replace(string(b"file"), string(NAMESPACE.encode())))
-    assert ssh.read(armor).namespace == NAMESPACE
+    assert ssh.read_signature(armor).namespace == NAMESPACE
     assert not holds(armor)
 
 
@@ -127,10 +127,10 @@ def test_a_signature_is_of_one_application() -> None:
     for armor, key in itertools.product(made, keys):
         blob = base64.b64decode(key.public.split()[1])
         try:
-            held = ssh.verify(ssh.read(signed_as(armor, blob)), key, TEXT)
+            held = ssh.verify(ssh.read_signature(signed_as(armor, blob)), key, TEXT)
         except BadSignature:
             continue
-        assert held == (blob == ssh.read(armor).publickey)
+        assert held == (blob == ssh.read_signature(armor).publickey)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_base64_has_one_form() -> None:
     assert len(armors) == 7
     for armor in armors:
         with pytest.raises(BadSignature, match="damaged"):
-            ssh.read(armor)
+            ssh.read_signature(armor)
         assert not by_the_other(armor, passkeys.public(KEY), TEXT, "play.example")
     kind, text = passkeys.public(KEY, "aa.example").split()
     assert text.endswith("=")
@@ -251,7 +251,7 @@ def by_a_device(flags: int = 1) -> tuple[str, str]:
 
 def held(armor: str, line: str) -> bool:
     try:
-        return ssh.verify(ssh.read(armor), ssh.parse(line), TEXT)
+        return ssh.verify(ssh.read_signature(armor), ssh.parse(line), TEXT)
     except BadSignature:
         return False
 

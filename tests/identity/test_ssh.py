@@ -78,7 +78,7 @@ def test_fingerprints_are_those_of_ssh_keygen(name: str) -> None:
 @pytest.mark.parametrize("name", FINGERPRINTS)
 def test_samples_verify(name: str) -> None:
     text, armor = sample(name)
-    signature = ssh.read(armor)
+    signature = ssh.read_signature(armor)
     assert signature.namespace == NAMESPACE
     assert ssh.verify(signature, ssh.parse(key_line(name)), text)
     assert not ssh.verify(signature, ssh.parse(key_line(name)), text + b"\n")
@@ -96,8 +96,8 @@ def test_signing_gives_the_very_armor_of_ssh_keygen(name: str) -> None:
 def test_ecdsa_of_every_curve_comes_round(curve: ec.EllipticCurve, hash_algorithm: str) -> None:
     key = ec.generate_private_key(curve)
     armor = ssh.sign(key, b"text\n", NAMESPACE, hash_algorithm)  # type: ignore[arg-type]  # one that is not allowed, too
-    assert ssh.verify(ssh.read(armor), ssh.parse(ssh.public(key)), b"text\n")
-    assert not ssh.verify(ssh.read(armor), ssh.parse(ssh.public(key)), b"text")
+    assert ssh.verify(ssh.read_signature(armor), ssh.parse(ssh.public(key)), b"text\n")
+    assert not ssh.verify(ssh.read_signature(armor), ssh.parse(ssh.public(key)), b"text")
 
 
 def compressed(line: str) -> str:
@@ -143,7 +143,7 @@ def test_a_comment_cannot_carry_control_characters() -> None:
 
 def test_certificates_are_refused() -> None:
     with pytest.raises(BadSignature, match="Certificates") as caught:
-        ssh.read(sample("withcert")[1])
+        ssh.read_signature(sample("withcert")[1])
     assert caught.value.kind == "refused"
 
 
@@ -158,7 +158,7 @@ def rebuilt(
     tail: bytes = b"",
 ) -> str:
     """Give the Ed25519 sample with one field changed."""
-    good = ssh.read(sample("ed25519")[1])
+    good = ssh.read_signature(sample("ed25519")[1])
     inner = string(algorithm) + string(good.signature) + inner_tail
     fields = (good.publickey, good.namespace.encode(), reserved, digest, inner)
     return armored(magic + struct.pack(">I", version) + b"".join(map(string, fields)) + tail)
@@ -191,7 +191,7 @@ def test_rebuilding_changes_nothing_by_itself() -> None:
 )
 def test_strict_reading(armor: str, kind: str) -> None:
     with pytest.raises(BadSignature) as caught:
-        ssh.read(armor)
+        ssh.read_signature(armor)
     assert caught.value.kind == kind
     assert is_whole(caught.value.reason)
 
@@ -199,7 +199,7 @@ def test_strict_reading(armor: str, kind: str) -> None:
 def test_an_ecdsa_signature_has_one_writing() -> None:
     """Two numbers in their shortest form."""
     text, armor = sample("ecdsa")
-    signature, key = ssh.read(armor), ssh.parse(key_line("ecdsa"))
+    signature, key = ssh.read_signature(armor), ssh.parse(key_line("ecdsa"))
     r, rest = take(signature.signature)
     s, _ = take(rest)
     assert ssh.verify(signature, key, text)
@@ -216,7 +216,7 @@ def test_an_ecdsa_signature_has_one_writing() -> None:
 def test_a_signature_by_sha1_is_refused_for_rsa() -> None:
     good = blob_of(sample("rsa")[1])
     with pytest.raises(BadSignature) as caught:
-        ssh.read(armored(good.replace(b"\0\0\1\x94\0\0\0\x0crsa-sha2-512", b"\0\0\1\x8f\0\0\0\x07ssh-rsa")))
+        ssh.read_signature(armored(good.replace(b"\0\0\1\x94\0\0\0\x0crsa-sha2-512", b"\0\0\1\x8f\0\0\0\x07ssh-rsa")))
     assert caught.value.kind == "refused"
 
 
@@ -226,7 +226,7 @@ def test_no_changed_octet_verifies(at: int, change: int, name: str) -> None:
     blob = bytearray(blob_of(armor))
     blob[at % len(blob)] ^= change
     try:
-        signature = ssh.read(armored(bytes(blob)))
+        signature = ssh.read_signature(armored(bytes(blob)))
     except BadSignature:
         return
     assert not ssh.verify(signature, ssh.parse(key_line(name)), text)
@@ -235,7 +235,7 @@ def test_no_changed_octet_verifies(at: int, change: int, name: str) -> None:
 @given(st.binary(max_size=300))
 def test_reading_a_blob_raises_nothing_else(blob: bytes) -> None:
     with pytest.raises(BadSignature):
-        ssh.read(armored(b"SSHSIG\0\0\0\1" + blob))
+        ssh.read_signature(armored(b"SSHSIG\0\0\0\1" + blob))
 
 
 @given(st.text())
@@ -293,7 +293,7 @@ def test_against_stock_ssh_keygen(sort: str, tmp_path: Path) -> None:
     made = subprocess.run(
         [keygen, "-Y", "sign", "-n", NAMESPACE, "-f", path], input=text, check=True, capture_output=True
     ).stdout.decode()
-    assert ssh.verify(ssh.read(made), key, text)
+    assert ssh.verify(ssh.read_signature(made), key, text)
 
     ours = ssh.sign(ssh.load(path.read_bytes()), text, NAMESPACE)
     assert kind == "ecdsa" or ours == made

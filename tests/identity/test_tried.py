@@ -20,7 +20,7 @@ from pbem import identity
 from pbem.config.limits import Limits
 from pbem.desk.reading import Question, find
 from pbem.identity import BadKey, Key, Verdict, parse_key, ssh
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.proof.signed_letters import VOCABULARY
 
 SERVER = "play.example"
@@ -58,7 +58,7 @@ def detached(entity: bytes, data: bytes, *more: bytes) -> bytes:
 
 
 def said(entity: bytes, *keys: Key) -> Verdict:
-    return judge(read(HEAD + entity), keys or [RSA])
+    return judge(read_letter(HEAD + entity), keys or [RSA])
 
 
 def obeyed(entity: bytes, *keys: Key) -> list[str]:

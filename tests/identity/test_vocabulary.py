@@ -16,7 +16,7 @@ from signing.signers import by_clear_openpgp, by_ssh, pasted
 from pbem import identity
 from pbem.identity import parse_key, readings
 from pbem.mail.commands import COMMANDS
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.proof.signed_letters import VOCABULARY, said
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def test_every_command_beneath_a_greeting(name: str, way: str) -> None:
         text += "server play.example\nplayer ann\nend\n"
     raw = INLINE[way](text)
     for greeted in (raw, raw.replace(b"\r\n\r\n", b"\r\n\r\n" + GREETING.replace("\n", "\r\n").encode(), 1)):
-        verdict = judge(read(greeted), PINNED, "play.example", at=IN_FORCE)
+        verdict = judge(read_letter(greeted), PINNED, "play.example", at=IN_FORCE)
         assert (verdict.kind, said(verdict).split()) == ("valid", text.split())
 
 

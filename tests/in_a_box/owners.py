@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing, contextmanager
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from in_a_box.referee import Mailbox, Referee
 
     from pbem.failpoints import Failpoints
+    from pbem.match.state import Match
     from pbem.player.server_letter import Event
 
 RAW: dict[str, dict[str, Any]] = {
@@ -89,6 +91,25 @@ class Owner(Side):
     def refusals(self) -> list[tuple[str, ...]]:
         """What the server refused of its letters."""
         return [event.faults for event in self.heard if event.kind == "answer" and event.said == "refused"]
+
+
+@contextmanager
+def seated(referee: Referee, folder: Path, *kinds: type[Owner]) -> Iterator[list[Owner]]:
+    """Ann and Bob, registered, as owners of these kinds."""
+    with ExitStack() as stack:
+        found = [
+            stack.enter_context(closing(kind(referee, referee.person(name), folder / name / "memory.sqlite")))
+            for name, kind in zip(("ann", "bob"), kinds, strict=True)
+        ]
+        for owner in found:
+            owner.register()
+        yield found
+
+
+def steps_of(match: Match, seat: int) -> int:
+    """How many steps of a seat's are in the sealed game."""
+    game = match.sealed_game
+    return 0 if game is None else sum(step.seat == seat for step in game.steps)
 
 
 def propose(referee: Referee, players: Sequence[Side | Mailbox], game: str, options: str = "") -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import LIMITS, kept
 from pbem.proof.signed_letters import Letters
@@ -42,7 +42,7 @@ def bundles_now(referee: Referee) -> list[bytes]:
 
 def _bundles_in(letters: Iterable[bytes]) -> Iterator[bytes]:
     for raw in letters:
-        for part in read(raw, LIMITS).parts:
+        for part in read_letter(raw, LIMITS).parts:
             if (part.filename or "").endswith(".pbem.zip"):
                 yield part.content
 

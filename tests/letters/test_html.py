@@ -166,7 +166,7 @@ def played(game: str, *, widest: bool = False) -> PlayedGame:
 TIME = {
     "runs": True,
     "over": False,
-    "silent": 0,
+    "misses": 0,
     "deadline": "Sunday 8 March 2026, 13:00 Europe/Berlin (UTC+1)",
     "grace_ends": "Monday 9 March 2026, 13:00 Europe/Berlin (UTC+1)",
     "bank": "6 days",

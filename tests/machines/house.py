@@ -18,6 +18,7 @@ from pbem.config.mail import ListenerConfig
 from pbem.config.server import Config
 from pbem.config.values import Listen
 from pbem.desk.reading import InProcess
+from pbem.mail.compose import Content
 from pbem.server.daemon import Daemon
 from pbem.smtp.delivery import Temporary
 from pbem.store import own_keys
@@ -55,7 +56,7 @@ class Echo:
             return False
         with self.database.transaction():
             message_id = self.composer.message_id(f"echo.{row.id}")
-            raw = self.composer.compose(row.envelope.sender, "echo", "echo", message_id=message_id, date=now)
+            raw = self.composer.compose(row.envelope.sender, "echo", Content("echo"), message_id=message_id, date=now)
             self.outbox.put(row.envelope.sender, message_id, raw, now)
             self.inbox.done(row.id, "echoed")
         return True

@@ -7,7 +7,7 @@ import pytest
 from pbem.config.limits import Limits
 from pbem.mail.delivery_status import SEARCHED, quoted_tokens, token
 from pbem.mail.delivery_status import read_report as judge
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 
 TOKEN = "0123456789abcdef0123"
 
@@ -50,7 +50,7 @@ DELIVERED = "Final-Recipient: rfc822; ann@mail.example\nAction: delivered\nStatu
     ],
 )
 def test_a_delivery_status_notification(raw: bytes, expected: tuple[str, str]) -> None:
-    bounce = judge(read(raw))
+    bounce = judge(read_letter(raw))
     assert (bounce.kind, bounce.status) == expected
 
 
@@ -96,17 +96,17 @@ I am away.
     ("text", "kind"), [(QMAIL, "permanent"), (EXIM, "permanent"), (SLOW, "temporary"), (VACATION, "unclear")]
 )
 def test_older_forms(text: str, kind: str) -> None:
-    assert judge(read(letter(text))).kind == kind
+    assert judge(read_letter(letter(text))).kind == kind
 
 
 @pytest.mark.parametrize("depth", [1, 2000])
 def test_no_bounce_raises(depth: int) -> None:
-    assert judge(read(b"Content-Type: message/rfc822\r\n\r\n" * depth + b"x")).kind == "unclear"
+    assert judge(read_letter(b"Content-Type: message/rfc822\r\n\r\n" * depth + b"x")).kind == "unclear"
 
 
 def test_a_hostile_bounce_is_read_up_to_a_bound() -> None:
     flood = b"Subject: x\r\n\r\n" + b"<" * 60_000 + b"\r\nX-Failed-Recipients: bob@mail.example\r\n"
-    assert judge(read(flood)).kind == "unclear"
+    assert judge(read_letter(flood)).kind == "unclear"
 
 
 OTHER = "f" * 20
@@ -130,8 +130,8 @@ BACK = f"From: x@mx.example\nSubject: no\nX-Pbem-Return: {OTHER}\n{{}}\n\n"
 def test_the_header_by_which_a_bounce_is_recognised(text: str, sender: str, found: list[str]) -> None:
     """Only a machine's word: it has no sender, or is a report; and not its own header."""
     limits = Limits(message_bytes=1 << 20, line_bytes=1 << 20)
-    assert quoted_tokens(read(letter(BACK.format("X: y") + text), limits), sender) == found
-    report = read(letter(BACK.format("Content-Type: multipart/report; boundary=b") + text), limits)
+    assert quoted_tokens(read_letter(letter(BACK.format("X: y") + text), limits), sender) == found
+    report = read_letter(letter(BACK.format("Content-Type: multipart/report; boundary=b") + text), limits)
     if sender:
         assert quoted_tokens(report, sender) == [TOKEN]
     else:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 from pbem.letters.render import Templates
-from pbem.mail.compose import Composer
+from pbem.mail.compose import Composer, Content
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -27,7 +27,8 @@ COMPOSER = Composer("play.example", "pbem", Templates())
 
 def compose(subject: str = "turn 5", text: str = "Hello.\n", **more: Any) -> bytes:
     more.setdefault("message_id", "<1@play.example>")
-    return COMPOSER.compose("anna@example.org", subject, text, date=NOW, **more)
+    content = Content(text, **{name: more.pop(name) for name in Content._fields if name in more})
+    return COMPOSER.compose("anna@example.org", subject, content, date=NOW, **more)
 
 
 def parsed(raw: bytes) -> EmailMessage:
@@ -43,11 +44,12 @@ def text_of(raw: bytes) -> str:
 
 def test_the_same_arguments_give_the_same_bytes_in_another_process() -> None:
     script = (
-        "import sys; from datetime import datetime, UTC; from pbem.mail.compose import Composer;"
+        "import sys; from datetime import datetime, UTC; from pbem.mail.compose import Composer, Content;"
         "from pbem.letters.render import Templates;"
         "c = Composer('play.example', 'pbem', Templates());"
-        "sys.stdout.buffer.write(c.compose('anna@example.org', 'turn 5', 'Hi.', message_id='<1@play.example>',"
-        "date=datetime(2026, 11, 21, 12, tzinfo=UTC), attachments=[('a.json', 'application/json', b'{}')]))"
+        "content = Content('Hi.', attachments=[('a.json', 'application/json', b'{}')]);"
+        "sys.stdout.buffer.write(c.compose('anna@example.org', 'turn 5', content,"
+        "message_id='<1@play.example>', date=datetime(2026, 11, 21, 12, tzinfo=UTC)))"
     )
     runs = [subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout for _ in range(2)]
     assert runs[0] == runs[1] == compose(text="Hi.", attachments=[("a.json", "application/json", b"{}")])
@@ -206,7 +208,7 @@ def test_no_file_name_breaks_out_of_its_header(name: str) -> None:
 def test_no_address_or_message_id_with_foreign_characters(before: str, foreign: str, after: str) -> None:
     hostile = f"a{before}{foreign}{after}@b.example"
     with pytest.raises(ValueError, match="no address"):
-        COMPOSER.compose(hostile, "s", "t", message_id="<1@x>", date=NOW)
+        COMPOSER.compose(hostile, "s", Content("t"), message_id="<1@x>", date=NOW)
     with pytest.raises(ValueError, match="no address"):
         compose(reply_to=hostile)
     with pytest.raises(ValueError, match="no Message-ID"):

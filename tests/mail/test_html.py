@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pbem.mail.html import MOST, own_words
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 
 SAMPLES = Path(__file__).parent.parent / "data" / "html"
 """An answer as a mail program makes it, and what of that its writer wrote."""
@@ -51,7 +51,7 @@ def test_only_the_beginning_is_read() -> None:
 )
 def test_html_is_read_where_there_is_no_text(text: str | None, *, is_html: bool) -> None:
     plain = "" if text is None else f"--b\nContent-Type: text/plain\n\n{text}\n"
-    letter = read(
+    letter = read_letter(
         f"From: a@x.example\nContent-Type: multipart/alternative; boundary=b\n\n{plain}--b\nContent-Type: text/html\n"
         "\n<p>y</p>\n--b--\n".encode()
     )

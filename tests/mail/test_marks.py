@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pbem.mail.marks import Arrival, marks_of
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 
 HEAD = b"From: Anna <anna@example.org>\r\nSubject: hi\r\nMessage-ID: <1@play.example>\r\n"
 
 
 def marks(head: bytes = b"", sender: str = "anna@example.org", base: bytes = HEAD) -> tuple[str, ...]:
-    found = read(base + head + b"\r\ntext\r\n")
+    found = read_letter(base + head + b"\r\ntext\r\n")
     return tuple(mark.name for mark in marks_of(Arrival(found, sender, "pbem@play.example", 50)))
 
 

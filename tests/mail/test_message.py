@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.config.limits import Limits
+from pbem.mail.mail_addresses import mailboxes
 from pbem.mail.marks import Arrival, asked_for, marks_of
-from pbem.mail.message import Letter, Unreadable, mailboxes, read, received
+from pbem.mail.message import Letter, Unreadable, read_letter, received
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,7 @@ HEAD = b"From: Anna <anna@example.org>\r\nSubject: hi\r\nMessage-ID: <1@example.
 
 
 def letter(head: bytes = b"", body: bytes = b"text\r\n") -> Letter:
-    return read(HEAD + head + b"\r\n" + body)
+    return read_letter(HEAD + head + b"\r\n" + body)
 
 
 def multipart(*parts: bytes, kind: bytes = b"mixed", boundary: bytes = b"b1") -> bytes:
@@ -37,7 +38,7 @@ def test_every_odd_mail_is_read_alike_each_time(odd_mail: list[Path]) -> None:
         raw = path.read_bytes()
         for variant in (raw, raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")):
             begun = time.process_time()
-            found = read(variant)
+            found = read_letter(variant)
             for part in found.parts:
                 assert part.raw in variant, path
                 assert isinstance(part.text, str)
@@ -49,7 +50,7 @@ def test_every_odd_mail_is_read_alike_each_time(odd_mail: list[Path]) -> None:
 @given(st.binary(max_size=2000))
 def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     try:
-        found = read(raw)
+        found = read_letter(raw)
     except Unreadable:
         return
     assert all(isinstance(part.text, str) for part in found.parts)
@@ -83,7 +84,7 @@ def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     ],
 )
 def test_a_sender_is_one_plain_address_or_none(value: bytes, sender: str | None) -> None:
-    found = read(b"From: " + value + b"\r\n\r\n")
+    found = read_letter(b"From: " + value + b"\r\n\r\n")
     assert found.sender == sender
     assert (found.from_defect is None) == (sender is not None)
 
@@ -92,7 +93,7 @@ def test_two_from_or_none_give_no_sender() -> None:
     for head in (b"From: bert@example.org\r\n", b"FROM: bert@example.org\r\n"):
         found = letter(head)
         assert (found.sender, found.from_defect) == (None, "more than one From")
-    assert read(b"Subject: x\r\n\r\n").from_defect == "no From"
+    assert read_letter(b"Subject: x\r\n\r\n").from_defect == "no From"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_two_from_or_none_give_no_sender() -> None:
     ],
 )
 def test_a_malformed_from_means_its_only_address(value: bytes) -> None:
-    found = read(b"From: " + value + b"\r\n\r\n")
+    found = read_letter(b"From: " + value + b"\r\n\r\n")
     assert found.sender == "anna@example.org"
     assert found.from_defect, "so that only a key shows who wrote it"
 
@@ -137,11 +138,11 @@ def test_a_malformed_from_means_its_only_address(value: bytes) -> None:
     ],
 )
 def test_a_malformed_from_with_other_addresses_means_nobody(value: bytes) -> None:
-    assert read(b"From: " + value + b"\r\n\r\n").sender is None
+    assert read_letter(b"From: " + value + b"\r\n\r\n").sender is None
 
 
 def test_blanks_before_the_colon_of_from_are_a_defect() -> None:
-    found = read(b"From : anna@example.org\r\n\r\n")
+    found = read_letter(b"From : anna@example.org\r\n\r\n")
     assert (found.sender, found.from_defect) == ("anna@example.org", "blanks before the colon of From")
 
 
@@ -150,7 +151,7 @@ def test_blanks_before_the_colon_of_from_are_a_defect() -> None:
     [(b"hello\n", "hello\n"), (b"\r\nhello", "hello"), (b"\n\nhello", "\nhello"), (b": x\n", ": x\n")],
 )
 def test_a_letter_may_have_no_headers(raw: bytes, text: str) -> None:
-    assert (read(raw).text, read(raw).root.headers) == (text, ())
+    assert (read_letter(raw).text, read_letter(raw).root.headers) == (text, ())
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r", b"\x0b"])
@@ -160,7 +161,7 @@ def test_lines_that_an_encoding_hides_are_counted(line_end: bytes, more: int) ->
     encoded = base64.b64encode(line_end * (10 + more))
     raw = HEAD + b"Content-Transfer-Encoding: base64\r\n\r\n" + encoded
     limits = Limits(message_lines=10)
-    assert read(raw, limits).text
+    assert read_letter(raw, limits).text
     if not more:
         assert received(raw, limits).text
         return
@@ -185,7 +186,7 @@ def test_a_line_that_an_encoding_hides_is_measured() -> None:
 
 
 def test_what_follows_the_headers_is_no_header() -> None:
-    found = read(b"Subject: x\r\nno header\r\nFrom: anna@example.org\r\n\r\n")
+    found = read_letter(b"Subject: x\r\nno header\r\nFrom: anna@example.org\r\n\r\n")
     assert found.from_defect == "no From"
     assert found.text == "no header\nFrom: anna@example.org\n\n"
 
@@ -202,7 +203,9 @@ def test_headers_are_unfolded_and_decoded() -> None:
         ("<r@b>", "<a@b>"),
     )
     assert found.hops == 2
-    subject = read(b"Subject: =?iso-8859-1?q?Gr=FC=DFe?= =?utf-8?b?IGFu?=\r\n =?x-none?q?_x?= =?utf-8?q?\xff\r\n\r\n")
+    subject = read_letter(
+        b"Subject: =?iso-8859-1?q?Gr=FC=DFe?= =?utf-8?b?IGFu?=\r\n =?x-none?q?_x?= =?utf-8?q?\xff\r\n\r\n"
+    )
     assert subject.subject.startswith("Grüße an x")
 
 
@@ -245,12 +248,12 @@ def test_a_header_of_recipients_sends_a_letter_to_its_addresses_alone(value: str
     ],
 )
 def test_charsets_may_lie(charset: bytes, data: bytes, text: str) -> None:
-    found = read(b"Content-Type: text/plain; charset=" + charset + b"\r\n\r\n" + data)
+    found = read_letter(b"Content-Type: text/plain; charset=" + charset + b"\r\n\r\n" + data)
     assert found.text == text
 
 
 def in_charset(name: str, data: bytes) -> Letter:
-    return read(f"Content-Type: text/plain; charset={name}\r\n\r\n".encode() + data)
+    return read_letter(f"Content-Type: text/plain; charset={name}\r\n\r\n".encode() + data)
 
 
 KNOWN = sorted(name for name in {*aliases, *aliases.values()} if in_charset(name, b"").root.is_in_known_charset)
@@ -275,13 +278,13 @@ def test_any_octets_in_a_known_charset_are_some_text(charset: str, data: bytes) 
     ],
 )
 def test_transfer_encodings_may_be_damaged(encoding: bytes, data: bytes, text: str) -> None:
-    assert read(b"Content-Transfer-Encoding: " + encoding + b"\r\n\r\n" + data).text == text
+    assert read_letter(b"Content-Transfer-Encoding: " + encoding + b"\r\n\r\n" + data).text == text
 
 
 def test_parts_are_cut_with_the_bytes_received() -> None:
     signed = b"Content-Type: text/plain; charset=utf-8\r\nX-Odd:   kept  \r\n\r\norders  \r\n-- \r\n"
     signature = b"Content-Type: application/pgp-signature\r\n\r\nsig"
-    found = read(HEAD + multipart(signed, signature, kind=b"signed; micalg=pgp-sha512"))
+    found = read_letter(HEAD + multipart(signed, signature, kind=b"signed; micalg=pgp-sha512"))
     assert found.root.parameters["micalg"] == "pgp-sha512"
     assert [part.raw for part in found.root.children] == [signed, signature]
     assert found.parts[0].content == b"orders  \r\n-- \r\n"
@@ -290,20 +293,20 @@ def test_parts_are_cut_with_the_bytes_received() -> None:
 
 def test_nested_parts_end_where_the_outer_boundary_says() -> None:
     inner = b"Content-Type: multipart/alternative; boundary=b2\r\n\r\n--b2\r\n\r\nplain\r\n--b2\r\n\r\nnever closed"
-    found = read(HEAD + multipart(inner, b"\r\nlast"))
+    found = read_letter(HEAD + multipart(inner, b"\r\nlast"))
     assert [part.content for part in found.parts] == [b"plain", b"never closed", b"last"]
 
 
 def test_boundaries_match_whole_lines_only() -> None:
     body = b"\r\n--b12\r\n --b1\r\nx--b1\r\n"
-    (part,) = read(HEAD + multipart(body)).parts
+    (part,) = read_letter(HEAD + multipart(body)).parts
     assert part.content == b"--b12\r\n --b1\r\nx--b1\r\n"
 
 
 def test_an_attachment_and_its_signature_have_names() -> None:
     orders = b'Content-Type: text/plain\r\nContent-Disposition: attachment; filename="orders.txt"\r\n\r\nGx3\r\n'
     signature = b"Content-Type: application/octet-stream; name=orders.txt.sig\r\n\r\nsig"
-    found = read(HEAD + multipart(b"\r\nsee attachment", orders, signature))
+    found = read_letter(HEAD + multipart(b"\r\nsee attachment", orders, signature))
     assert [part.filename for part in found.parts] == [None, "orders.txt", "orders.txt.sig"]
     assert found.parts[1].content == b"Gx3\r\n"
     assert found.text == "see attachment"
@@ -327,36 +330,36 @@ PICTURE = b"Content-Type: image/png; name=board.png\r\nContent-Disposition: inli
 )
 def test_the_one_text_with_a_command_is_read(texts: list[bytes], spoken: str) -> None:
     parts = [piece for text in texts for piece in (b"\r\n" + text, PICTURE)]
-    found = read(HEAD + multipart(*parts))
+    found = read_letter(HEAD + multipart(*parts))
     assert (found.text, found.several) == (spoken, False)
 
 
 def test_a_file_beside_the_text_is_no_text() -> None:
     file = b"Content-Type: text/plain; name=form.txt\r\nContent-Disposition: inline\r\n\r\nresign m1"
-    assert read(HEAD + multipart(file, b"\r\nhelp")).text == "help"
-    assert read(HEAD + multipart(b"\r\n\r\n", file)).text == "resign m1"
+    assert read_letter(HEAD + multipart(file, b"\r\nhelp")).text == "help"
+    assert read_letter(HEAD + multipart(b"\r\n\r\n", file)).text == "resign m1"
 
 
 @pytest.mark.parametrize("texts", [[b"help", b"games"], [b"orders m1 turn 1\r\nGx3\r\nend", b"words", b"stop"]])
 def test_of_two_texts_with_commands_none_is_read(texts: list[bytes]) -> None:
     html = b"Content-Type: text/html\r\n\r\nhelp"
-    found = read(HEAD + multipart(*[b"\r\n" + text for text in texts], html))
+    found = read_letter(HEAD + multipart(*[b"\r\n" + text for text in texts], html))
     assert (found.text, found.several, found.plain, found.html) == ("", True, None, None)
 
 
 def test_html_alone_is_told_apart() -> None:
     html = b"Content-Type: text/html\r\n\r\n<b>x</b>"
-    only = read(HEAD + multipart(html, kind=b"alternative"))
+    only = read_letter(HEAD + multipart(html, kind=b"alternative"))
     assert only.text is None
     assert only.html
     assert only.html.text == "<b>x</b>"
-    both = read(HEAD + multipart(b"\r\nx", html, kind=b"alternative"))
+    both = read_letter(HEAD + multipart(b"\r\nx", html, kind=b"alternative"))
     assert (both.text, both.html) == ("x", None)
 
 
 def test_forwarded_letters_are_not_looked_into() -> None:
     forwarded = b"Content-Type: message/rfc822\r\n\r\nFrom: bert@example.org\r\n\r\nresign m17\r\n"
-    found = read(HEAD + multipart(forwarded))
+    found = read_letter(HEAD + multipart(forwarded))
     assert (found.text, len(found.parts)) == (None, 1)
 
 
@@ -373,7 +376,7 @@ def test_forwarded_letters_are_not_looked_into() -> None:
 )
 def test_limits_come_before_parsing(raw: bytes, reason: str) -> None:
     with pytest.raises(Unreadable, match=reason) as caught:
-        read(raw)
+        read_letter(raw)
     assert len(caught.value.letter.root.headers) <= 200
     assert caught.value.letter.sender is None
 
@@ -381,7 +384,7 @@ def test_limits_come_before_parsing(raw: bytes, reason: str) -> None:
 @pytest.mark.parametrize("number", [51, 1500])
 def test_a_letter_of_too_many_parts_still_has_its_headers(number: int) -> None:
     with pytest.raises(Unreadable, match="50 parts") as caught:
-        read(HEAD + multipart(*[b"\r\nx"] * number))
+        read_letter(HEAD + multipart(*[b"\r\nx"] * number))
     assert caught.value.letter is not None
     assert caught.value.letter.sender == "anna@example.org"
 
@@ -394,15 +397,15 @@ def test_a_letter_nested_too_deep_is_refused(depth: int) -> None:
         if len(raw) > 200_000:
             break
     with pytest.raises(Unreadable, match=r"deeper than 10"):
-        read(HEAD + raw)
+        read_letter(HEAD + raw)
 
 
 def test_nesting_and_parts_within_the_limits_are_read() -> None:
     raw = b"\r\ninnermost"
     for level in range(8):
         raw = multipart(raw, boundary=b"b%d" % level)
-    assert read(HEAD + raw).text == "innermost"
-    assert len(read(HEAD + multipart(*[b"\r\nx"] * 49)).parts) == 49
+    assert read_letter(HEAD + raw).text == "innermost"
+    assert len(read_letter(HEAD + multipart(*[b"\r\nx"] * 49)).parts) == 49
 
 
 @pytest.mark.parametrize(
@@ -425,7 +428,7 @@ def test_nesting_and_parts_within_the_limits_are_read() -> None:
 )
 def test_hostile_headers_cost_little(raw: bytes) -> None:
     begun = time.process_time()
-    read(raw, Limits(line_bytes=300_000))
+    read_letter(raw, Limits(line_bytes=300_000))
     assert time.process_time() - begun < 2
 
 
@@ -445,4 +448,4 @@ def test_hostile_headers_cost_little(raw: bytes) -> None:
     ],
 )
 def test_the_language_that_a_letter_asks_for(headers: str, language: str | None) -> None:
-    assert asked_for(read(f"From: anna@mail.example\r\n{headers}\r\n\r\nhelp\r\n".encode())) == language
+    assert asked_for(read_letter(f"From: anna@mail.example\r\n{headers}\r\n\r\nhelp\r\n".encode())) == language

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pbem.mail.marks import without_tags
+from pbem.mail.mail_addresses import without_tags
 
 DORA = "dora@mail.example"
 

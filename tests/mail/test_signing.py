@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
 from pbem.letters.render import Templates
-from pbem.mail.compose import Composer, Generation
+from pbem.mail.compose import Composer, Content, Generation
 from pbem.mail.dkim_signing import BadDkimKey, DkimSigner
 
 if TYPE_CHECKING:
@@ -40,10 +40,9 @@ def letter(key_file: Path) -> bytes:
     return composer.compose(
         "anna@example.org",
         "Zug 5 für Anna",
-        "Hallo\n.\n",
+        Content("Hallo\n.\n", "<p>Hallo</p>"),
         message_id="<1@play.example>",
         date=NOW,
-        html="<p>Hallo</p>",
     )
 
 
@@ -97,5 +96,5 @@ def test_letters_of_a_restored_store_are_marked() -> None:
     facts: dict[str, Any] = {"message_id": "<1@play.example>", "date": NOW}
     for generation, marks in ((1, 0), (2, 1)):
         composer = Composer("play.example", "pbem", Templates(), generation=Generation(generation))
-        raw = composer.compose("anna@example.org", "x", "x", **facts)
+        raw = composer.compose("anna@example.org", "x", Content("x"), **facts)
         assert raw.count(b"X-Pbem-Generation: 2\r\n") == marks

@@ -23,7 +23,7 @@ from pbem.match.events import (
     substituted,
 )
 from pbem.match.events.sealed_events import take
-from pbem.match.events.silence import came, miss, silent
+from pbem.match.events.silence import claimable_seats, counted_as_received, miss
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Remaking
 from pbem.match.seat_clock import Calendar, Stop
@@ -688,12 +688,12 @@ class TestSubstitutes:
         match = self.taken(
             self.table(),
             missed=frozenset({1, 2}),
-            silent={1: 2, 2: 1},
+            misses={1: 2, 2: 1},
             unreachable={1: START, 2: START},
             banks={1: 5, 2: 7},
         )
         assert match.missed == {2}
-        assert match.silent == {2: 1}
+        assert match.misses == {2: 1}
         assert match.unreachable == {2: START}
         assert match.banks == {2: 7}
 
@@ -782,19 +782,19 @@ class TestClocks:
         assert missed(Table(miss="pass", pace="1d", grace="0").agree().begin()) == (False, {1})
 
     def test_what_is_handled_after_a_miss_came_after_it(self) -> None:
-        told = replace(Table().agree().match, too_late={1: START})
-        assert [came(told, seat, START - self.HOUR) for seat in (1, 2)] == [START, START - self.HOUR]
+        told = replace(Table().agree().match, late_from={1: START})
+        assert [counted_as_received(told, seat, START - self.HOUR) for seat in (1, 2)] == [START, START - self.HOUR]
 
     def test_a_claim_is_from_who_was_silent(self) -> None:
         """In a match that waits for its players, and by somebody for whom it does not wait."""
         table = Table().agree()
         table.setup(1, ANN)
         late = replace(table.match, missed=frozenset({2}))
-        assert silent(late, 1) == [2]
-        assert silent(late, 2) == []
-        assert silent(table.match, 1) == []
-        assert silent(replace(late, phase="closed"), 1) == []
-        assert silent(replace(late, terms=replace(late.terms, miss="pass")), 1) == []
+        assert claimable_seats(late, 1) == [2]
+        assert claimable_seats(late, 2) == []
+        assert claimable_seats(table.match, 1) == []
+        assert claimable_seats(replace(late, phase="closed"), 1) == []
+        assert claimable_seats(replace(late, terms=replace(late.terms, miss="pass")), 1) == []
 
     def test_default_orders_that_were_withdrawn_leave_a_trace_at_the_end(self) -> None:
         table = Table(miss="default").agree().begin()
@@ -845,7 +845,7 @@ class TestClocks:
 
     def test_who_loses_by_silence(self) -> None:
         """By two missed turns in a row, or by one where that was agreed; nobody in a match that waits."""
-        silent = {"missed": frozenset({1, 2}), "silent": {2: 2}}
+        silent = {"missed": frozenset({1, 2}), "misses": {2: 2}}
         found = {
             miss: silence.lost(replace(Table(miss=miss).agree().begin().match, **silent))
             for miss in ("pass", "forfeit", "wait", "default")

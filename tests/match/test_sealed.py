@@ -14,7 +14,7 @@ from pbem.match.changed import replace
 from pbem.match.events.endings import agree
 from pbem.match.events.interventions import pause, resume, stop
 from pbem.match.events.sealed_events import judge, reveal, take
-from pbem.match.events.silence import claim, silent
+from pbem.match.events.silence import claim, claimable_seats
 from pbem.match.events.substituted import nominate
 from pbem.match.record import read, replay
 from pbem.match.sealed_letters import seal
@@ -406,7 +406,7 @@ def test_no_reveal_is_claimed() -> None:
     """Who misses it is judged without it."""
     table = over()
     table.reveal(table.owners[0])
-    assert silent(replace(table.match, missed=frozenset({2})), 1) == []
+    assert claimable_seats(replace(table.match, missed=frozenset({2})), 1) == []
 
 
 def test_who_resigns_has_lost_and_both_reveal() -> None:

@@ -35,7 +35,7 @@ def scripts() -> Scripts:
 def hold(armor: str, line: str, text: bytes) -> bool:
     """What Python says."""
     try:
-        return ssh.verify(ssh.read(armor), ssh.parse(line), text)
+        return ssh.verify(ssh.read_signature(armor), ssh.parse(line), text)
     except (BadKey, BadSignature):
         return False
 

@@ -85,7 +85,7 @@ def test_a_finished_public_match_has_its_page(referee: Referee) -> None:
         text, _, armor = form.partition(ssh.BEGIN)
         person = ann if name.endswith("seat-1") else bob
         key = ssh.parse(ssh.public(person.key))
-        assert ssh.verify(ssh.read(ssh.BEGIN + armor.strip()), key, text.encode())
+        assert ssh.verify(ssh.read_signature(ssh.BEGIN + armor.strip()), key, text.encode())
 
 
 def test_no_address_gets_out(referee: Referee) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.owners import RAW, Owner
+from in_a_box.owners import RAW, Owner, seated
 from in_a_box.referee import Referee, new
 from in_a_box.table import ANN, BOB, SMALL, Side
 
@@ -40,12 +40,8 @@ def quick(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> No
 @pytest.fixture
 def owners(referee: Referee, tmp_path: Path) -> Iterator[list[Owner]]:
     """Ann and Bob, each with an agent."""
-    found = [Owner(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("ann", "bob")]
-    for owner in found:
-        owner.register()
-    yield found
-    for owner in found:
-        owner.close()
+    with seated(referee, tmp_path, Owner, Owner) as found:
+        yield found
 
 
 @dataclass(frozen=True)

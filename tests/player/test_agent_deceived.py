@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.machine import Machine
-from in_a_box.owners import Owner, in_second_turn, live, live_out, propose
+from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
 from in_a_box.referee import new
 
 from pbem.desk import bulletin
@@ -90,11 +90,6 @@ class Liar:
         now = int(self.words(name).partition(" turn ")[2].split()[0]) if steps else 0
         now += steps[0:1] != ["commit"]
         return name if "seat-1" in name and steps[-1:] == ["commit"] and now >= turn else ""
-
-
-def steps_of(match: Match, seat: int) -> int:
-    assert match.sealed_game is not None
-    return sum(step.seat == seat for step in match.sealed_game.steps)
 
 
 def a_commitment_that_nobody_signed(desk: Liar) -> bool:

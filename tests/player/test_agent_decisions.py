@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from in_a_box.owners import Owner, in_second_turn, live, live_out, propose
+from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
 
 from pbem.desk.position_files import PositionFiles
 from pbem.player.correspondence.standings import Impossible
@@ -55,11 +55,11 @@ def test_what_cannot_be_read_is_held_against_the_server_that_entered_it(
     (said,) = {alarm.said for alarm in bob.memory.alarms()}
     assert said.endswith(".signed.txt: no player has signed it")
     assert not ann.accusations
-    assert steps_of(referee, 2) == 0
+    assert steps_of(referee.match(), 2) == 0
     assert not bob.agent.asks("m1")
     assert not bob.agent.take_back("m1", referee.now)
     live_out(owners)
-    assert steps_of(referee, 2) == 0
+    assert steps_of(referee.match(), 2) == 0
     assert bob.agent.hindered["m1"] == said
 
     ann.letters.say("m1", "resign m1 game 1", referee.now)
@@ -85,11 +85,6 @@ def test_what_can_be_read_later_is_played_on_from(
     assert referee.match().games[-1].reason == "rules"
 
 
-def steps_of(referee: Referee, seat: int) -> int:
-    game = referee.match().sealed_game
-    return 0 if game is None else sum(step.seat == seat for step in game.steps)
-
-
 def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owners: list[Owner]) -> None:
     """Here the fault is in what bob's agent remembers, and bob knows better."""
     ann, bob = owners
@@ -100,14 +95,14 @@ def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owner
     assert "seat 1 has new keys" in said
     with pytest.raises(Impossible, match="pbem play take-back m1"):
         bob.agent.reveal("m1", referee.now)
-    before = steps_of(referee, 2)
+    before = steps_of(referee.match(), 2)
 
     assert not bob.agent.take_back("m1", referee.now)
     assert not bob.memory.alarms()
     with pytest.raises(Impossible, match="Nothing is held"):
         bob.agent.take_back("m1", referee.now)
     live_out(owners)
-    assert steps_of(referee, 2) > before
+    assert steps_of(referee.match(), 2) > before
     assert not bob.memory.alarms()
     assert referee.match().phase == "closed"
     assert not ann.accusations

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.owners import Owner, live, live_out, propose
+from in_a_box.owners import Owner, live, live_out, propose, seated, steps_of
 from in_a_box.referee import form_in
 
 from pbem.desk import answer_letter
@@ -40,18 +39,15 @@ class Twice(Owner):
 
 @pytest.mark.parametrize("kind", ["seal", "step"])
 def test_what_the_other_agent_cannot_read_as_one_letter_is_refused(
-    referee: Referee, tmp_path: Path, kind: str
+    referee: Referee, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    with closing(Twice(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")) as ann:
-        ann.kind = kind
-        with closing(Owner(referee, referee.person("bob"), tmp_path / "bob" / "memory.sqlite")) as bob:
-            for owner in (ann, bob):
-                owner.register()
-            propose(referee, [ann, bob], "spaceships")
-            live_out([ann, bob])
-            assert not bob.accusations
-            assert any("send nothing else in it" in text for text in ann.texts)
-            assert referee.match().phase != "closed"
+    monkeypatch.setattr(Twice, "kind", kind)
+    with seated(referee, tmp_path, Twice, Owner) as (ann, bob):
+        propose(referee, [ann, bob], "spaceships")
+        live_out([ann, bob])
+        assert not bob.accusations
+        assert any("send nothing else in it" in text for text in ann.texts)
+        assert referee.match().phase != "closed"
 
 
 class Verbose(Owner):
@@ -70,23 +66,13 @@ class Verbose(Owner):
 
 
 def test_what_a_server_takes_is_not_too_long_for_an_agent(referee: Referee, tmp_path: Path) -> None:
-    with (
-        closing(Verbose(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")) as ann,
-        closing(Owner(referee, referee.person("bob"), tmp_path / "bob" / "memory.sqlite")) as bob,
-    ):
-        for owner in (ann, bob):
-            owner.register()
+    with seated(referee, tmp_path, Verbose, Owner) as (ann, bob):
         propose(referee, [ann, bob], "spaceships")
         for _ in live([ann, bob]):
-            if steps_of(referee, 2) > 1:
+            if steps_of(referee.match(), 2) > 1:
                 break
         assert not bob.accusations
-        assert steps_of(referee, 2) > 1
-
-
-def steps_of(referee: Referee, seat: int) -> int:
-    game = referee.match().sealed_game
-    return 0 if game is None else sum(step.seat == seat for step in game.steps)
+        assert steps_of(referee.match(), 2) > 1
 
 
 def test_a_key_that_a_server_takes_is_not_too_long_for_an_agent() -> None:
@@ -103,7 +89,7 @@ def test_whose_key_is_replaced_at_once_is_nobody_else(referee: Referee, owners: 
     ann, bob = owners
     old, replaced = ann.person.key, False
     for owner in live(owners):
-        if replaced or owner is not ann or steps_of(referee, 1) < steps:
+        if replaced or owner is not ann or steps_of(referee.match(), 1) < steps:
             continue
         replaced = True
         new = Ed25519PrivateKey.from_private_bytes(bytes(32))
@@ -136,15 +122,10 @@ def test_what_is_asked_for_anew_comes_however_long_the_other_writes(
 ) -> None:
     """As after the loss of a machine: whose turn it is goes on from the answer to `report`."""
     monkeypatch.setattr(answer_letter, "_ANSWER", 400_000)  # two such letters; one of each step would fill a MiB
-    with (
-        closing(Padding(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")) as ann,
-        closing(Owner(referee, referee.person("bob"), tmp_path / "bob" / "memory.sqlite")) as bob,
-    ):
-        for owner in (ann, bob):
-            owner.register()
+    with seated(referee, tmp_path, Padding, Owner) as (ann, bob):
         propose(referee, [ann, bob], "spaceships")
         for _ in live([ann, bob]):
-            if steps_of(referee, 1) > 7 and referee.match().owes(2):
+            if steps_of(referee.match(), 1) > 7 and referee.match().owes(2):
                 break
         referee.send(bob.person, "report m1\n")
         names = [str(part.get_filename()) for part in bob.person.last.iter_attachments()]

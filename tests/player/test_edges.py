@@ -301,7 +301,7 @@ case "$1" in -l) echo "256 SHA256:x ann (ED25519-SK)";; *) cat > {folder}/text; 
 
 
 def holds(armor: str, key: str) -> bool:
-    return ssh.verify(ssh.read(armor), ssh.parse(key), b"orders\n")
+    return ssh.verify(ssh.read_signature(armor), ssh.parse(key), b"orders\n")
 
 
 class TestSigning:
@@ -381,7 +381,7 @@ class TestSigning:
         key.unlock()
         text = (SIGNED / "sshsig/ed25519-sk.txt").read_bytes()
         armor = key.sign(text, "pbem-order@play.example")
-        assert ssh.verify(ssh.read(armor), ssh.parse(key.public), text)
+        assert ssh.verify(ssh.read_signature(armor), ssh.parse(key.public), text)
         assert (tmp_path / "text").read_bytes() == text
         assert touched == ["-l\n"], "it was asked for once, before the device waited for it"
 

@@ -357,6 +357,18 @@ class TestConvicted:
 
         return patch
 
+    @pytest.fixture
+    def set_up(
+        self, referee: Referee, house: Machine, bob: Mailbox, cheats: Callable[..., None]
+    ) -> Callable[[], bytes]:
+        """Play a match, for which it sets up by hand; its bundle."""
+
+        def played() -> bytes:
+            cheats(setup=lambda *_: ANN)
+            return play(referee, house, bob)
+
+        return played
+
     @pytest.mark.parametrize(
         ("what", "instead", "said"),
         [
@@ -394,16 +406,10 @@ class TestConvicted:
         assert said in convicted(play(referee, house, bob), [plan_of(house).seed])
 
     def test_another_edition_leaves_it_open_and_says_which_pbem_to_take(
-        self,
-        referee: Referee,
-        house: Machine,
-        bob: Mailbox,
-        cheats: Callable[..., None],
-        monkeypatch: pytest.MonkeyPatch,
+        self, house: Machine, set_up: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Another version that plays the same edition is no excuse."""
-        cheats(setup=lambda *_: ANN)
-        bundle = play(referee, house, bob)
+        bundle = set_up()
         assert convicted(bundle, [plan_of(house).seed])
         monkeypatch.setattr(blind, "PROGRAM", "99.0")
         assert convicted(bundle, [plan_of(house).seed])
@@ -415,19 +421,13 @@ class TestConvicted:
         )
 
     def test_an_edition_that_its_own_version_does_not_play_is_no_excuse(
-        self,
-        referee: Referee,
-        house: Machine,
-        bob: Mailbox,
-        cheats: Callable[..., None],
-        monkeypatch: pytest.MonkeyPatch,
+        self, set_up: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Who peeks could name an edition that nobody can look up."""
         seed = bytes(16)
         invented = Plan("play.example", "house", "spaceships", 1, seed, edition=7)
         monkeypatch.setattr("pbem.player.program.comment", lambda _: comment(invented.commitment))
-        cheats(setup=lambda *_: ANN)
-        bundle = play(referee, house, bob)
+        bundle = set_up()
         assert convicted(bundle, [seed])
         monkeypatch.setattr(blind, "PROGRAM", "0.6")
         (finding,) = judged(bundle, [seed])
@@ -435,16 +435,10 @@ class TestConvicted:
         assert "if nobody has published that, nothing shows that it was blind" in finding.found
 
     def test_who_committed_to_what_gives_no_setup_is_convicted(
-        self,
-        referee: Referee,
-        house: Machine,
-        bob: Mailbox,
-        cheats: Callable[..., None],
-        monkeypatch: pytest.MonkeyPatch,
+        self, house: Machine, set_up: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Whoever accepts against its own limits plays by hand."""
-        cheats(setup=lambda *_: ANN)
-        bundle = play(referee, house, bob)
+        bundle = set_up()
         monkeypatch.setattr(spaceships, "setup", Mock(side_effect=ValueError("no ships add up")))
         assert "not its own" in convicted(bundle, [plan_of(house).seed])
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from pbem.testing import RandomPlayers
-    from pbem.testing.worlds import Change
+    from pbem.testing.subject import Change
 
 
 def play(game: str, random: Random, case: int, most: int) -> World:

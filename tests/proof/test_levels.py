@@ -16,7 +16,7 @@ from vectors.make import VECTORS
 
 from pbem.identity import parse_key, ssh
 from pbem.mail import commands
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox, Receipt, Withdrawal
 from pbem.match.pinned_keys import KeyChange, Player
@@ -139,7 +139,7 @@ class TestEvidence:
     SIGNED = HOME.sign(written(), AT)
 
     def fault(self, by: Evidence, letter: bytes = SIGNED, *, waited: bool = False, **facts: Any) -> str:
-        return str(vouched(read(letter), by, match(**facts), waited=waited))
+        return str(vouched(read_letter(letter), by, match(**facts), waited=waited))
 
     def test_a_letter_that_is_vouched_for(self) -> None:
         by = evidence(self.SIGNED)
@@ -212,7 +212,7 @@ class TestEvidence:
         ],
     )
     def test_where_a_letter_shows_its_reply_address(self, letter: bytes, *, shown: bool) -> None:
-        assert shown_tokens(read(letter)) == ({sha256_hex(TOKEN.encode())} if shown else set())
+        assert shown_tokens(read_letter(letter)) == ({sha256_hex(TOKEN.encode())} if shown else set())
 
 
 class TestOnce:

@@ -15,7 +15,7 @@ from world.mutations import rewritten
 
 from pbem.mail.commands import clean, parse
 from pbem.mail.message import decoded as in_first
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.mail.quotes import marked as marked_by_first
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
@@ -429,7 +429,7 @@ def test_both_verifiers_find_the_same_address_in_any_to() -> None:
     for _ in range(5000):
         to = "".join(random.choice((*HEADER, *ours, *ours)) for _ in range(random.randrange(1, 9)))
         raw = f"From: bob@mail.example\r\nTo: {to}\r\n\r\nGx2\r\n".encode()
-        first = detail_in_to(read(raw))
+        first = detail_in_to(read_letter(raw))
         second = detail_in([str(one) for one in message_from_bytes(raw).get_all("To") or []])
         assert first == (second or ""), to
         some += bool(first)

@@ -17,7 +17,7 @@ from world.mutations import signed_again
 
 from pbem.identity import BadKey, Verdict, parse_key, ssh
 from pbem.mail import commands
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.match.changed import replace
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.transcript import sha256_hex
@@ -47,7 +47,7 @@ class TestForms:
 
     def test_the_sections_of_a_letter_of_a_sealed_match(self) -> None:
         letter = good("sealed-running").papers["letters/game-1-seal-seat-1.eml"]
-        (command,) = commands.parse(read(letter).text or "").commands
+        (command,) = commands.parse(read_letter(letter).text or "").commands
         assert isinstance(command.request, Seal)
         sections = command.request.sections
         assert [section.name for section in sections] == ["commitment"]
@@ -74,7 +74,7 @@ def letter(*files: tuple[str, bytes]) -> Letter:
         for name, content in files
     )
     head = b"From: ann@mail.example\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n"
-    return read(head + b"--b\r\nContent-Type: text/plain\r\n\r\nkey add\r\n" + parts + b"--b--\r\n")
+    return read_letter(head + b"--b\r\nContent-Type: text/plain\r\n\r\nkey add\r\n" + parts + b"--b--\r\n")
 
 
 NEW = f"new spaceships with bob\nserver {SERVER}\nplayer ann\n{SMALL}\nend\n"
@@ -222,7 +222,7 @@ class TestKeys:
         head = b"From: a@b.example\r\nContent-Type: text/plain; charset=utf-16\r\n"
         head += b"Content-Transfer-Encoding: base64\r\n\r\n"
         for text, fault in (("key add", None), ("key add\norders m1", "it holds orders or a setup")):
-            assert key_changes.unfit(read(head + base64.encodebytes(text.encode("utf-16")))) == fault
+            assert key_changes.unfit(read_letter(head + base64.encodebytes(text.encode("utf-16")))) == fault
 
 
 class TestKeptLetters:

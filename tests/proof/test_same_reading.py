@@ -12,7 +12,7 @@ from vectors.make import VECTORS
 
 from pbem.identity.sender_auth import vouch
 from pbem.mail.commands import clean, holds_commands, parse
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.mail.quotes import marked as marked_by_first
 from pbem.match.changed import replace
 from pbem.match.transcript_replay import begin, replay_transcript
@@ -113,7 +113,7 @@ def letters() -> Iterator[bytes]:
 def test_the_same_text_of_several_parts() -> None:
     several = 0
     for raw in letters():
-        letter = read(raw)
+        letter = read_letter(raw)
         several += letter.several
         assert clean(text_of(entity(raw))).rstrip() == clean(letter.text or "").rstrip(), raw
         first, second = ([clean(one).rstrip() for one in texts] for texts in (letter.texts, texts_of(entity(raw))))
@@ -187,7 +187,7 @@ def test_the_same_names(words: str) -> None:
 )
 def test_the_same_author(value: str) -> None:
     raw = f"From: {value}\r\n\r\nGx3\r\n".encode()
-    letter = read(raw)
+    letter = read_letter(raw)
     assert author_of(entity(raw)) == ("" if letter.from_defect else letter.sender)
 
 
@@ -215,7 +215,7 @@ def test_the_same_word_of_a_server(others: list[str], *, counts: bool) -> None:
     """One header for each filter; a sender chooses the name in the return path, which another one repeats."""
     told = "".join(f"Authentication-Results: {one}\r\n" for one in others)
     raw = f"{told}{DKIM}{'A' * 171}=\r\nFrom: bob@mail.example\r\nTo: x@y.example\r\n\r\nGx3\r\n".encode()
-    record = vouch(read(raw), {}, "mx.example", datetime(2026, 3, 1, tzinfo=UTC)).told
+    record = vouch(read_letter(raw), {}, "mx.example", datetime(2026, 3, 1, tzinfo=UTC)).told
     assert bool(record) is counts
     letter: Any = SimpleNamespace(message=entity(raw), raw=raw)
     for written in {record, *others} - {""}:

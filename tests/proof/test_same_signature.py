@@ -12,7 +12,7 @@ from signing.dresses import ann_key, by_ssh, part, several
 
 from pbem import identity
 from pbem.identity import parse_key
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.match.changed import replace
 from pbem.proof.signed_letters import VOCABULARY, said
 from verifier.conventions import No
@@ -104,7 +104,7 @@ CASES = {
 def test_both_find_the_same_text(name: str) -> None:
     dressed, expected = CASES[name]
     raw = b"From: ann@mail.example\r\nTo: pbem@play.example\r\n" + dressed
-    verdict = identity.judge(read(raw), [KEY], "play.example", words=VOCABULARY)
+    verdict = identity.judge(read_letter(raw), [KEY], "play.example", words=VOCABULARY)
     first = said(verdict) if verdict.kind == "valid" else None
     match: Any = SimpleNamespace(server="play.example", open=[])
     second = None

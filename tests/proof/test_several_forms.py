@@ -10,7 +10,7 @@ from attackers.forgers import holds
 from in_a_box.referee import SERVER, Mailbox, Referee, form_in, placed
 from judges.honest import bundles_now
 from playing.random_letters import Table
-from vectors.make import SETUPS, SMALL, asked, home, keyless, reply
+from vectors.make import SETUPS, SMALL, asked, home, keyless, proposed, reply
 
 from verifier import verified
 
@@ -73,12 +73,7 @@ def test_two_sets_of_orders_by_a_player_without_a_key(referee: Referee, revs: tu
 
 
 def test_two_setups_of_which_one_leaves_out_its_game(referee: Referee) -> None:
-    domain = home()
-    referee.records[domain.where] = domain.record
-    ann, bob = referee.registered("ann"), referee.person("bob")
-    referee.send(bob, "register bob\n", sign=False)
-    reply(referee, domain, bob, "register bob\n")
-    referee.send(ann, f"new spaceships with bob\n{placed(ann)}{SMALL}\nend\n")
+    domain, _, bob = proposed(referee)
     reply(referee, domain, bob, form_in(bob.text, "accept", lines=1))
     two = f"setup m1\n{SETUPS[0]}\nend\nsetup m1 game 1\n{SETUPS[1]}\nend\n"
     reply(referee, domain, bob, two, asked(bob, "setup"))

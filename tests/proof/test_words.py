@@ -25,7 +25,7 @@ from signing.signers import WAYS, by_openpgp_mime, by_smime, head
 from pbem import identity
 from pbem.identity import Verdict, parse_key
 from pbem.mail import commands
-from pbem.mail.message import read
+from pbem.mail.message import read_letter
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import VOCABULARY, Heard, heard, said, words
 
@@ -42,7 +42,7 @@ FORM = "orders m17 turn 5\nserver play.example\nplayer ann\nrev 1\n# gr\u00fc\u0
 
 def taken(raw: bytes) -> Heard:
     """A letter at receipt."""
-    letter = read(raw)
+    letter = read_letter(raw)
     found = heard(letter, judge(letter, PINNED, "play.example", at=IN_FORCE))
     assert is_whole(found.verdict.reason)
     return found
@@ -145,7 +145,7 @@ def mangled(draw: st.DrawFn, text: str, ends: st.SearchStrategy[str] = LINE_ENDS
 
 def one_of_them(raw: bytes) -> None:
     """Whatever the library verifies is the same words, asks for the same, or is refused."""
-    letter = read(raw)
+    letter = read_letter(raw)
     verdict = judge(letter, PINNED, "play.example", at=IN_FORCE)
     found = heard(letter, verdict)
     if verdict.kind == "valid" and found.verdict.kind == "valid":
@@ -216,14 +216,16 @@ def test_an_smime_entity(entity: str, opaque: bool) -> None:
 def test_with_the_library_alone_a_lone_cr_is_new_words() -> None:
     """Why they are refused: Sequoia verifies either, and what was compared was different."""
     other = FORM.replace("\n", "\r")
-    letter = read(f"From: a@b.example\nContent-Type: text/plain; charset=utf-8\n\n{other}\n{OVER_THE_TEXT}".encode())
+    letter = read_letter(
+        f"From: a@b.example\nContent-Type: text/plain; charset=utf-8\n\n{other}\n{OVER_THE_TEXT}".encode()
+    )
     assert judge(letter, PINNED, "play.example", at=IN_FORCE).signed.count(b"\r\n") == FORM.count("\n")
     pair = (
         b"From: a@b.example\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Transfer-Encoding: base64\n"
         b"Content-Disposition: attachment; filename=o\n\n" + base64.encodebytes(other.encode()) + b"\n--b\n"
         b"Content-Disposition: attachment; filename=o.asc\n\n" + OVER_THE_TEXT.encode() + b"\n--b--\n"
     )
-    verdict = judge(read(pair), PINNED, "play.example", at=IN_FORCE)
+    verdict = judge(read_letter(pair), PINNED, "play.example", at=IN_FORCE)
     assert (verdict.kind, verdict.signed) == ("valid", other.encode())
     found = taken(pair)
     assert (found.verdict.kind, found.words) == ("refused", "")
@@ -258,7 +260,7 @@ def test_characters_that_are_refused(odd: str) -> None:
         found = taken(raw)
         assert found.verdict.kind == "refused"
         assert f"U+{ord(odd):04X}" in found.verdict.reason
-        old = judge(read(raw), PINNED, "play.example")
+        old = judge(read_letter(raw), PINNED, "play.example")
         assert old.kind == "valid"  # taken up before
         assert asked(said(old)) == asked(text)
 
@@ -360,7 +362,7 @@ def test_an_entity_that_programs_read_in_different_ways_is_refused(entity: str) 
         found = taken(raw)
         assert (found.verdict.kind, found.words) == ("refused", "")
         assert "different ways" in found.verdict.reason
-        assert judge(read(raw), PINNED, "play.example").kind == "valid"
+        assert judge(read_letter(raw), PINNED, "play.example").kind == "valid"
 
 
 def test_each_way_of_reading_differently_is_named() -> None:

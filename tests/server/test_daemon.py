@@ -25,9 +25,10 @@ from signing.domains import Domain, rsa_key
 
 from pbem.config.limits import Limits
 from pbem.config.server import LogConfig
-from pbem.server.daemon import IN_DOUBT, StartError
+from pbem.server.daemon import IN_DOUBT
 from pbem.server.desk_work import open_desk
 from pbem.server.logs import configure_logs
+from pbem.server.opening import StartError
 from pbem.store.database import Database
 from pbem.store.owners import Role, named
 from pbem.store.sqlite import Sqlite

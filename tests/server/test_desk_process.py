@@ -29,10 +29,10 @@ from machines.waiting import until
 
 from pbem.desk.reading import InProcess
 from pbem.server import desk_process
-from pbem.server.daemon import StartError
-from pbem.server.desk_process import FILES, OwnProcess, started
-from pbem.server.desk_work import Supplies, open_desk, received
+from pbem.server.desk_process import OwnProcess, started
+from pbem.server.desk_work import FILES, Supplies, open_desk, received
 from pbem.server.examination import queues
+from pbem.server.opening import StartError
 from pbem.store.database import Database
 from pbem.store.owners import at_work
 from pbem.store.vault import Vault
@@ -142,7 +142,7 @@ def test_the_desk_ends_with_its_daemon_and_the_next_one_begins_at_once(tmp_path:
 def test_a_desk_that_lives_keeps_others_from_the_store(
     tmp_path: Path, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pbem.server.daemon.LAST_MOMENTS", 0.3)
+    monkeypatch.setattr("pbem.server.opening.LAST_MOMENTS", 0.3)
     first = Run(tmp_path, stack)
     os.kill(first.desk, signal.SIGSTOP)
     until(lambda: state(first.desk) == "T")

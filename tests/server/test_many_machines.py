@@ -17,8 +17,8 @@ from machines.house import House, configured
 from pbem.cli.group import group as pbem
 from pbem.server import daemon as daemons
 from pbem.server import desk_work
-from pbem.server.daemon import StartError
 from pbem.server.examination import queues, undone
+from pbem.server.opening import StartError
 from pbem.store import owners
 from pbem.store.database import Database
 from pbem.store.errors import BusyError

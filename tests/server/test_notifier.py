@@ -167,7 +167,7 @@ class Case:
         self.hosts = ["ntfy.example"]
         with database.transaction():
             Players(database).add("ann", "ann@mail.example", None, "2026-01-01T00:00:00Z")
-            self.notifications.begin("ann", Topic(URL, "abcdefgh"), NOW)
+            self.notifications.add("ann", Topic(URL, "abcdefgh"), NOW)
             self.notifications.confirm("ann", Topic(URL, "abcdefgh"))
 
     async def tell(self, url: str, title: str, text: str) -> int:
@@ -288,7 +288,7 @@ def test_a_daemon_posts_what_its_desk_stored(tmp_path: Path, ntfy: Ntfy) -> None
         referee.desk.config = referee.config
         url = f"https://{ntfy.host}/Anns_phone"
         with referee.database.transaction():
-            referee.desk.notifications.begin(ann.name, Topic(url, "abcdefgh", "a code"), referee.now)
+            referee.desk.notifications.add(ann.name, Topic(url, "abcdefgh", "a code"), referee.now)
 
     async def scene(house: House) -> None:
         await house.until(lambda: bool(ntfy.came))

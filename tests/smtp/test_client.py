@@ -15,7 +15,7 @@ from machines import certificate
 
 from pbem.config.mail import SmarthostConfig
 from pbem.config.values import Duration
-from pbem.server.daemon import _access_token
+from pbem.server.ways_out import access_token
 from pbem.smtp.delivery import Permanent, Smarthost, Temporary
 
 if TYPE_CHECKING:
@@ -337,7 +337,7 @@ def test_an_access_token_is_asked_for_at_each_connection(tmp_path: Path) -> None
 
         async def token() -> str:
             printed.append(command)
-            return await _access_token(command)
+            return await access_token(command)
 
         smarthost = Smarthost(config, server="play.example", token=token, tls_context=trusting)
         async with listener:

@@ -359,6 +359,6 @@ def test_what_waits_for_one_players_digest_is_not_taken_with_anothers(database: 
             held.hold(name, 1, f"for {name}".encode(), NOW)
         assert [waiting.content for waiting in held.take("ann")] == [b"for ann"]
     with database.transaction():
-        assert held.due(NOW) == ["bob"]
+        assert held.players_due(NOW) == ["bob"]
         assert [waiting.content for waiting in held.take("bob")] == [b"for bob"]
     assert held.next_due() is None

@@ -198,7 +198,7 @@ def test_two_servers_post_no_text_twice(
     ours, theirs = Notifications(database, VAULT), Notifications(beside, VAULT)
     with database.transaction():
         Players(database).add("ann", "ann@mail.example", None, "2026-01-01T00:00:00Z")
-        ours.begin("ann", Topic("https://ntfy.example/t", "abcdefgh", "a code"), NOW)
+        ours.add("ann", Topic("https://ntfy.example/t", "abcdefgh", "a code"), NOW)
     found: list[Future[list[Notification]]] = []
 
     def another_asks(point: str) -> None:

@@ -267,14 +267,20 @@ def asked(person: Mailbox, kind: str) -> str:
     return str(letter["Reply-To"]).rpartition("<")[2].rstrip(">")
 
 
-def keyless(referee: Referee, setups: tuple[str, str] = SETUPS, options: str = SMALL) -> tuple[Mailbox, Mailbox]:
-    """Ann, and Bob, who has no key and is to order turn 1."""
+def proposed(referee: Referee, options: str = SMALL) -> tuple[Domain, Mailbox, Mailbox]:
+    """The domain of Bob, who has no key; and Ann, who has proposed a match to him."""
     domain = home()
     referee.records[domain.where] = domain.record
     ann, bob = referee.registered("ann"), referee.person("bob")
     referee.send(bob, "register bob\n", sign=False)
     reply(referee, domain, bob, "register bob\n")
     referee.send(ann, f"new spaceships with bob\n{placed(ann)}{options}\nend\n")
+    return domain, ann, bob
+
+
+def keyless(referee: Referee, setups: tuple[str, str] = SETUPS, options: str = SMALL) -> tuple[Mailbox, Mailbox]:
+    """Ann, and Bob, who has no key and is to order turn 1."""
+    domain, ann, bob = proposed(referee, options)
     reply(referee, domain, bob, form_in(bob.text, "accept", lines=1))
     referee.send(ann, ann.filled("setup", setups[0]))
     reply(referee, domain, bob, bob.filled("setup", setups[1]), asked(bob, "setup"))
@@ -309,12 +315,7 @@ def one_letter(referee: Referee) -> bytes:
 
 def by_words_alone(referee: Referee) -> bytes:
     """Bob, without a key, agrees, sets up, orders and resigns by words alone."""
-    domain = home()
-    referee.records[domain.where] = domain.record
-    ann, bob = referee.registered("ann"), referee.person("bob")
-    referee.send(bob, "register bob\n", sign=False)
-    reply(referee, domain, bob, "register bob\n")
-    referee.send(ann, f"new spaceships with bob\n{placed(ann)}{SMALL}\nend\n")
+    domain, ann, bob = proposed(referee)
     quoted = "".join(f"> {line}\n" for line in bob.text.split("\n"))
     reply(referee, domain, bob, f"Yes, let us play!\n\nOn 1 March 2026, 12:00 pbem wrote:\n\n{quoted}")
     where = asked(bob, "setup")

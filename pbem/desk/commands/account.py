@@ -316,7 +316,7 @@ def _post_code(keys: Keyring, caller: Caller, command: Command[Notify], url: str
     code = base64.b32encode(keys.seats.world(caller.now).random(5)).decode().lower()
     language = letters.language_of(caller.known_player)
     text = letters.write(letters.draft("letters/notify_code.txt", code=code), language)
-    keys.topics.begin(caller.known_player.name, Topic(url, code, text.strip()), caller.now)
+    keys.topics.add(caller.known_player.name, Topic(url, code, text.strip()), caller.now)
     return Reply("set_notify", {"state": "asked", "host": host})
 
 

@@ -23,7 +23,7 @@ from pbem.games import GAMES, Refused, part_of, rules
 from pbem.json_object import JsonObject
 from pbem.match import events
 from pbem.match.changed import replace
-from pbem.match.state import AGREEING, RUNNING, Match, standing
+from pbem.match.state import AGREEING, RUNNING, Match
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, written
 from pbem.match.view import MatchView, view
@@ -57,22 +57,25 @@ _LISTED = 50
 def status(seats: Seats, caller: Caller, command: Command[ShowStatus]) -> Reply:
     """`status`: what is stored and awaited in a match, or all matches of the player."""
     name = caller.known_player.name
-    return _one_match(seated_at(seats, command, name, caller.now)) if command.match else _all_matches(seats, name)
+    if command.match:
+        return _one_match(seated_at(seats, command, name, caller.now))
+    # Those under way first, and what is due in each; the others are counted.
+    of_player = seats.archive.matches.of_player
+    told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
+    # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
+    matches = [seat_at(seats, number, name).facts()["m"] for number in told[:_READ]]
+    matches.sort(key=lambda m: not m.asked)
+    counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
+    return Reply("status_all", {"matches": matches, **counted})
 
 
 def _one_match(seated: SeatContext) -> Reply:
     """The state of a match, seen from the caller's seat."""
     match, seat = seated.match, seated.seat
-    stands = (match.orders if match.phase == "playing" else match.setups).get(seat)
-    others = {other for other in match.seats if other != seat and not match.name(other).startswith("?")}
-    awaited = {other for other in others if not seated.row.of(other).accepted}
     facts = {
-        "standing": stands if stands and stands.standing else None,
         "stored": orders.stored(match, seat),
         "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
         "view": match.view(seat),
-        "accepted": seated.row.of(seat).accepted,
-        "waiting": [match.name(other) for other in match.seats if other in awaited],
     }
     return Reply("status", facts | seated.facts(), at=seated)
 
@@ -82,25 +85,10 @@ def _all_matches(seats: Seats, name: str) -> Reply:
     of_player = seats.archive.matches.of_player
     told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
     # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
-    matches = [_line(seat_at(seats, number, name)) for number in told[:_READ]]
-    matches.sort(key=lambda match: not match["m"].asked)
+    matches = [seat_at(seats, number, name).facts()["m"] for number in told[:_READ]]
+    matches.sort(key=lambda m: not m.asked)
     counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
     return Reply("status_all", {"matches": matches, **counted})
-
-
-def _line(seated: SeatContext) -> Facts:
-    """A match in the list."""
-    match, seat = seated.match, seated.seat
-    submissions = match.setups if match.phase == "setup" else match.orders
-    others = [other for other in match.seats if other != seat]
-    return {
-        "others": [match.name(other) for other in others if not match.name(other).startswith("?")],
-        "stands": standing(submissions, seat) if match.phase in RUNNING else None,
-        "accepted": seated.row.of(seat).accepted,
-        "silent": [match.name(other) for other in others if other in match.missed],
-        "unreachable": [match.name(other) for other in others if other in match.unreachable],
-        **seated.facts(),
-    }
 
 
 def diary(

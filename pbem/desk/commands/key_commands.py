@@ -121,7 +121,12 @@ def recover(keys: Keyring, caller: Caller, command: Command[Recover]) -> Reply:
     key = _new_key(keys, caller, command)
     code = command.request.code
     if code is None:
-        return _recover_by_mailbox(keys, caller, command, player, key)
+        if not caller.tokens and keys.counts.left(RECOVERY, caller.now, player.name) < 0:
+            return refusal(command, IN_YOUR_NAME, keys.mailboxes.write_back(caller.address, player, caller.now))
+        asked, delay = _challenge(keys, caller, player, key, "mailbox", None, b""), account_keys.delay(keys.config)
+        subject = Phrase("Somebody says that your keys are lost")
+        account_keys.write(keys, player.address, "own_recovery", subject, caller.now, **asked.facts, delay=delay)
+        return Reply("recovery_asked", {"delay": delay})
     # 128 bits are beyond guessing: wrong codes are counted, and never stand in the way of the right one.
     if not account_keys.is_code(keys.players, player, code):
         most = keys.config.recovery.codes_per_day
@@ -220,15 +225,6 @@ def _prove(keys: Keyring, caller: Caller, player: PlayerRow, waiting: WaitingKey
         account_keys.enter(keys, player, change, caller.now)
     account_keys.tell_changed(keys, player, change, caller.now, but=caller.address)
     return Reply("key_added", {"change": change, "code": code, "key": waiting.key})
-
-
-def _recover_by_mailbox(keys: Keyring, caller: Caller, command: AnyCommand, player: PlayerRow, key: Key) -> Reply:
-    if not caller.tokens and keys.counts.left(RECOVERY, caller.now, player.name) < 0:
-        return refusal(command, IN_YOUR_NAME, keys.mailboxes.write_back(caller.address, player, caller.now))
-    asked, delay = _challenge(keys, caller, player, key, "mailbox", None, b""), account_keys.delay(keys.config)
-    subject = Phrase("Somebody says that your keys are lost")
-    account_keys.write(keys, player.address, "own_recovery", subject, caller.now, **asked.facts, delay=delay)
-    return Reply("recovery_asked", {"delay": delay})
 
 
 def _wait(keys: Keyring, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:

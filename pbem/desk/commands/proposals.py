@@ -86,22 +86,19 @@ def new(offers: Offers, settle: timedelta, pages: str, caller: Caller, command: 
     game, lines = command.request.rules, dict(command.request.options)
     names, free, faults = _wanted(offers, caller.known_player.name, command.request.players)
     strange = {fault.token for fault in faults}
-    more, wrong = _more_seats(game, len(names), lines.pop("seats", None))
+    more, wrong = _more_seats(game, len(names), lines)
     free |= dict.fromkeys(more)
     faults += wrong
     names += tuple(f"?{seat}" for seat in free if seat > len(names))
-    if lines.get("privacy", "").strip().lower() == "private" and None in free.values():
-        unlisted = Phrase("a private match is not on the open list: name your opponents")
-        faults.append(Fault("privacy", "private", unlisted))
-    terms = None
+    busy = []
+    if offers.seats.archive.matches.pending(caller.known_player.name) >= _PENDING:
+        busy = [Fault("new", None, Phrase("too many of your proposals are unanswered; withdraw one first"))]
     try:
         terms = Terms.propose(game, lines, names, settle)
-        faults += without_keys(offers.players, terms, *(name for name in names if name not in strange))
     except Refused as refused:
-        faults += refused.faults
-    if offers.seats.archive.matches.pending(caller.known_player.name) >= _PENDING:
-        faults.append(Fault("new", None, Phrase("too many of your proposals are unanswered; withdraw one first")))
-    if faults or terms is None:
+        raise Refused(*faults, *refused.faults, *busy) from refused
+    faults += [*without_keys(offers.players, terms, *(name for name in names if name not in strange)), *busy]
+    if faults:
         raise Refused(*faults)
     offers.people.opt_in(caller.address)
     known = [(seat, name, seat == 1) for seat, name in enumerate(names, 1) if seat not in free]
@@ -158,8 +155,9 @@ def listening(people: People, player: PlayerRow | None, proposer: str) -> Player
     return player
 
 
-def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[Fault]]:
-    """Seats for anybody, up to the requested number, or the least that the game needs."""
+def _more_seats(game: str, taken: int, lines: dict[str, str]) -> tuple[range, list[Fault]]:
+    """Seats for anybody, up to the requested number (which is no term), or the least that the game needs."""
+    wanted = lines.pop("seats", None)
     if game not in GAMES:
         return range(0), []
     allowed = rules(game).seats
@@ -167,7 +165,11 @@ def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[
         numbers = either(map(str, allowed))
         reason = Phrase("{title} is for {numbers} players", title=rules(game).title, numbers=numbers)
         return range(0), [Fault("seats", wanted, reason)]
-    return range(taken + 1, int(wanted or min(allowed)) + 1), []
+    more = range(taken + 1, int(wanted or min(allowed)) + 1)
+    if more and lines.get("privacy", "").strip().lower() == "private":
+        unlisted = Phrase("a private match is not on the open list: name your opponents")
+        return more, [Fault("privacy", "private", unlisted)]
+    return more, []
 
 
 def _invite(offers: Offers, address: str, by: str, terms: Terms, number: int, now: datetime) -> bool:

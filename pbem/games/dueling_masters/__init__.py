@@ -87,8 +87,10 @@ class DuelingMasters(Conditional[Options, Setup, Orders, State, View]):
         if verb == "met":
             return any(report["square"] == word for report in collisions)
         if verb == "left":
-            departures = [report for report in told if report["kind"] == "departure" and report["seat"] != seat]
-            return any(report["square"] == word for report in departures)
+            return any(
+                report["kind"] == "departure" and report["seat"] != seat and report["square"] == word
+                for report in told
+            )
         of = str(seat if verb == "lost" else 3 - seat)
         gone = [report["pieces"][of] for report in collisions if report["destroyed"][of]]
         if word == _ANY:

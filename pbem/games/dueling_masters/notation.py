@@ -240,7 +240,10 @@ def read_orders(agreed: Options, side: Side, text: str) -> Orders:
         return PASS
     found = _ORDER.fullmatch(order)
     if not found:
-        raise Refused(Fault(*_why_no_order(order)))
+        if len(WORDS.findall(order)) > 2 and _ORDER.match(order):
+            raise Refused(Fault("8", order, Phrase("a turn is one order")))
+        message = Phrase("`{order}` is not an order; write for example Z2 A1-C3", order=order)
+        raise Refused(Fault("37", order, message))
     word, start, end = found.groups()
     slot = slot_of(agreed, word)
     named = agreed.pieces
@@ -263,13 +266,6 @@ def meant(text: str) -> str:
     written = plain(text).upper()
     found = _NEARLY.fullmatch(written)
     return f"{found[1]} {found[2]}-{found[3]}" if found else written
-
-
-def _why_no_order(order: str) -> tuple[str, str, Phrase]:
-    words = len(WORDS.findall(order))
-    if words > 2 and _ORDER.match(order):
-        return "8", order, Phrase("a turn is one order")
-    return "37", order, Phrase("`{order}` is not an order; write for example Z2 A1-C3", order=order)
 
 
 def _faults(agreed: Options, side: Side, slot: int, start: str, end: str) -> Iterator[tuple[str, Phrase]]:

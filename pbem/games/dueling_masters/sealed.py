@@ -32,7 +32,7 @@ from pbem.grown import Grown
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pbem.games import Report
     from pbem.games.sealed import SealedStep
@@ -247,19 +247,12 @@ def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met
     for line, checked, met in found:
         path = checked.path(named)
         order = [(path.index(square) if square in path else len(path), slot) for square, slot in met]
-        if order != sorted(set(order)) or any(place == len(path) for place, _ in order):
+        if order != sorted(set(order)) or max(order, default=(0, 0))[0] == len(path):
             yield Fault("14", line, Phrase("name each piece on the path once, in the order of its squares"))
             continue
         for square in path:
             here = [slot for place, slot in met if place == square]
-            missing = [slot for slot in range(len(named)) if _place(table, seat, slot) == square and slot not in here]
-            odd = [
-                slot
-                for slot in here
-                if not _may_stand(table, seat, slot, square)
-                or (slot != AN_ASTEROID and places.setdefault(slot, square) != square)
-            ]
-            if missing or odd or told.setdefault(square, here) != here:
+            if not _fits(table, seat, square, here, places) or told.setdefault(square, here) != here:
                 what = NAMES[square]
                 yield Fault("15", line, Phrase("{cell}: an earlier answer said something else", cell=what))
     asteroids = sum(AN_ASTEROID in here for here in told.values())
@@ -267,6 +260,19 @@ def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met
         yield Fault(
             "2", None, Phrase("{word}: there are only {asteroids} asteroids", word=ASTEROID, asteroids=ASTEROIDS)
         )
+
+
+def _fits(table: Table, seat: int, square: int, here: Sequence[int], places: dict[int, int]) -> bool:
+    """True if just these pieces may stand on a square; notes that they do."""
+    pieces = range(len(table.options.pieces))
+    missing = [slot for slot in pieces if _place(table, seat, slot) == square and slot not in here]
+    odd = [
+        slot
+        for slot in here
+        if not _may_stand(table, seat, slot, square)
+        or (slot != AN_ASTEROID and places.setdefault(slot, square) != square)
+    ]
+    return not (missing or odd)
 
 
 def _told_of(table: Table, seat: int) -> dict[int, list[int]]:
@@ -277,17 +283,6 @@ def _told_of(table: Table, seat: int) -> dict[int, list[int]]:
         if checked.seat != seat
         for square in checked.path(table.options.pieces)
     }
-
-
-def _looked(table: Table, seat: int, lines: Iterable[str]) -> Table:
-    """The table after a seat has checked the transits due from it (rulings 14-18)."""
-    pieces, queue = table.pieces[seat - 1], list(table.queue)
-    found = tuple(_met(table.options, line) for line in lines)
-    for square, slot in (each for met in found for each in met):
-        in_transit = slot != AN_ASTEROID and pieces.transit >> slot & 1
-        if in_transit and all((seat, slot) != checked[:2] for checked in queue):
-            queue.append(Transit(seat, slot, pieces.squares[slot], square))
-    return table._replace(queue=tuple(queue), met=(*table.met, *found))
 
 
 def _finished(table: Table) -> Table:
@@ -384,12 +379,20 @@ class SealedDuelingMasters(Answering[Options, Table, State, Orders]):
 
     def enter(self, table: Table, seat: int, step: str, lines: Iterable[str]) -> Table:
         """The table after a step; total on judged lines."""
+        pieces = table.pieces[seat - 1]
         if step == "answers":
-            table = _looked(table, seat, lines)
+            # The transits due from the seat are checked (rulings 14-18).
+            queue = list(table.queue)
+            found = tuple(_met(table.options, line) for line in lines)
+            for square, slot in (each for met in found for each in met):
+                in_transit = slot != AN_ASTEROID and pieces.transit >> slot & 1
+                if in_transit and all((seat, slot) != checked[:2] for checked in queue):
+                    queue.append(Transit(seat, slot, pieces.squares[slot], square))
+            table = table._replace(queue=tuple(queue), met=(*table.met, *found))
         else:
             # What departs is announced, and its last transit, if it is in one, checked (rulings 12 and 13).
             (line,) = lines
-            departing, pieces = _departure(table.options, line), table.pieces[seat - 1]
+            departing = _departure(table.options, line)
             table = table._replace(departing=departing)
             if departing is not None and pieces.transit >> departing[0] & 1:
                 slot, square = departing

@@ -171,7 +171,12 @@ class _Check:
         self.queue.append((seat, slot))
         for checked in self.queue:  # grows on the way
             self._look(*checked)
-        doomed = [lost for collision in sorted(self.collisions) for lost in self._judge(*collision)]
+        doomed = []
+        for square, *slots in sorted(self.collisions):
+            report = collision(self.names, square, *slots)
+            self.reports.append(report)
+            lost = report["destroyed"].values()
+            doomed += [(seat, slot, square) for seat, slot, gone in zip((1, 2), slots, lost, strict=True) if gone]
         for owner, piece in self.queue:
             self.fields[owner - 1].starts[piece] = _RESTING
         for owner, piece, square in doomed:
@@ -196,13 +201,6 @@ class _Check:
 
     def _meet(self, seat: int, square: int, own: int, other: int) -> None:
         self.collisions.add((square, own, other) if seat == 1 else (square, other, own))
-
-    def _judge(self, square: int, *slots: int) -> list[tuple[int, int, int]]:
-        """Report one collision: seat, slot and square of what it destroys."""
-        report = collision(self.names, square, *slots)
-        self.reports.append(report)
-        lost = report["destroyed"].values()
-        return [(seat, slot, square) for seat, slot, gone in zip((1, 2), slots, lost, strict=True) if gone]
 
 
 def check(names: Sequence[str], seat: int, slot: int, start: int, end: int) -> Report:

@@ -58,20 +58,26 @@ def happened(reports: Sequence[Report]) -> Board:
     panels = []
     for state in (report for report in reports if report["kind"] == "state"):
         struck = [report for report in reports if report["kind"] == "hit" and report["action"] == state["action"]]
-        gone = {report["where"] for report in struck if report["destroyed"]}
-        squares = {
-            where: Square("*", "hit", fresh=True, brief="*" if where in gone else ".")
-            for report in struck
-            for where in report["where"].split("/")
-        }
-        hit = {report["ship"] for report in struck}
-        for letter, text in state["ships"].items():
-            square, facing, shields = text.split(" ")
-            ship = _ship(letter, facing, fresh=letter in hit)
-            shielded = ship.symbol + (shields if shields != "0" else "")
-            squares[square] = ship._replace(symbol=shielded, brief=ship.symbol)
+        squares = _after(state, struck)
         panels.append(_panel(str(state["action"]), COLUMNS[min(columns) : max(columns) + 1], rows, squares))
     return Board(0, panels)
+
+
+def _after(state: Report, struck: Sequence[Report]) -> dict[str, Square]:
+    """The squares that anything is on after an action, or was hit on."""
+    gone = {report["where"] for report in struck if report["destroyed"]}
+    squares = {
+        where: Square("*", "hit", fresh=True, brief="*" if where in gone else ".")
+        for report in struck
+        for where in report["where"].split("/")
+    }
+    hit = {report["ship"] for report in struck}
+    for letter, text in state["ships"].items():
+        square, facing, shields = text.split(" ")
+        ship = _ship(letter, facing, fresh=letter in hit)
+        shielded = ship.symbol + (shields if shields != "0" else "")
+        squares[square] = ship._replace(symbol=shielded, brief=ship.symbol)
+    return squares
 
 
 def _squares(report: Report) -> Iterable[str]:

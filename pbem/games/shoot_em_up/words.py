@@ -19,7 +19,7 @@ from pbem.games.squares import Line, Square
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pbem.games import Report
     from pbem.games.shoot_em_up.knowledge import Destroyed, Placed, View
@@ -176,21 +176,25 @@ def actions(reports: Sequence[Report], seat: int | None, names: Mapping[int, str
 def summary(reports: Sequence[Report], seat: int | None) -> Phrase:
     """The outcome of a turn for its reader, in one line; for the public, who lost what."""
     hits = [report for report in reports if report["kind"] == "hit"]
-    lost = [report["ship"] for report in hits if report["destroyed"]]
+    lost = _destroyed(hits)
     if not hits:
         return Phrase("Nobody was hit")
     if seat is None:
         return Phrase("Lost: {ships}", ships=" ".join(lost)) if lost else Phrase("No ship was lost")
     own = set(LETTERS[seat * 3 - 3 : seat * 3])
     struck = [report for report in hits if report["ship"] not in own and own.intersection(report["by"])]
-    count = len({report["ship"] for report in struck})
-    sunk = [report["ship"] for report in struck if report["destroyed"]]
+    count, sunk = len({report["ship"] for report in struck}), _destroyed(struck)
     gone = [ship for ship in lost if ship in own]
     deed = Phrase("You hit {count}", count=count) if count else Phrase("You hit nothing")
     if sunk:
         deed = Phrase("You hit {count} and sank {ships}", count=count, ships=", ".join(sunk))
     loss = Phrase("you lost {ships}", ships=", ".join(gone)) if gone else Phrase("you lost nothing")
     return Phrase("{one}; {two}", one=deed, two=loss)
+
+
+def _destroyed(hits: Iterable[Report]) -> list[str]:
+    """The ships that these hits destroyed."""
+    return [report["ship"] for report in hits if report["destroyed"]]
 
 
 def _hit(report: Report, seat: int | None, names: Mapping[int, str]) -> Hit:

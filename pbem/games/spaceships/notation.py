@@ -115,7 +115,7 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
             message = Phrase("there are {most} {code}: number them from {code}1", most=most, code=code)
         elif number is not None and number > most:
             message = Phrase("{token}: the numbers of {code} go up to {most}", token=token, code=code, most=most)
-        elif number is not None and (code, number) in seen:
+        elif (code, number) in seen:
             message = Phrase("there are two {token}", token=token)
         if message:
             read.blame("6", token, message, ship.at)

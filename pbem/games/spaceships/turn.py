@@ -117,7 +117,9 @@ def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Rep
         _report_all(fields[seat - 1], fields[2 - seat], orders[seat], reports)
     one, two = fields
     after = _next_side(one), _next_side(two)
-    if not _is_over(sides, fields, orders):
+    # The end of the game: rulings 30 and 31.
+    gave_up = any(gives_up(side.entitled, orders[seat]) for seat, side in enumerate(sides, start=1))
+    if one.undamaged and two.undamaged and not gave_up:
         return State(options, number + 1, after, told=(tuple(reports),)), reports
     scores = one.undamaged.bit_count(), two.undamaged.bit_count()
     return State(options, number, after, Result.of(scores)), reports
@@ -148,7 +150,12 @@ def _report_all(own: _Field, other: _Field, orders: Orders, reports: list[Report
         if owner[target] >= 0:
             report["result"] = "ship" if other.undamaged >> target & 1 else "destroyed"
         reports.append(report)
-    reports += [_kamikaze_death(own, other, launch) for launch in launches]
+    for launch in launches:
+        report = {"seat": own.seat, "kind": "kamikaze death", "cell": NAMES[launch]}
+        place = own.owner[launch]
+        if not own.told >> place & 1 and not own.ships[place].mask & own.undamaged:
+            _tell_destruction(report, other, own, place)
+        reports.append(report)
 
 
 def _beam(own: _Field, other: _Field, targets: tuple[int, int, int], ship: int, reports: list[Report]) -> None:
@@ -200,30 +207,11 @@ def _flash(side: _Field, cell: int) -> Report:
     return {"cell": NAMES[cell], "ship": side.ships[owner].name, "destroyed": not side.undamaged >> cell & 1}
 
 
-def _kamikaze_death(own: _Field, other: _Field, launch: int) -> Report:
-    report: Report = {"seat": own.seat, "kind": "kamikaze death", "cell": NAMES[launch]}
-    place = own.owner[launch]
-    if not own.told >> place & 1 and not own.ships[place].mask & own.undamaged:
-        _tell_destruction(report, other, own, place)
-    return report
-
-
 def _next_side(field: _Field) -> Side:
     setup, undamaged, fired, burnt_out = field.setup, field.undamaged, field.fired, field.burnt_out
     scans = max(1, (field.undamaged_before ^ undamaged).bit_count())
     entitled = entitle(setup, undamaged, fired, burnt_out, scans)
     return Side(setup, setup.cells ^ undamaged, fired, burnt_out, entitled, field.empty & ~setup.cells)
-
-
-def _is_over(before: tuple[Side, Side], after: list[_Field], orders: Mapping[int, Orders]) -> bool:
-    """True if the game ends with this turn (rulings 30 and 31)."""
-    one, two = after
-    return (
-        not one.undamaged
-        or not two.undamaged
-        or gives_up(before[0].entitled, orders[1])
-        or gives_up(before[1].entitled, orders[2])
-    )
 
 
 def gives_up(entitled: Entitled, orders: Orders) -> bool:

@@ -194,6 +194,10 @@ def _legend(
     if any(small for _, _, small, _ in types):
         symbols.append(Phrase("small letter: destroyed"))
     symbols += [_sign(sign, meaning) for sign, meaning in signs.items() if sign in drawn]
+    return symbols, _tints(squares, signs, fresh), [_sign(letter, name) for letter, _, _, name in types]
+
+
+def _tints(squares: Iterable[Square], signs: Mapping[str, Phrase], fresh: Phrase) -> list[tuple[Square, Phrase]]:
     found = {square.tint for square in squares}
     tints = [(square, meaning) for square, meaning in TINTS if square.tint in found]
     if "empty" in found:
@@ -201,7 +205,7 @@ def _legend(
     tints.append((PLAIN, signs["."]))
     if any(square.fresh for square in squares):
         tints.append((FRESH, fresh))
-    return symbols, tints, [_sign(letter, name) for letter, _, _, name in types]
+    return tints
 
 
 @cache  # a letter has some sixty, of few kinds

@@ -1,15 +1,14 @@
 """The command language of letters: text in, commands with their arguments and blocks out.
 
-`table` has one row per command; `arguments` reads its arguments; `reader` turns a text into commands; `words` is the
-cursor that they share. No rules of games, no decisions: the desk decides whether a command may be obeyed. Implements
-protocol.md, "Commands" and "Identity" (the signed forms).
+`table` has one row per command; `arguments` reads its arguments; `cursor` leaves quotes out, and goes over the words;
+`reader` turns a text into commands. No rules of games, no decisions: the desk decides whether a command is obeyed.
+Implements protocol.md, "Commands" and "Identity" (the signed forms).
 """
 
 from pbem.mail.commands.arguments import FIELDS, NAME_THE_MATCH, OF_ANY_PLACE, SETTINGS, masked
-from pbem.mail.commands.cursor import clean
+from pbem.mail.commands.cursor import ARMOR, clean, own_text, unattributed
 from pbem.mail.commands.reader import (
     ALONE,
-    ARMOR,
     BROKEN,
     WRAPPED,
     AnyCommand,
@@ -18,9 +17,7 @@ from pbem.mail.commands.reader import (
     asked_by_nothing,
     asked_by_subject,
     holds_commands,
-    own_text,
     parse,
-    unattributed,
     without_effect,
 )
 from pbem.mail.commands.table import COMMANDS, CommandSpec, row_of

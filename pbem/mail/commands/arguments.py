@@ -96,6 +96,13 @@ NAME_THE_MATCH = Phrase("name the match, such as {match}", match="m17")
 """The fault of a missing match; a desk that knows the sender names one of the sender's own."""
 
 
+def _noted(words: Words, given: Given, count: int, **found: object) -> Phrase | None:
+    """Note the arguments found in the next words, this many; nothing is missing."""
+    given.update(found)
+    words.at += count
+    return None
+
+
 def _word(name: str, form: re.Pattern[str], missing: Phrase | None = None, but: Container[str] = ()) -> ReadSlot:
     """The reader of a single word, stored in lower case; without `missing`, the argument is optional."""
 
@@ -103,9 +110,7 @@ def _word(name: str, form: re.Pattern[str], missing: Phrase | None = None, but: 
         word = words.bare().lower()  # first: some letters are two, and then none of a name's
         if not form.fullmatch(word) or word in but:
             return missing
-        given[name] = word
-        words.take()
-        return None
+        return _noted(words, given, 1, **{name: word})
 
     return read
 
@@ -116,9 +121,7 @@ def _number(keyword: str, missing: Phrase) -> ReadSlot:
     def read(words: Words, given: Given) -> Phrase | None:
         if words.low() != keyword or not _NUMBER.fullmatch(words.bare(1)):
             return missing
-        given[keyword] = int(words.bare(1))
-        words.at += 2
-        return None
+        return _noted(words, given, 2, **{keyword: int(words.bare(1))})
 
     return read
 
@@ -139,17 +142,13 @@ def _match_or_none(words: Words, given: Given) -> Phrase | None:
 
 def _step_turn(words: Words, given: Given) -> Phrase | None:
     if words.low() == "turn" and words.bare(1) == "0":  # some games open setups in it
-        given["turn"] = 0
-        words.at += 2
-        return None
+        return _noted(words, given, 2, turn=0)
     return _turn(words, given)
 
 
 def _turn_or_default(words: Words, given: Given) -> Phrase | None:
     if words.bare().lower() == "default":
-        given["turn"] = DEFAULT
-        words.take()
-        return None
+        return _noted(words, given, 1, turn=DEFAULT)
     return _turn(words, given)
 
 
@@ -163,26 +162,19 @@ def _game(words: Words, given: Given) -> Phrase | None:
 
 def _game_or_all(words: Words, given: Given) -> Phrase | None:
     if words.bare().lower() == "match":
-        given["whole"] = True
-        words.take()
-        return None
+        return _noted(words, given, 1, whole=True)
     return _game(words, given)
 
 
 def _turn_or_all(words: Words, given: Given) -> Phrase | None:
     at_all = 1 if words.low() == "turn" else 0
     if words.bare(at_all).lower() == "all":
-        given["all"] = True
-        words.at += at_all + 1
-        return None
+        return _noted(words, given, at_all + 1, all=True)
     return _turn(words, given) if words.low() == "turn" else None
 
 
 def _final(words: Words, given: Given) -> Phrase | None:
-    if words.low() == "final":
-        given["final"] = True
-        words.take()
-    return None
+    return _noted(words, given, 1, final=True) if words.low() == "final" else None
 
 
 def _setting(words: Words, given: Given) -> Phrase | None:
@@ -194,43 +186,32 @@ def _setting(words: Words, given: Given) -> Phrase | None:
                 "write {settings}",
                 settings=either(f"`set {name} {value}`" for name in SETTINGS for value in SETTINGS[name]),
             )
-    given["name"], given["value"] = name, value
-    words.at += 2
-    return None
+    return _noted(words, given, 2, name=name, value=value)
 
 
 def _notify(words: Words, given: Given) -> Phrase | None:
     value = words.bare()
     if topic := TOPIC.fullmatch(value):
-        given["value"] = f"https://{topic[1].lower()}/{topic[2]}"
-    elif value.lower() == "off" or _NOTIFY_CODE.fullmatch(value.lower()):
-        given["value"] = value.lower()
-    else:
-        return Phrase("write the address of your topic, such as {url}; the code posted there; or off", url=_A_TOPIC)
-    words.take()
-    return None
+        return _noted(words, given, 1, value=f"https://{topic[1].lower()}/{topic[2]}")
+    if value.lower() == "off" or _NOTIFY_CODE.fullmatch(value.lower()):
+        return _noted(words, given, 1, value=value.lower())
+    return Phrase("write the address of your topic, such as {url}; the code posted there; or off", url=_A_TOPIC)
 
 
 def _time(words: Words, given: Given) -> Phrase | None:
     duration = _TIME.fullmatch(words.bare())
     if duration is None:
         return Phrase("say how long, such as 3d or 12h")
-    given["seconds"] = int(duration[1]) * {"m": 60, "h": 3600, "d": 86400}[duration[2].lower()]
-    words.take()
-    return None
+    return _noted(words, given, 1, seconds=int(duration[1]) * {"m": 60, "h": 3600, "d": 86400}[duration[2].lower()])
 
 
 def _days(words: Words, given: Given) -> Phrase | None:
     if words.bare().lower() == "off":
-        given["off"] = True
-        words.take()
-        return None
+        return _noted(words, given, 1, off=True)
     first, last = words.bare(), words.bare(2)
     if words.low(1) != "to" or not _DATE.fullmatch(first) or not _DATE.fullmatch(last):
         return Phrase("write `vacation 2026-12-20 to 2027-01-03`, or `vacation off`")
-    given["first"], given["last"] = first, last
-    words.at += 3
-    return None
+    return _noted(words, given, 3, first=first, last=last)
 
 
 def _public(words: Words, given: Given) -> Phrase | None:
@@ -252,9 +233,7 @@ def _leaver(words: Words, given: Given) -> Phrase | None:
     leaver = words.bare(1).lower()
     if words.low() != "for" or not _NAME.fullmatch(leaver) or leaver in RESERVED:
         return Phrase("say for whom: `substitute {match} carl for bob`", match=given.get("match", "m17"))
-    given["leaver"] = leaver
-    words.at += 2
-    return None
+    return _noted(words, given, 2, leaver=leaver)
 
 
 def _team(words: Words, given: Given) -> Phrase | None:
@@ -263,17 +242,14 @@ def _team(words: Words, given: Given) -> Phrase | None:
     team = words.bare(1).lower()
     if not _NAME.fullmatch(team) or team in RESERVED:
         return Phrase("after `team`, give its name")
-    given["team"] = team
-    words.at += 2
-    return None
+    return _noted(words, given, 2, team=team)
 
 
 def _ruling(words: Words, given: Given) -> Phrase | None:
     what = words.bare().lower()
     if what not in {"annul", "substitute", "close"}:
         return Phrase("write `annul m17`, `substitute carl for bob`, or `close`")
-    given["what"] = what
-    words.take()
+    _noted(words, given, 1, what=what)
     if what == "annul":
         return _match(words, given)
     return (_name(words, given) or _leaver(words, given)) if what == "substitute" else None
@@ -372,9 +348,7 @@ def _address(words: Words, given: Given) -> Phrase | None:
     address = words.bare().strip("<>")
     if not _MAILBOX.fullmatch(address):
         return Phrase("give the address, such as anna@mail.example")
-    given["address"] = address
-    words.take()
-    return None
+    return _noted(words, given, 1, address=address)
 
 
 class Slot(msgspec.Struct, frozen=True):

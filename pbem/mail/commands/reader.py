@@ -14,10 +14,9 @@ import msgspec
 
 from pbem.games import Fault
 from pbem.mail.commands.arguments import FIELDS, FINAL, masked
-from pbem.mail.commands.cursor import Words, clean
-from pbem.mail.commands.sections import read as read_sections
+from pbem.mail.commands.cursor import Words, clean, first_paragraph, own_lines
+from pbem.mail.commands.sections import read_sections
 from pbem.mail.commands.table import COMMANDS
-from pbem.mail.quotes import marked
 from pbem.phrase import Phrase
 from pbem.requests import Accept, AnyForm, AnyRequest, InMatch, Requested_co, SignedForm
 
@@ -39,9 +38,6 @@ MAX_UNKNOWN = 5
 NUMBERED = ("game", "turn")
 """The numeric fields of sentences whose own words do not name their game or turn."""
 
-ARMOR = "-----BEGIN SSH SIGNATURE-----"
-_ARMOR_END = "-----END SSH SIGNATURE-----"
-
 WRAPPED = re.compile(r"(?m)^(?=.{59,}\S)[^#\n]*#.*\n(?=[^\s#])")
 """A long line with a comment, and one at the margin behind it: perhaps the rest of a comment that a program broke."""
 
@@ -59,7 +55,6 @@ _SCAN = re.compile(rf"#[^\n]*|({_END.pattern})", re.I)
 _LAST_END = re.compile(r"(?<!\S)(end)\s*\Z", re.I)
 _LINE_OF_END = re.compile(r"^ *(end) *$", re.I | re.M)
 _PARAGRAPH_END = re.compile(r"\n *\n")
-_CLOCK = re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b")
 _COMMENT = re.compile(r"#[^\n]*")
 _SECRET = re.compile(rf"\b({'|'.join(name for name, spec in COMMANDS.items() if spec.body == 'text')})\s+m\d", re.I)
 
@@ -156,22 +151,28 @@ def parse(text: str, *, signed: bool = True) -> Reading:
 
     What no key signed may be a quote, or broken on its way: commands that this may have made get a fault.
     """
-    kept, quotes, signature = _split(clean(text), signed=signed)
-    words = Words(kept)
+    lines = own_lines(clean(text), signed=signed)
+    words = Words(lines.kept)
     optout = words.low() == "stop"
     commands, skipped = _read(words, signed=signed)
-    skipped += quotes
+    skipped += lines.quotes
     if words.more:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
-    first = _first_paragraph(kept, quotes)
+    first = first_paragraph(lines)
     if not commands and not optout:  # a proof may read commands, so their reading must not change
         optout = _single_word(first) == "unsubscribe"
         commands = asked_by_subject(first)
         skipped = [(line, run) for line, run in skipped if not commands or run != first]
     skipped.sort()
-    ignored = [masked(run) for run in (*(run for _, run in skipped), *signature)]
+    ignored = [masked(run) for run in (*(run for _, run in skipped), *lines.tail)]
     short = "" if optout or any(map(_is_whole, commands)) else first
-    return Reading(commands, ignored, optout, _place_of_stop(words) if optout else {}, short)
+    place = {}
+    if optout:
+        words.take()
+    while optout and words.low() in {"server", "player"}:
+        name = words.take().lower()
+        place[name] = words.take().lower()
+    return Reading(commands, ignored, optout, place, short)
 
 
 def holds_commands(text: str) -> bool:
@@ -180,7 +181,7 @@ def holds_commands(text: str) -> bool:
     Those that only ask are not enough where other words follow on their lines: a gateway's text may be `Help us save
     paper`, and the player's has bare orders.
     """
-    kept = _split(clean(text), signed=False)[0]
+    kept = own_lines(clean(text), signed=False).kept
     words = Words(kept)
     if words.low() == "stop":
         return True
@@ -239,69 +240,6 @@ def _doubted(command: AnyCommand, words: Words, start: int, *, below: bool) -> A
         doubts.append(BROKEN)
     faults = [Fault(command.name, None, message, command.line) for message in doubts]
     return msgspec.structs.replace(command, faults=(*command.faults, *faults)) if faults else command
-
-
-def _first_paragraph(kept: list[tuple[int, str]], quotes: list[tuple[int, str]]) -> str:
-    """The first paragraph, without the line that introduces a quote, such as `On 3 May, 10:15, Bob wrote:`."""
-    lines: list[str] = []
-    before, ended = 0, False
-    # A quote may also be the last of the text.
-    end = 1 + max((number for number, _ in (*kept, *quotes)), default=0)
-    for number, line in (*kept, (end, "")):
-        quoted = number != before + 1
-        # The quote itself is gone; a colon above it ends the line that introduced it.
-        if quoted and lines and lines[-1].endswith(":"):
-            lines = unattributed(lines)
-        if lines and (quoted or (ended and line.strip())):
-            break
-        ended = not line.strip()
-        lines += filter(None, [line.strip()])
-        before = number
-    return "\n".join(lines)
-
-
-def unattributed(lines: list[str]) -> list[str]:
-    """The lines above a quote, without its introduction, which a mail program may have broken into three lines."""
-    begins = (count for count, line in enumerate(reversed(lines[-3:]), start=1) if _CLOCK.search(line))
-    return lines[: -next(begins, 1)]
-
-
-def _place_of_stop(words: Words) -> dict[str, str]:
-    """The fields that follow a `stop`."""
-    words.take()
-    place = {}
-    while words.low() in {"server", "player"}:
-        name = words.take().lower()
-        place[name] = words.take().lower()
-    return place
-
-
-def own_text(text: str) -> str:
-    """The lines of an unsigned text that its commands are read from: no quotes, and nothing below `-- `."""
-    return "\n".join(line for _, line in _split(clean(text), signed=False)[0])
-
-
-def _split(text: str, *, signed: bool) -> tuple[list[tuple[int, str]], list[tuple[int, str]], list[str]]:
-    """Separate the numbered lines to be read from the quotes, and from what follows `-- ` or a signature."""
-    text, _, after = text.partition(ARMOR)
-    text = text if signed else marked(text)
-    after = after.partition(_ARMOR_END)[2].strip()
-    kept: list[tuple[int, str]] = []
-    quotes: list[tuple[int, list[str]]] = []
-    tail = [after] if after else []
-    lines = text.split("\n")
-    for number, line in enumerate(lines, 1):
-        # A mail signature begins here (RFC 3676 4.3); many programs drop the blank behind the dashes.
-        if line.rstrip() == "--":
-            tail.insert(0, "\n".join(lines[number - 1 :]).strip())
-            break
-        if not line.lstrip().startswith(">"):
-            kept.append((number, line))
-        elif quotes and quotes[-1][0] + len(quotes[-1][1]) == number:
-            quotes[-1][1].append(line)
-        else:
-            quotes.append((number, [line]))
-    return kept, [(number, "\n".join(run)) for number, run in quotes], tail
 
 
 def _command_at(words: Words) -> CommandSpec | None:
@@ -383,18 +321,16 @@ def _read_fields(words: Words, spec: CommandSpec, given: Given, wrong: list[_Wro
     signed = words.low() in FIELDS and words.low(2) in FIELDS
     if not spec.has_fields or (spec.body == "press" and not signed):
         return fields
-    while True:
-        name = words.low()
-        if name == "final" and FINAL in spec.slots:
+    known = {*FIELDS, *(NUMBERED if spec.sentence else ()), *(["final"] if FINAL in spec.slots else ())}
+    # A `challenge` that names a tournament is the next command.
+    while (name := words.low()) in known and _command_at(words) is None:
+        if name == "final":
             FINAL.read(words, given)
             continue
-        # A `challenge` that names a tournament is the next command.
-        if (name not in FIELDS and not (spec.sentence and name in NUMBERED)) or _command_at(words) is not None:
-            return fields
         words.at += 1
         # Fingerprints in base64 depend on case; everything else is compared in lower case.
         value = words.word() if name == "fingerprint" else words.low()
-        if not value or value in FIELDS or value.lower() == "end":
+        if words.low() in {"", "end", *FIELDS}:
             wrong.append((name, Phrase("`{name}` has no value.", name=name)))
             continue
         words.at += 1
@@ -403,6 +339,7 @@ def _read_fields(words: Words, spec: CommandSpec, given: Given, wrong: list[_Wro
         elif name in {"rev", *NUMBERED} and _number(spec, name, value) is None:
             wrong.append((value, Phrase("`{name}` must be a whole number, at least 1.", name=name)))
         fields.setdefault(name, value)
+    return fields
 
 
 def _number(spec: CommandSpec, name: str, value: str) -> int | None:

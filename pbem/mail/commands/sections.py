@@ -62,7 +62,7 @@ _ARGUMENTS = {
 }
 
 
-def read(command: str, block: str) -> tuple[tuple[Section, ...], list[tuple[str | None, Phrase]]]:
+def read_sections(command: str, block: str) -> tuple[tuple[Section, ...], list[tuple[str | None, Phrase]]]:
     """The sections of a command's block, in their order, and its faults: a token as written, and a sentence."""
     reader = _Reader(SECTIONS[command], block)
     found = tuple(reader.sections())

@@ -7,6 +7,7 @@ of the same name in `pbem.desk.commands` does what the command does. No decision
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -186,6 +187,15 @@ _A_CHALLENGE = re.compile(r"\S+ (server|challenge|end)$|(server|challenge|end)( 
 
 _A_RECOVERY = re.compile(r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|end\b|$)", re.I)
 
+# Kinds of commands that have most properties in common.
+_of_keys = partial(CommandSpec, level="key", place="player", topic="keys", open=True)
+_of_match = partial(CommandSpec, opens=_A_MATCH, place="player")
+_in_turn = partial(CommandSpec, opens=_A_MATCH, place="turn", shown="later", published=True)
+_in_tournament = partial(CommandSpec, opens=_A_TOURNAMENT, place="player", shown="at once", published=True)
+_sealed = partial(
+    CommandSpec, body="sections", opens=_A_MATCH, shown="at once", alone=True, level="key", topic="sealed"
+)
+
 COMMANDS: dict[str, CommandSpec] = {
     spec.name: spec
     for spec in (
@@ -249,38 +259,26 @@ COMMANDS: dict[str, CommandSpec] = {
             newcomer=True,
         ),
         CommandSpec("whoami", requests.WhoAmI, Phrase("Show your account, its addresses and keys.")),
-        CommandSpec(
+        _of_keys(
             "key add",
             requests.AddKey,
             Phrase("Add a key: sign this with a key that you use here, and its answer with the new one."),
             (arguments.KEY_OR_FINGERPRINT,),
-            level="key",
-            place="player",
             shown="at once",
             alone=True,
-            topic="keys",
-            open=True,
         ),
-        CommandSpec(
+        _of_keys(
             "key revoke",
             requests.RevokeKey,
             Phrase("Revoke one of your keys for ever: name its fingerprint, and sign with any of your keys."),
             (arguments.FINGERPRINT,),
-            level="key",
-            place="player",
             shown="at once",
             alone=True,
-            topic="keys",
-            open=True,
         ),
-        CommandSpec(
+        _of_keys(
             "key keep",
             requests.KeepKeys,
             Phrase("Keep your keys: stop a recovery that somebody requested in your name."),
-            level="key",
-            place="player",
-            topic="keys",
-            open=True,
         ),
         CommandSpec(
             "recover",
@@ -364,22 +362,8 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "decline", requests.Decline, Phrase("Decline a proposed match."), (arguments.MATCH,), place="player"
         ),
-        CommandSpec(
-            "join",
-            requests.Join,
-            Phrase("Take a seat in a match on the open list."),
-            (arguments.MATCH,),
-            opens=_A_MATCH,
-            place="player",
-        ),
-        CommandSpec(
-            "withdraw",
-            requests.Withdraw,
-            Phrase("Withdraw your proposal."),
-            (arguments.MATCH,),
-            opens=_A_MATCH,
-            place="player",
-        ),
+        _of_match("join", requests.Join, Phrase("Take a seat in a match on the open list."), (arguments.MATCH,)),
+        _of_match("withdraw", requests.Withdraw, Phrase("Withdraw your proposal."), (arguments.MATCH,)),
         CommandSpec(
             "tournament new",
             requests.AnnounceTournament,
@@ -401,63 +385,37 @@ COMMANDS: dict[str, CommandSpec] = {
             level="anyone",
             opens=_A_TOURNAMENT,
         ),
-        CommandSpec(
+        _in_tournament(
             "enter",
             requests.Enter,
             Phrase("Enter a tournament, and so accept all your matches in it; the hash is that of its terms."),
             (arguments.TOURNAMENT, arguments.HASH, arguments.TEAM),
             a_day=20,
-            opens=_A_TOURNAMENT,
-            place="player",
-            shown="at once",
-            published=True,
         ),
-        CommandSpec(
-            "leave",
-            requests.Leave,
-            Phrase("Leave a tournament."),
-            (arguments.TOURNAMENT,),
-            a_day=20,
-            opens=_A_TOURNAMENT,
-            place="player",
-            shown="at once",
-            published=True,
-        ),
-        CommandSpec(
+        _in_tournament("leave", requests.Leave, Phrase("Leave a tournament."), (arguments.TOURNAMENT,), a_day=20),
+        _in_tournament(
             "challenge",
             requests.ChallengePlayer,
             Phrase("Challenge a player above you in a ladder; if you win, you take the place."),
             (arguments.TOURNAMENT, arguments.NAME),
             a_day=10,
-            opens=_A_TOURNAMENT,
-            place="player",
-            shown="at once",
-            published=True,
         ),
-        CommandSpec(
+        _in_tournament(
             "rule",
             requests.Rule,
             Phrase("Rule on a match, a place or the end of a tournament of yours, with the line `reason:`."),
             (arguments.TOURNAMENT, arguments.RULING),
             body="options",
             a_day=20,
-            opens=_A_TOURNAMENT,
-            place="player",
-            shown="at once",
-            published=True,
         ),
-        CommandSpec(
+        _in_turn(
             "setup",
             requests.SubmitSetup,
             Phrase("Submit your secret setup of the next game; it replaces an earlier one."),
             (arguments.MATCH, arguments.GAME),
             body="text",
-            opens=_A_MATCH,
-            place="turn",
-            shown="later",
-            published=True,
         ),
-        CommandSpec(
+        _in_turn(
             "orders",
             requests.SubmitOrders,
             Phrase(
@@ -465,49 +423,27 @@ COMMANDS: dict[str, CommandSpec] = {
             ),
             (arguments.MATCH, arguments.TURN_OR_DEFAULT, arguments.FINAL),
             body="text",
-            opens=_A_MATCH,
-            place="turn",
-            shown="later",
-            published=True,
         ),
-        CommandSpec(
+        _sealed(
             "seal",
             requests.Seal,
             Phrase("Commit to your setup of the next game of a sealed match, by a hash; `pbem agent` writes it."),
             (arguments.MATCH, arguments.GAME),
-            body="sections",
-            opens=_A_MATCH,
             place="turn",
-            shown="at once",
-            alone=True,
-            level="key",
-            topic="sealed",
         ),
-        CommandSpec(
+        _sealed(
             "step",
             requests.TakeSteps,
             Phrase("Play on in a sealed match: commit to orders, reveal them, answer; `pbem agent` writes it."),
             (arguments.MATCH, arguments.GAME, arguments.STEP_TURN),
-            body="sections",
-            opens=_A_MATCH,
             place="step",
-            shown="at once",
-            alone=True,
-            level="key",
-            topic="sealed",
         ),
-        CommandSpec(
+        _sealed(
             "reveal",
             requests.Reveal,
             Phrase("Reveal your setup and all orders once a game of a sealed match is over; `pbem agent` writes it."),
             (arguments.MATCH, arguments.GAME),
-            body="sections",
-            opens=_A_MATCH,
             place="step",
-            shown="at once",
-            alone=True,
-            level="key",
-            topic="sealed",
         ),
         CommandSpec(
             "clear",
@@ -560,32 +496,21 @@ COMMANDS: dict[str, CommandSpec] = {
             bulky=True,
             a_day=5,
         ),
-        CommandSpec(
+        _of_match(
             "press",
             requests.SendPress,
             Phrase("Send the other players a message of up to 4,000 characters; with `public`, also observers."),
             (arguments.MATCH, arguments.PUBLIC),
             body="press",
             a_day=50,
-            opens=_A_MATCH,
-            place="player",
         ),
-        CommandSpec(
+        _of_match(
             "observe",
             requests.Observe,
             Phrase("Watch a public match: get what everybody may know of it."),
             (arguments.MATCH,),
-            opens=_A_MATCH,
-            place="player",
         ),
-        CommandSpec(
-            "unobserve",
-            requests.Unobserve,
-            Phrase("Stop watching a match."),
-            (arguments.MATCH,),
-            opens=_A_MATCH,
-            place="player",
-        ),
+        _of_match("unobserve", requests.Unobserve, Phrase("Stop watching a match."), (arguments.MATCH,)),
         CommandSpec(
             "block",
             requests.Block,
@@ -617,7 +542,7 @@ COMMANDS: dict[str, CommandSpec] = {
             shown="later",
             published=True,
         ),
-        CommandSpec(
+        _in_turn(
             "draw",
             requests.Draw,
             Phrase(
@@ -626,34 +551,22 @@ COMMANDS: dict[str, CommandSpec] = {
             ),
             (arguments.MATCH, arguments.WORD),
             a_day=20,
-            opens=_A_MATCH,
-            place="turn",
-            shown="later",
-            published=True,
         ),
-        CommandSpec(
+        _in_turn(
             "annul",
             requests.Annul,
             Phrase("Offer to annul the whole match, so that it does not count, or answer such an offer."),
             (arguments.MATCH, arguments.WORD),
             a_day=20,
-            opens=_A_MATCH,
-            place="turn",
-            shown="later",
-            published=True,
         ),
-        CommandSpec(
+        _in_turn(
             "extend",
             requests.Extend,
             Phrase("Give your opponent more time for what is due now."),
             (arguments.MATCH, arguments.TIME),
             a_day=20,
-            opens=_A_MATCH,
-            place="turn",
-            shown="later",
-            published=True,
         ),
-        CommandSpec(
+        _in_turn(
             "claim",
             requests.Claim,
             Phrase(
@@ -661,10 +574,6 @@ COMMANDS: dict[str, CommandSpec] = {
                 " nobody else can."
             ),
             (arguments.MATCH,),
-            opens=_A_MATCH,
-            place="turn",
-            shown="later",
-            published=True,
         ),
         CommandSpec(
             "substitute",

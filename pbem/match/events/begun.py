@@ -163,8 +163,8 @@ def begin(step: Step) -> None:
     position = match.rules.begin(match.options, setups)
     head = step.match.head
     begun = {seat: replace(submission, aside=()) for seat, submission in match.setups.items()}
-    step.match = replace(step.match, phase="playing", setups=begun, prev=head, position=position, silent={}, said={})
-    ask_for_orders(step, position)
+    step.match = replace(step.match, phase="playing", setups=begun, prev=head, position=position, misses={}, said={})
+    ask_for_orders(step)
     step.notify("begin")
     play_on(step)
 

@@ -128,10 +128,11 @@ def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed)
     # The offer or answer must make sense now.
     if match.phase not in RUNNING:
         raise Refused(Fault(what, match.id, not_played(match)))
-    if what == DRAW and match.revealing:
-        raise Refused(Fault(what, match.id, Phrase("the game is over; what is due is a `reveal`")))
-    if what == DRAW and match.phase != "playing":
-        raise Refused(Fault(what, match.id, Phrase("no game has begun, so there is nothing to draw")))
+    if what == DRAW:
+        if match.revealing:
+            raise Refused(Fault(what, match.id, Phrase("the game is over; what is due is a `reveal`")))
+        if match.phase != "playing":
+            raise Refused(Fault(what, match.id, Phrase("no game has begun, so there is nothing to draw")))
     if seat not in _asked(match, what):
         raise Refused(Fault(what, match.id, Phrase("you are out of this game, and the others play on")))
     if word != "offer" and not wanted:

@@ -30,6 +30,7 @@ from pbem.match.entry_type import (
     time,
 )
 from pbem.match.events.ended import conclude, end_game, record_of
+from pbem.match.events.silence import forfeit, lost
 from pbem.match.events.turn import tell
 from pbem.match.record import Turn
 from pbem.match.remaking import of_letter
@@ -83,7 +84,7 @@ def begin(step: Step) -> None:
         prev=step.match.head,
         position=match.sealed_rules.begin(match.options),
         sealed_game=ToldGame(commitments, seals),
-        silent={},
+        misses={},
         said={},
     )
     ask_for_steps(step)
@@ -151,7 +152,7 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
             step.papers.append(Document(one.filed.path, one.paper.encode(), match.game - 1, seat))
         told = replace(told, steps=(*told.steps, _enter(step, one.filed, signed)))
         told = _finish(step, one.play.table, told)
-    step.match = replace(step.match, silent=without(step.match.silent, seat))
+    step.match = replace(step.match, misses=without(step.match.misses, seat))
     if not step.match.owes(seat):
         answered(step, seat, signed)
     step.match = replace(step.match, prev=step.match.head, said={})
@@ -286,17 +287,30 @@ FALSE = "false"
 ANNULLED = "annulled"
 
 
+def proceed(step: Step) -> None:
+    """Judge the game when it is over, and forfeit for silence; the turns are reported by the players themselves."""
+    match = step.match
+    if _is_due(match):
+        judge(step)
+    elif gone := [seat for seat in lost(match) if match.asked(seat)]:
+        forfeit(step, gone)
+
+
 def judge(step: Step) -> None:
     """Judge the finished game, and end it. Raises `Refused` while a reveal is still due."""
     match = step.match
-    if match.sealed_game is None or match.sealed_game.ending is None or not due(match):
+    if match.sealed_game is None or match.sealed_game.ending is None or not _is_due(match):
         raise Refused(Fault("verdict", match.id, Phrase("nothing is to be judged yet")))
     ending, found = match.sealed_game.ending, verdict(match)
     verdicts = {
         str(seat): word if isinstance(word, str) else {FALSE: word._asdict()} for seat, word in sorted(found.items())
     }
     step.append_entry("verdict", {"game": match.game, "verdicts": verdicts})
-    result, record = _result(match, ending, found)
+    record: Record | None = None
+    if all(word == HONEST for word in found.values()):
+        result, record = _true_result(match, ending, match.sealed_game)
+    else:
+        result = _result_of_lies(match, ending, found)
     closes = _closes(match, ending, result, found)
     if closes is None and record is None and (match.terms.kind == "continued" or result.reason == ANNULLED):
         closes = result.winner, result.reason
@@ -316,36 +330,37 @@ def _closes(match: Match, ending: Ending, result: Result, found: Verdict) -> tup
     return None if match.terms.kind == "single" else ending.closes
 
 
-def due(match: Match) -> bool:
+def _is_due(match: Match) -> bool:
     """True if the verdict is due: everybody has revealed, or missed the time for it."""
     return match.revealing and not any(match.asked(seat) and seat not in match.missed for seat in match.seats)
 
 
-def _result(match: Match, ending: Ending, found: Verdict) -> tuple[Result, Record | None]:
-    """The result of the game, and its record if all of it is known and true."""
-    assert match.sealed_game is not None
+def _true_result(match: Match, ending: Ending, game: ToldGame) -> tuple[Result, Record]:
+    """The result of a game in which everybody was honest, and its record."""
     assert match.options is not None
+    setups = {seat: revealed.setup for seat, revealed in game.reveals.items()}
+    played = len(match.turns)  # a turn that somebody left unanswered does not count
+    orders = {
+        seat: {turn: text for turn, text in revealed.orders.items() if turn <= played}
+        for seat, revealed in game.reveals.items()
+    }
+    settled = settle(match.rules, match.options, setups, orders)
+    told = ending.result
+    result = settled.result or Result(told.winner, settled.scores, told.reason)
+    return result, record_of(match, result, setups, [Turn(orders) for orders in settled.orders])
+
+
+def _result_of_lies(match: Match, ending: Ending, found: Verdict) -> Result:
+    """The result of a game in which somebody was dishonest: the other one has won, unless both were."""
     dishonest = [seat for seat, word in found.items() if word != HONEST]
-    if not dishonest:
-        reveals = match.sealed_game.reveals
-        setups = {seat: revealed.setup for seat, revealed in reveals.items()}
-        played = len(match.turns)  # a turn that somebody left unanswered does not count
-        orders = {
-            seat: {turn: text for turn, text in revealed.orders.items() if turn <= played}
-            for seat, revealed in reveals.items()
-        }
-        settled = settle(match.rules, match.options, setups, orders)
-        told = ending.result
-        result = settled.result or Result(told.winner, settled.scores, told.reason)
-        return result, record_of(match, result, setups, [Turn(orders) for orders in settled.orders])
     if len(dishonest) == len(match.seats):
-        return Result(0, tuple(0 for _ in match.seats), ANNULLED), None
+        return Result(0, tuple(0 for _ in match.seats), ANNULLED)
     honest = only_one_without(match.seats, dishonest[0])
     scores = tuple(
         score if seat == honest else 0 for seat, score in zip(match.seats, ending.result.scores, strict=True)
     )
     gave_up = ending.given_up and honest != ending.result.winner
-    return Result(0 if gave_up else honest, scores, SILENT if found[dishonest[0]] == SILENT else FALSE), None
+    return Result(0 if gave_up else honest, scores, SILENT if found[dishonest[0]] == SILENT else FALSE)
 
 
 def _remake_verdict(remaking: Remaking) -> Step:

@@ -38,19 +38,19 @@ def miss(step: Step, seat: int) -> None:
     assert deadline is not None, "who has no deadline cannot miss it"
     body = {"game": match.game, "turn": match.turn, "seat": seat, "deadline": written(deadline)}
     entry = step.append_entry("missed", body)
-    too_late = min(utc(entry.body["deadline"]) + timedelta(seconds=match.clocks[seat].grace), utc(entry.time))
-    times = match.silent.get(seat, 0) + 1
+    late_from = min(utc(entry.body["deadline"]) + timedelta(seconds=match.clocks[seat].grace), utc(entry.time))
+    times = match.misses.get(seat, 0) + 1
     again = match.phase == "setup" and match.terms.miss == "pass" and times < 2
-    silent = {**match.silent, seat: times}
-    step.match = replace(step.match, silent=silent, too_late={**match.too_late, seat: too_late})
+    misses, late = {**match.misses, seat: times}, {**match.late_from, seat: late_from}
+    step.match = replace(step.match, misses=misses, late_from=late)
     if again:  # there is no empty setup: it is asked for once more
         start_clocks(step, [seat], without(match.clocks, seat))
     else:
         step.match = replace(step.match, missed=match.missed | {seat})
-    step.notify("missed", seat=seat, silent=times, again=again)
+    step.notify("missed", seat=seat, misses=times, again=again)
 
 
-def came(match: Match, seat: int, received: datetime, *, default: bool = False) -> datetime:
+def counted_as_received(match: Match, seat: int, received: datetime, *, default: bool = False) -> datetime:
     """The time at which this seat's submission or withdrawal counts as received.
 
     What is handled after a miss came too late for what was missed, because all that had come in time was handled by
@@ -58,8 +58,8 @@ def came(match: Match, seat: int, received: datetime, *, default: bool = False) 
     """
     if match.sealed_game is not None:
         return received
-    stood_in = match.stood_in.get(seat, received) if default else received
-    return max(received, match.too_late.get(seat, received), stood_in)
+    missed = match.default_late_from.get(seat, received) if default else received
+    return max(received, match.late_from.get(seat, received), missed)
 
 
 def _remake_missed(remaking: Remaking) -> Step:
@@ -130,7 +130,7 @@ def lost(match: Match) -> list[int]:
     """
     if match.terms.claimable or match.revealing:
         return []
-    return [seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.silent.get(seat, 0) > 1]
+    return [seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.misses.get(seat, 0) > 1]
 
 
 def _remake_forfeited(remaking: Remaking) -> Step:
@@ -157,11 +157,11 @@ def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> Non
     match = step.match
     if match.phase not in RUNNING:
         raise Refused(Fault("claim", match.id, not_played(match)))
-    # A claimant who missed the time, too, would lose; `silent` decides that, by whether this seat has answered.
+    # A claimant who missed the time, too, would lose: `claimable_seats` asks whether this seat has answered.
     missed = match.missed if match.terms.claimable else frozenset[int]()
     others = [other for other in match.seats if other != seat and other not in missed]
     lost = [other for other in others if out_of_reach(match, other, step.world.now)]
-    if against := silent(match, seat) or lost:
+    if against := claimable_seats(match, seat) or lost:
         grant(step, seat, against, form, signed)
     elif not match.terms.claimable:
         says = Phrase("there is nothing to claim: the agreed rules say what a miss means")
@@ -172,7 +172,7 @@ def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> Non
         raise Refused(Fault("claim", match.id, Phrase("nobody has missed the deadline and the grace period")))
 
 
-def silent(match: Match, seat: int) -> list[int]:
+def claimable_seats(match: Match, seat: int) -> list[int]:
     """The seats against which this seat may claim now, as they missed their time; none while it is asked itself."""
     if match.phase not in RUNNING or match.revealing or not match.terms.claimable or match.asked(seat):
         return []

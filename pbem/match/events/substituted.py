@@ -37,7 +37,7 @@ NOBODY = "none"
 
 def late(match: Match, seat: int) -> bool:
     """True if the player of this seat missed a deadline, as everybody knows; an answer may have come since."""
-    return seat in match.missed or match.silent.get(seat, 0) > 0
+    return seat in match.missed or match.misses.get(seat, 0) > 0
 
 
 def gone(match: Match, seat: int, now: datetime) -> bool:
@@ -114,7 +114,7 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
         return
     if match.seat_of(name):
         raise Refused(Fault("substitute", name, Phrase("{name} already has a seat in this match", name=name)))
-    if any(other != seat and found.name == name for other, found in match.nominated.items()):
+    if name in [other.name for other in without(match.nominated, seat).values()]:
         raise Refused(Fault("substitute", name, Phrase("{name} is named for another seat of this match", name=name)))
     leaves = nomination is not None and seat in nomination.willing
     if by != seat and not leaves and not gone(match, seat, step.world.now):
@@ -177,7 +177,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
         resolve_at=None,
         banks=without(match.banks, seat),
         missed=match.missed - {seat},
-        silent=without(match.silent, seat),
+        misses=without(match.misses, seat),
         unreachable=without(match.unreachable, seat),
         offers={what: willing - {seat} for what, willing in match.offers.items()},
         nominated=without(match.nominated, seat),

@@ -14,7 +14,7 @@ from pbem.games import BUILT_IN
 from pbem.games.draws import play_turn
 from pbem.match import stored_orders, submissions
 from pbem.match.asking import ask_for_orders, file_replies, named_replies
-from pbem.match.changed import replace
+from pbem.match.changed import replace, without
 from pbem.match.dealt import deal
 from pbem.match.documents import SALT, Receipt, level_in_words, read_set_aside, salt_in
 from pbem.match.entry_type import EntryType, by_seat, either, hash_, mapping, number, seats
@@ -60,8 +60,7 @@ def resolve(step: Step) -> None:
     stand_ins = _stand_ins(step)
     sent = {seat: orders for seat, orders in match.orders.items() if orders.standing}
     given = dict(sorted({**sent, **stand_ins}.items()))
-    counting = {seat: given.get(seat) or forced for seat, forced in due.items()}
-    texts = {seat: counts.text if counts else "" for seat, counts in counting.items()}
+    texts = {seat: counts.text if (counts := given.get(seat) or forced) else "" for seat, forced in due.items()}
     seed, shown = deal(step, texts)
     turn = partial(_by_the_rules, match, texts, seed)
     if match.terms.game not in BUILT_IN:
@@ -101,9 +100,9 @@ def resolve(step: Step) -> None:
         resolve_at=None,
         prev=step.match.head,
         said={},
-        silent={seat: times for seat, times in match.silent.items() if seat not in sent},
+        misses=without(match.misses, *sent),
     )
-    ask_for_orders(step, position)
+    ask_for_orders(step)
     taken_up = submissions.take_up(step)
     for seat, content in files.items():
         facts = {
@@ -165,7 +164,7 @@ def play_on(step: Step) -> None:
         if position.result is not None:
             end_game(step, position.result)
             return
-        if step.match.paused or any(forced is None for forced in position.due.values()):
+        if step.match.paused or step.match.choosing:
             return
         resolve(step)
 
@@ -227,7 +226,7 @@ def remake(remaking: Remaking) -> Step:
         elif seat not in remaking.match.missed:
             raise remaking.untrue(letter, f"default orders, although seat {seat} had not missed the turn")
         else:
-            remaking.played.setdefault((receipt.game, seat), []).append((receipt, remaking.match.too_late[seat]))
+            remaking.played.setdefault((receipt.game, seat), []).append((receipt, remaking.match.late_from[seat]))
             event = submissions.store
         remaking.judged(letter, event, step, seat, form, signed)
     step.match = replace(step.match, resolve_at=step.world.now)
@@ -242,7 +241,7 @@ def _came_after_a_miss(
     seat, match = receipt.seat, remaking.match
     if seat not in match.missed:
         return
-    over = match.too_late[seat]
+    over = match.late_from[seat]
     papers = [read_set_aside(one.paper) for other, one in aside if other == seat]
     gone = [paper.received for paper in papers if paper.player == receipt.player]
     if all(utc(when) > over for when in gone) and utc(receipt.received) < over:

@@ -14,7 +14,7 @@ import msgspec
 
 from pbem.games import GAMES
 from pbem.identity import ed25519_points
-from pbem.mail.message import ADDRESS
+from pbem.mail.mail_addresses import ADDRESS
 from pbem.match.transcript import statement, written
 from pbem.match.view import OVER, MatchView
 from pbem.phrase import Phrase
@@ -54,50 +54,47 @@ class Belief:
         """Carry out the changes in a genuine letter's items and files; the letter is kept under this number."""
         events = self._begin_generation(letter, heard, now)
         standings = dict[str, MatchView]()
+        about = {
+            "tournament": self._enter,
+            "challenge": self._challenged,
+            "account": self._registered,
+            "reply": self._may_answer,
+        }
         for item in heard.items:
             if item.get("about") == "match":
-                try:
-                    standing = msgspec.convert(item, MatchView, str_keys=True)
-                    if not ADDRESS.fullmatch(standing.address):
-                        raise msgspec.ValidationError("its address is none")
-                except msgspec.ValidationError as wrong:
-                    said = Phrase("what it says of a match has no such form: {wrong}", wrong=wrong)
-                    events.append(Event("forged", letter.subject, said=said))
+                found = self._told_of(item, letter)
+                if isinstance(found, Event):
+                    events.append(found)
                     continue
-                # Seats of others are none of this player's business, even if the server signed it.
-                if standing.player != self._account.name:
-                    events.append(
-                        Event("forged", letter.subject, standing.match, Phrase("it is about another player"))
-                    )
-                    continue
-                self._memory.file(number, standing.match)
-                standings[standing.match] = standing
-                events += self._standing(number, letter, standing, heard, now)
-            elif item.get("about") == "tournament":
-                events += self._enter(number, letter, item, now)
-            elif item.get("about") == "challenge":
-                events += self._challenged(letter, item)
-            elif item.get("about") == "account" and item.get("player") == self._account.name:
-                code = str(item.get("code") or "")
-                with self._memory.noting(AccountKnown) as account:
-                    account.name, account.recovery_code, account.challenge = self._account.name, code, ""
-                events.append(Event("account", letter.subject, said=code))
-            elif item.get("about") == "reply" and (place := _place_of(item)):
-                self._memory.put_place(number, place)
+                self._memory.file(number, found.match)
+                standings[found.match] = found
+                events += self._standing(number, letter, found, heard, now)
+            elif take := about.get(str(item.get("about"))):
+                events += take(number, letter, item, now)
         # The answer to `list` replaces the whole open list, also by an empty one.
-        if any(item.get("about") == "command" and item.get("command") == "list" for item in heard.items):
-            found = [
-                item
-                for item in heard.items
-                if item.get("about") == "open" and _NAME.fullmatch(str(item.get("match")))
-            ]
-            self._memory.keep(OpenMatches(found))
+        if any((item.get("about"), item.get("command")) == ("command", "list") for item in heard.items):
+            opens = [item for item in heard.items if item.get("about") == "open"]
+            self._memory.keep(OpenMatches([item for item in opens if _NAME.fullmatch(str(item.get("match")))]))
             events.append(Event("open", letter.subject))
         # A letter that contradicts earlier ones brings no files: they may be those of the other story.
         if not any(event.kind == "contradiction" for event in events):
             latest = self._memory.generation
             self._put_files(heard, {m: told for m, told in standings.items() if told.generation == latest(m)})
         return events
+
+    def _told_of(self, item: JsonObject, letter: Letter) -> MatchView | Event:
+        """How a match of this player's stands, by an item; or the alarm that it cannot be one."""
+        try:
+            standing = msgspec.convert(item, MatchView, str_keys=True)
+            if not ADDRESS.fullmatch(standing.address):
+                raise msgspec.ValidationError("its address is none")
+        except msgspec.ValidationError as wrong:
+            said = Phrase("what it says of a match has no such form: {wrong}", wrong=wrong)
+            return Event("forged", letter.subject, said=said)
+        # Seats of others are none of this player's business, even if the server signed it.
+        if standing.player != self._account.name:
+            return Event("forged", letter.subject, standing.match, Phrase("it is about another player"))
+        return standing
 
     def _begin_generation(self, letter: Letter, heard: HeardBulletin, now: datetime) -> list[Event]:
         """The alarms of the first letter of a server that was restored: matches that it has forgotten are over."""
@@ -155,7 +152,27 @@ class Belief:
             if match in standings:
                 self._memory.put_bundle(match, name, standings[match].seq, content)
 
-    def _challenged(self, letter: Letter, item: JsonObject) -> list[Event]:
+    def _may_answer(self, number: int, _letter: Letter, item: JsonObject, _now: datetime) -> list[Event]:
+        """Note the address to which the player may answer once, if it has the right form."""
+        match item:
+            case {"address": str(address), "message_id": str(message_id), "game": int(game), "turn": int(turn)}:
+                name = item.get("match") or ""
+            case _:
+                return []
+        ours = ADDRESS.fullmatch(address) and MESSAGE_ID.fullmatch(message_id.encode("ascii", "replace"))
+        if ours and (not name or _NAME.fullmatch(name)):
+            self._memory.put_place(number, AnswerPlace(message_id, address, name, game, turn))
+        return []
+
+    def _registered(self, _number: int, letter: Letter, item: JsonObject, _now: datetime) -> list[Event]:
+        if item.get("player") != self._account.name:
+            return []
+        code = str(item.get("code") or "")
+        with self._memory.noting(AccountKnown) as account:
+            account.name, account.recovery_code, account.challenge = self._account.name, code, ""
+        return [Event("account", letter.subject, said=code)]
+
+    def _challenged(self, _number: int, letter: Letter, item: JsonObject, _now: datetime) -> list[Event]:
         challenge = str(item.get("challenge"))
         if not _KNOWN.fullmatch(challenge):
             return []
@@ -234,37 +251,23 @@ class Belief:
         """Keep a JSON file about one of the letter's matches, for this player's seat."""
         kind = _KINDS.get(str(document.get("pbem")))
         standing = standings.get(str(document.get("match")))
-        if kind is None or standing is None or document.get("server") != self._account.server:
+        if kind is None or standing is None:
             return
-        game, turn = document.get("game", -1), document.get("turn", 0)
-        if document.get("seat") != standing.seat or not all(
-            type(number) is int and 0 <= number < _AFTER for number in (game, turn)
-        ):
+        game, turn, told = document.get("game", -1), document.get("turn", 0), kind == "reports"
+        rules, sealed = standing.rules, document.get("sealed")
+        where = {"server": self._account.server, "seat": standing.seat} | ({} if told else {"rules": rules})
+        if kind == "position" and sealed:
+            kind = SEALED_POSITION
+        holds = isinstance(document.get(_HOLDS[kind]), list if told else dict)
+        placed = all(type(number) is int and 0 <= number < _AFTER for number in (game, turn))
+        if not (holds and placed and where.items() <= document.items()):
             return
-        if kind != "reports" and document.get("rules") != standing.rules:
+        if sealed and rules not in GAMES:  # no agent can answer; others may be shown later
             return
-        if document.get("sealed") and standing.rules not in GAMES:  # no agent can answer; others may be shown later
-            return
-        if kind == "position" and document.get("sealed"):
-            turn, kind = 0, SEALED_POSITION  # the latest names all that was signed in this game
-        if not isinstance(document.get(_HOLDS[kind]), list if kind == "reports" else dict):
-            return
-        if kind == "position" and not turn:
-            turn = _AFTER  # the game is over: this is the last position there is
+        if kind in {"position", SEALED_POSITION}:
+            # Without a turn the game is over: this is the last position there is. A sealed one names all that counts.
+            turn = 0 if sealed else turn or _AFTER
         self._memory.put((standing.match, game, turn, kind), standing.seq, document)
-
-
-def _place_of(item: JsonObject) -> AnswerPlace | None:
-    """The reply address in an item, if it has the right form."""
-    match item:
-        case {"address": str(address), "message_id": str(message_id), "game": int(game), "turn": int(turn)}:
-            name = item.get("match") or ""
-        case _:
-            return None
-    ours = ADDRESS.fullmatch(address) and MESSAGE_ID.fullmatch(message_id.encode("ascii", "replace"))
-    return (
-        AnswerPlace(message_id, address, name, game, turn) if ours and (not name or _NAME.fullmatch(name)) else None
-    )
 
 
 def _was_over(newer: MatchView, older: MatchView) -> bool:

@@ -135,15 +135,13 @@ def in_words(game: str, judged: Judged) -> Sequence[Phrase | str]:
     Conditional orders are said branch by branch, each with what would be illegal in it now.
     """
     if judged.branches:
-        return [phrase for branch in judged.branches for phrase in _branch_said(game, branch)]
+        words, wrong = list[Phrase](), Phrase("branch {number} would not be legal now: {reason}")
+        for branch in judged.branches:
+            words.append(branch_said(game, branch))
+            words += [wrong.given(number=branch.number, reason=fault.message) for fault in branch.faults]
+        return words
     said: Callable[[str], Sequence[Phrase]] | None = getattr(part_of(game, "words"), "said", None)
     return judged.text.splitlines() if said is None or judged.as_written else said(judged.text)
-
-
-def _branch_said(game: str, branch: Branch) -> Iterator[Phrase]:
-    yield branch_said(game, branch)
-    for fault in branch.faults:
-        yield Phrase("branch {number} would not be legal now: {reason}", number=branch.number, reason=fault.message)
 
 
 def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:

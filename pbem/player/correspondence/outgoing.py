@@ -94,27 +94,26 @@ class FormOutbox:
         that asks whether a mailbox is ours is answered itself, whatever came since. None: a question does not need
         one. Raises `Impossible`.
         """
-        places = self._memory.places()
+        known, places = self._memory.standing(match), self._memory.places()
         if command == "confirm" and (asked := self._memory.account().asked_by):
             places = [place for place in places if place.message_id == asked]
-        known = self._memory.standing(match)
+        past = [place for place in places if self._is_past(place)]
         if known is None:
-            fitting = [place for place in places if not place.match] or [
-                place for place in places if self._is_past(place)
-            ]
+            fitting = [*(place for place in places if not place.match), *past]
         else:
             own = [place for place in places if place.match == match]
-            fitting = [place for place in own if not self._is_past(place)]
+            fitting = [place for place in own if place not in past]
             if COMMANDS[command].place == "player":
-                fitting = [place for place in own if self._is_past(place)] or fitting
-        if not fitting and command != "ask":
-            question = f"status {match}" if known else "whoami"
-            raise Impossible(
-                "Without a key, a letter of yours answers one of the server's, and all that came are answered."
-                " Wait for the next one, or ask for it: pbem play ask {question}",
-                question=question,
-            )
-        return fitting[0] if fitting else None
+                fitting = [*(place for place in own if place in past), *fitting]
+        if fitting:
+            return fitting[0]
+        if command == "ask":
+            return None
+        raise Impossible(
+            "Without a key, a letter of yours answers one of the server's, and all that came are answered."
+            " Wait for the next one, or ask for it: pbem play ask {question}",
+            question=f"status {match}" if known else "whoami",
+        )
 
     def _is_past(self, place: AnswerPlace) -> bool:
         """True if a match has moved on since a letter about it, or is over."""

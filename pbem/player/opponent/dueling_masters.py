@@ -25,7 +25,7 @@ from pbem.games.dueling_masters.board import (
 from pbem.games.masks import mask_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pbem import games
     from pbem.games.dueling_masters import Options
@@ -122,14 +122,16 @@ class _Known:
         self.asteroids_left: int = known["asteroids"]
         self.free = self.empty | self.burst | _ways(position)
         """Squares that hold neither an asteroid nor a home planet that never moved."""
-        homes = [piece for name, piece in self.pieces.items() if name[0] == HOME]
-        self.homes_left = view["options"]["homes"] - sum(piece["state"] == "destroyed" for piece in homes)
-        self.certain = mask_of([SQUARES[piece["square"]] for piece in homes if piece["state"] == "resting"])
-        heard = [piece for piece in homes if piece["state"] != "destroyed"]
-        self.possible = half & ~self.free if len(heard) < self.homes_left else 0
-        for piece in heard:
-            if piece["state"] == "in transit":
-                self.possible |= mask_of([ray[0] for ray in RAYS[HOME][SQUARES[piece["square"]]] if ray])
+        heard: dict[str, list[int]] = {"destroyed": [], "resting": [], "in transit": []}
+        for name, piece in self.pieces.items():
+            if name[0] == HOME:
+                heard[piece["state"]].append(SQUARES[piece["square"]])
+        self.homes_left = view["options"]["homes"] - len(heard["destroyed"])
+        self.certain = mask_of(heard["resting"])
+        alive = len(heard["resting"]) + len(heard["in transit"])
+        self.possible = half & ~self.free if alive < self.homes_left else 0
+        for square in heard["in transit"]:
+            self.possible |= mask_of([ray[0] for ray in RAYS[HOME][square] if ray])
         self.unseen = [name for name in FIGHTERS if name not in self.pieces]
         """Fighters of which nothing was ever heard: they are where they were set up."""
 
@@ -199,9 +201,15 @@ def _ways(position: Position) -> int:
 
 def orders(level: int, chance: Chance, position: Position) -> str:
     """The move that promises most, or a ram if there is no other."""
-    moves = list(_moves(position.view))
+    able = position.view["entitled"] or ()
+    moves = [
+        (piece["piece"], SQUARES[piece["square"]], SQUARES[end])
+        for piece in able
+        if piece["piece"][0] != HOME
+        for end in piece["to"]
+    ]
     if not moves:
-        return _anything(chance, position.view)
+        return _anything(chance, able)
     known = _Known(position)
     flights = _Flights(known, known.homes(_HIDING if level == 3 else 0))
     value = flights.scouted if level == 1 else flights.weighed
@@ -210,15 +218,7 @@ def orders(level: int, chance: Chance, position: Position) -> str:
     return f"{piece} {NAMES[start]}-{NAMES[end]}"
 
 
-def _moves(view: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
-    for able in view["entitled"] or ():
-        if able["piece"][0] != HOME:
-            for end in able["to"]:
-                yield able["piece"], SQUARES[able["square"]], SQUARES[end]
-
-
-def _anything(chance: Chance, view: Mapping[str, Any]) -> str:
-    able = view["entitled"] or ()
+def _anything(chance: Chance, able: Sequence[Mapping[str, Any]]) -> str:
     ends = [(piece, end) for piece in able for end in piece["to"]] or [
         (piece, end) for piece in able for end in piece["rams"]
     ]
@@ -244,8 +244,14 @@ class _Flights:
             [SQUARES[piece["square"]] for piece in known.view["own"]["pieces"] if piece["piece"][0] == HOME]
         )
         self.now: dict[str, tuple[int, int, frozenset[int]]] = {}
-        self.lethal = {kind: self._lethal(kind) for kind in "WBXYZ"}
-        self.prey = {kind: self._prey(kind) for kind in "WBXYZ"}
+        self.lethal = {kind: [min(one, _ONE) for one in self._lost(kind, 0, self.asteroids)] for kind in "WBXYZ"}
+        """The likelihood on each square that a fighter of a kind is destroyed there."""
+        half = HALVES[known.seat - 1]
+        self.prey = {
+            kind: [one if half >> square & 1 else 0 for square, one in enumerate(self._lost(kind, 1, [0] * 100))]
+            for kind in "WBXYZ"
+        }
+        """The number of fighters on each square of our half that a fighter of a kind destroys."""
 
     def _lost(self, kind: str, loser: int, other_things: Sequence[int]) -> list[int]:
         """These numbers by square, plus the fighters there that destroy one of this kind (loser 0) or lose (1)."""
@@ -254,15 +260,6 @@ class _Flights:
             if BEATS[kind, other][loser]:
                 found = [one + count for one, count in zip(found, counts, strict=True)]
         return found
-
-    def _lethal(self, kind: str) -> list[int]:
-        """The likelihood on each square that a fighter of this kind is destroyed there."""
-        return [min(one, _ONE) for one in self._lost(kind, 0, self.asteroids)]
-
-    def _prey(self, kind: str) -> list[int]:
-        """The number of fighters on each square of our half that a fighter of this kind destroys."""
-        own = HALVES[self.known.seat - 1]
-        return [one if own >> square & 1 else 0 for square, one in enumerate(self._lost(kind, 1, [0] * 100))]
 
     def _shown(self, piece: str) -> tuple[int, int, frozenset[int]]:
         """The value that a piece's current flight will show, its likelihood to survive, and the squares."""

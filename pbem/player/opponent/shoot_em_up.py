@@ -139,29 +139,24 @@ class _Matrix:
     def played(self, own: Orders, other: Orders) -> int:
         """The value of the position after a turn."""
         if (own, other) not in self.worth:
-            self.worth[own, other] = self._resolved(own + other)
+            judge = rules("shoot-em-up")
+            by_seat: dict[int, list[tuple[int, str]]] = {}
+            for ship, actions in own + other:
+                by_seat.setdefault(ship // SHIPS + 1, []).append((ship, actions))
+            given = {seat: judge.order(self.state, seat, _text(tuple(given))) for seat, given in by_seat.items()}
+            after, _ = judge.turn(self.state, given)
+            self.worth[own, other] = _valued(cast("State", after), self.seat)
         return self.worth[own, other]
 
-    def _resolved(self, orders: Orders) -> int:
-        judge = rules("shoot-em-up")
-        by_seat: dict[int, list[tuple[int, str]]] = {}
-        for ship, actions in orders:
-            by_seat.setdefault(ship // SHIPS + 1, []).append((ship, actions))
-        given = {seat: judge.order(self.state, seat, _text(tuple(own))) for seat, own in by_seat.items()}
-        after, _ = judge.turn(self.state, given)
-        return _valued(cast("State", after), self.seat)
-
     def _drawn(self, ships: Sequence[int]) -> Orders:
-        return tuple((ship, "".join(self._action() for _ in range(3))) for ship in ships)
+        weighted = self.chance.weighted
+        return tuple((ship, "".join(ACTIONS[weighted(_WEIGHTS)] for _ in range(3))) for ship in ships)
 
     def _changed(self, orders: Orders) -> Orders:
         """The same orders except for one ship."""
         changed = self.chance.below(len(orders))
         (new,) = self._drawn([orders[changed][0]])
         return (*orders[:changed], new, *orders[changed + 1 :])
-
-    def _action(self) -> str:
-        return ACTIONS[self.chance.weighted(_WEIGHTS)]
 
 
 def _mixture(regrets: Sequence[int]) -> list[int]:

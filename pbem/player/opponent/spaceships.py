@@ -168,7 +168,10 @@ class _Salvo:
         yield from (f"m{self._launched(ship)} {self._take()}" for ship in entitled["missiles"])
         yield from (self._take() for given in strikes for _ in range(given))
         must = not strikes and not entitled["missiles"]
-        if must and self._ahead():
+        agreed, lost = self.options, self.view["known"][str(3 - self.seat)]["destroyed"]
+        began = (_STANDARD if agreed.cost is None else agreed.cost) + agreed.additional[2 - self.seat]
+        left = began - len(lost)  # of the other's cells, at most
+        if must and int(self.view["own"]["score"]) >= left:
             return  # who strikes at nothing now ends the game
         for ship in entitled["kamikazes"]:
             if must or max(self.worth) >> 10 >= _NEARLY_CERTAIN:
@@ -176,21 +179,8 @@ class _Salvo:
                 must = False
         yield from (self._scan() for _ in range(entitled["scans"]))
 
-    def _ahead(self) -> bool:
-        """True if the seat has at least as many cells as the other can have."""
-        known = self.view["known"][str(3 - self.seat)]
-        return int(self.view["own"]["score"]) >= self._cells() - len(known["destroyed"])
-
-    def _cells(self) -> int:
-        """The most cells with which the other can have begun."""
-        agreed = self.options
-        return (_STANDARD if agreed.cost is None else agreed.cost) + agreed.additional[2 - self.seat]
-
-    def _best(self) -> int:
-        return max(range(SPACE), key=self.worth.__getitem__)
-
     def _take(self) -> str:
-        return NAMES[self._strike(self._best())]
+        return NAMES[self._strike(max(range(SPACE), key=self.worth.__getitem__))]
 
     def _strike(self, cell: int) -> int:
         value, self.worth[cell] = self.worth[cell], 0

@@ -4,7 +4,7 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const first = JSON.parse(byId("data").textContent).first;
-  const SOON = 200, AGAIN = 3000, IN_VAIN = 3, OFFERED = { draw: say("a draw"), annul: say("to annul the match") };
+  const SOON = 200, AGAIN = 3000, IN_VAIN = 3, OFFERED = { draw: say("a draw"), annul: say("to annul the match") }, TOUCH = say("Touch your phone, computer or security key.");
   const quitting = new AbortController();
   let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false, touched = 0, asking = false, conditions = [];
 
@@ -16,6 +16,8 @@
     return answer.json();
   }
 
+  const post = (name, wanted) => asked(name, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(wanted) });
+
   const of = (name, place = here) => `${name}?account=${encodeURIComponent(place.account)}&match=${place.match}`;
 
   /** Have something done; what is wrong is said, and null returned. */
@@ -23,7 +25,7 @@
     document.body.setAttribute("aria-busy", "true");
     tell(say("One moment ..."));
     try {
-      const found = await asked(name, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(wanted) });
+      const found = await post(name, wanted);
       tell(found.error || (found.later ? say("It takes longer than usual; it appears here when it is done.") : ""));
       return found.error || found.later ? null : found;
     } catch (error) {
@@ -192,7 +194,12 @@
     const place = here;
     const found = await asked(of("match", place)).catch((error) => ({ error: error.message }));
     if (place !== here) return;
-    if (!found.match) { tell(found.error || say("It takes longer than usual; it appears here when it is done.")); drawn = ""; return; }
+    if (!found.match) {
+      tell(found.error || say("It takes longer than usual; it appears here when it is done."));
+      drawn = "";
+      setTimeout(() => { if (place === here) open(); }, AGAIN);  // no news may come
+      return;
+    }
     const running = found.phase === "setup" || found.phase === "playing";
     const moment = [found.phase, found.game, found.turn, found.hash];
     if (shown && String(shown) !== String(moment)) tell("");
@@ -246,16 +253,26 @@
   // The composer, and other pages in frames as high as what is in them
 
   function frame(id, address) {
-    const element = byId(id);
-    if (element.dataset.of !== address) { element.dataset.of = address; element.src = address; } else if (id === "board") element.contentWindow.location.reload();
+    const old = byId(id), { of: before = "" } = old.dataset;
+    if (before === address) { if (id === "board") old.contentWindow.location.reload(); return; }
+    const [page] = address.split("#"), fresh = page === before.split("#")[0] ? old : old.cloneNode();
+    fresh.dataset.of = fresh.src = address;
+    if (fresh === old) return;
+    fresh.addEventListener("load", () => fit(fresh));
+    old.replaceWith(fresh);  // in the old one somebody could write on, for another match, until the new page is there
+  }
+
+  /** As soon as it grows, and not later, when what is below it would slip away from under a press. */
+  function fit(element) {
+    const { body } = element.contentDocument;
+    new ResizeObserver(() => {
+      if (element.id === "composer") hold(element.contentDocument);
+      const high = body.scrollHeight + 24;
+      if (high > 24 && Math.abs(element.offsetHeight - high) > 8) element.style.height = `${high}px`;
+    }).observe(body);
   }
 
   setInterval(() => {
-    for (const id of ["composer", "board"]) {
-      const inside = byId(id).contentDocument, high = inside && inside.body ? inside.body.scrollHeight + 24 : 0;
-      if (id === "composer" && inside && inside.body) hold(inside);
-      if (high > 24 && Math.abs(byId(id).offsetHeight - high) > 8) byId(id).style.height = `${high}px`;
-    }
     const early = byId("when").value, legal = inComposer("form") && inComposer("form").value;
     byId("hand-over").disabled = !(early || legal);
     const brief = !early && inComposer("brief") ? inComposer("brief").textContent : "";
@@ -367,12 +384,13 @@
     try {
       asking = !navigator.userActivation.isActive;
       if (asking && !await sure(say("Sign this with your passkey"), text.split("\n").filter(Boolean))) throw new Error(say("you did not want to"));
-      tell(say("Touch your phone, computer or security key."));
+      tell(TOUCH);
       const passkey = PASSKEY.read(key), made = await SSHSIG.signed(text, server, passkey, (told) => PASSKEY.sign(passkey, told));
       answer.armor = made.slice(text.length);
     } catch (error) { answer.error = error.message; }
     asking = false;
-    await act("touched", answer);
+    await post("touched", answer).catch(() => null);
+    if (byId("state").textContent === TOUCH) tell("");  // what came of it is said by what wanted the signature
   }
 
   const sent = (found) => { if (found) tell(found.kept ? say("It waits on this machine alone until it is due.") : found.sent ? say("Sent. The server's answer appears here.") : say("Not sent yet: it is kept, and tried again.")); };
@@ -460,7 +478,7 @@
   byId("stop").addEventListener("click", async () => {
     stopped = true;
     quitting.abort();
-    await asked("stop", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }).catch(() => null);
+    await post("stop", {}).catch(() => null);
     end();
   });
 
