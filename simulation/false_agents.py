@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 from pbem.games import Refused
 from pbem.match.changed import replace
 from pbem.player.sealed_agent import Agent
-from pbem.player.sealed_view import Contradiction
+from pbem.player.sealed_view import SealedSide
+from pbem.player.signed_texts import Contradiction
 
 if TYPE_CHECKING:
     from random import Random
 
     from pbem.match.view import MatchView
     from pbem.player.memory import SentForm
-    from pbem.player.sealed_view import NextLetter, SealedSide
+    from pbem.player.sealed_view import NextLetter
     from pbem.player.secret_vault import SecretVault
     from pbem.requests import Section
     from simulation.liars import Liar
@@ -57,8 +58,8 @@ class FalseAgent(Agent):
         if standing.phase != "playing":
             return False
         if self.way(match) == "silence":
-            return standing.turn >= self._dice(match).randrange(1, 4) or "reveal" in standing.owes
-        if self.way(match) == "reveal" and "reveal" in standing.owes:
+            return standing.turn >= self._dice(match).randrange(1, 4) or standing.revealing
+        if self.way(match) == "reveal" and standing.revealing:
             return bool(self.memory.sent("reveal", match, f"game {standing.game}"))  # it was refused
         if self.way(match) == "delay" and standing.deadline:
             return world.now() < datetime.fromisoformat(standing.deadline) + LATE
@@ -116,10 +117,9 @@ class FalseAgent(Agent):
         match, place = standing.match, f"game {standing.game}"
         if self.way(match) != "reveal":
             return super()._reveal(standing, now)
-        game = self.game(standing)
         other = [
             one._replace(text=CELL.sub(lambda cell: self._other_cell(cell[0]), one.text, count=1))
-            for one in game.reveal(self._demanded(standing, game))
+            for one in SealedSide.reveal(self._demanded(standing, self.game(standing)))
         ]
         sent = self.letters.reveal(match, place, tuple(other), now)
         self._liar.note_lie(f"in the reveal of {match}", sent.raw)

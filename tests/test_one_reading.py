@@ -14,10 +14,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem.config.limits import Limits
 from pbem.desk.reading import Question, find
+from pbem.games import rules
+from pbem.games.sealed import sealed_rules
 from pbem.identity import parse_key, ssh
+from pbem.match.sealed_game import SealedPlay, ToldGame
 from pbem.match.step import Signed
-from pbem.player.sealed_view import Contradiction
-from pbem.player.signed_texts import Unread, check_resigned, check_seal
+from pbem.player.signed_texts import Contradiction, SealedState, fold
 from pbem.proof.signed_letters import Letters
 from pbem.requests import Resign, Seal, Section, SignedForm
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 SERVER = "play.example"
 KEY, OTHER = (Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32) for number in (1, 2))
 PUBLIC = parse_key(ssh.public(KEY))
+RULES: Any = sealed_rules("spaceships")
+OPTIONS: Any = rules("spaceships").options({}, 2)
 HEAD, COMMITMENT = "ab" * 32, "cd" * 32
 RESIGN = f"resign m1 game 1\nserver {SERVER}\nplayer ann\nturn 1\nprev {HEAD}\nrev 1\nend\n"
 SEAL = f"seal m1 game 1\nserver {SERVER}\nplayer ann\nprev {HEAD}\nrev 1\ncommitment {COMMITMENT}\nend\n"
@@ -128,18 +132,18 @@ def the_proof(content: str, form: SignedForm[Any]) -> bool:
 
 
 def another_player(content: str, form: SignedForm[Any]) -> bool:
-    commitment = form.request.sections[0].words[0] if isinstance(form.request, Seal) else None
-    told = SimpleNamespace(keys={"1": (PUBLIC.public,)}, steps=(), commitments={"1": commitment})
-    place = SimpleNamespace(match="m1", server=SERVER, game=1)
-    game: Any = SimpleNamespace(told=told, place=place, players=("ann", "bob"), table=SimpleNamespace(turn=1))
+    begun = SealedPlay(RULES, SERVER, "m1", 1, ("ann", "bob"), HEAD, ToldGame({}, {}), RULES.begin(OPTIONS))
+    keys = {"1": [PUBLIC.public], "2": [ssh.public(OTHER)]}
+    earlier = SEAL.replace(HEAD, "11" * 32)
+    texts = {"ann": signed(earlier), "bob": signed(earlier.replace("ann", "bob"), OTHER), "it": content}
+    told = SealedState(keys, signed=["ann", "bob"], resigned="it")
+    if isinstance(form.request, Seal):
+        told = SealedState(keys, signed=["it"])
     try:
-        if commitment:
-            check_seal(game, 1, content.encode())
-        else:
-            check_resigned(game, 1, content.encode(), {2: HEAD}, begun=1)
-    except (Contradiction, Unread):
+        play, given_up = fold(begun, told, {name: text.encode() for name, text in texts.items()}.get, {2: HEAD})
+    except Contradiction:
         return False
-    return True
+    return given_up == 1 or play.game.commitments == {1: COMMITMENT}
 
 
 def _letter(content: str) -> bytes:

@@ -25,7 +25,7 @@ from pbem.player import mail_in
 from pbem.player.account_file import places
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.play_table import PlayTable
-from pbem.player.sealed_view import Contradiction
+from pbem.player.signed_texts import Contradiction
 
 if TYPE_CHECKING:
     from pbem.match.view import MatchView
@@ -103,18 +103,13 @@ def _run(table: PlayTable, stop: threading.Event, *, once: bool, yes: bool) -> N
 def _ask(table: PlayTable, standing: MatchView, asked: dict[str, object], *, once: bool) -> None:
     """Ask for what has to be decided in a sealed match, once."""
     match = standing.match
-    unread = table.agent.held.unread(match)
     due = standing.sealed and table.is_due(standing)
-    where = (standing.phase, standing.game, standing.prev, unread) if due else None
+    where = (standing.phase, standing.game, standing.prev) if due else None
     if where is None or asked.get(match) == where:
         return
     asked[match] = where
     show(table, standing)
-    if unread:
-        click.echo(
-            f"\n{match}: go on? pbem play take-back {match}" + ("" if once else f", or here: {match} --take-back")
-        )
-    elif standing.phase == "playing" and "reveal" not in standing.owes:
+    if standing.phase == "playing" and not standing.revealing:
         how = f"pbem play {match} ORDERS" if once else f"{match} ORDERS"
         click.echo(f"\n{match}, turn {table.turn_due(standing)}: your orders? {how}")
 

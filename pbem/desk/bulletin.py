@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk import match_facts
+from pbem.match.sealed_game import SIGNED_TEXT
 from pbem.match.transcript import sha256_hex, written
 from pbem.match.view import TranscriptHead
 from pbem.requests import InTournament
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from pbem.match.view import MatchView
     from pbem.tlog.checkpoint import InclusionProof
     from pbem.tournament.tournament_state import Tournament
-
-SIGNED_TEXT = ".signed.txt"
-"""The ending of a file's name, if it holds a text that another player signed, with the signature."""
 
 
 def of_match(stands: MatchView) -> JsonObject:

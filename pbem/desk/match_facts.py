@@ -48,6 +48,8 @@ class LetterView(TermsView, frozen=True, kw_only=True):
     """The server's signature of the proposed terms; empty once they are agreed."""
     options: Mapping[str, object]
     """The options of this game that are not the default."""
+    owes: Mapping[int, Sequence[str]]
+    """The steps that are due in a sealed match, by seat."""
     level: str = ""
     """The reader's own level."""
     format: str = "ssh"

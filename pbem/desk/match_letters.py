@@ -8,6 +8,7 @@ so a letter cannot say more than the game lets its reader know. Implements proto
 from __future__ import annotations
 
 import json
+from collections import deque
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,7 @@ from pbem.phrase import Phrase, Span
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
     from types import ModuleType
 
@@ -214,6 +215,7 @@ class MatchLetters:
             terms_signature=self._archive.vouch(match.id, match.rules_hash) if match.phase == "proposed" else "",
             options=dict(match.options.changed) if match.options else {},
             levels={number: self._players.level(name) for number, name in enumerate(match.names, start=1)},
+            owes={number: match.owes(number) for number in match.seats},
         )
 
     def own_key(self, name: str) -> Facts:
@@ -406,6 +408,22 @@ class MatchLetters:
         whole = {**document, "deadline": time_of(match, seat)["deadline"]}
         name = f"{match.id}-game-{match.game}-{what}.json"
         return [*out.attachments, (name, "application/json", canonical(whole))]
+
+    def signed_before(
+        self, match: Match, row: MatchRow, seat: int, beside: Sequence[Enclosed]
+    ) -> Iterator[OutgoingLetter]:
+        """What was signed in a sealed game and is not `beside`, in letters that any mail server takes."""
+        before = deque(text for text in self._files.signed(match, row) if text not in beside)
+        while before:
+            out = self.thread(match, row, seat, Phrase("game {game}, as it was signed", game=match.game))
+            out.text = self._writer.draft(
+                "letters/again.txt", m=self.view(match, row, seat), game=match.game, again=()
+            )
+            room = _BESIDE
+            while before and (not out.attachments or len(before[0][2]) <= room):
+                room -= len(before[0][2])
+                out.attachments.append(before.popleft())
+            yield out
 
     def _of_sealed(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
         """The facts of a letter about a sealed match: new steps, the present position, or a reveal."""

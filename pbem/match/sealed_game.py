@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 SETUP, ORDERS = "setup", "orders"
 """The papers that stay with their owner where the game does not open them before its end."""
 
+SIGNED_TEXT = ".signed.txt"
+"""The end of the names of files with what was signed in a letter."""
+
 NOTHING = "0" * 64
 """The hash in a paper where there is no other paper to name."""
 
@@ -102,6 +105,11 @@ def hashed(paper: str) -> str:
     return sha256_hex(paper.encode())
 
 
+def text_name(match: str, letter: str) -> str:
+    """The name of the file with what was signed in a letter, by its path."""
+    return f"{match}-{letter.removeprefix('letters/').removesuffix('.eml')}{SIGNED_TEXT}"
+
+
 HONEST, SILENT = "honest", "not revealed"
 
 Verdict = Mapping[int, str | Falsehood]
@@ -118,7 +126,7 @@ class Filed(msgspec.Struct, frozen=True):
     values: Mapping[str, str]
     """The hashes and the salt of the paper's head, by name; none of a commitment."""
     paper: str
-    """SHA-256 of the paper; of a commitment, of that to which it commits. Empty if it was not told."""
+    """SHA-256 of the paper; of a commitment, of that to which it commits."""
     path: str
     """The path of the paper in the bundle; empty for a commitment."""
     mail: str
@@ -126,7 +134,7 @@ class Filed(msgspec.Struct, frozen=True):
     letter: str
     """The path of the letter in the bundle."""
     prev: str
-    """The head that the letter cites; empty if it was not told."""
+    """The head that the letter cites."""
     seq: int = 0
     head: str = ""
     """The number of its entry, and the head of the transcript after it."""
@@ -170,6 +178,13 @@ class ToldGame(msgspec.Struct, frozen=True):
     """The heads that letters printed since a seat owes something, by seat: a step may cite any of them."""
     ending: Ending | None = None
     reveals: Mapping[int, Revealed] = msgspec.field(default_factory=dict)
+
+    @property
+    def letters(self) -> dict[str, int]:
+        """The paths of the letters that make the game, in their order, and the turn of the last step of each."""
+        return dict(
+            [(path, 0) for _, path in sorted(self.seals.items())] + [(one.letter, one.turn) for one in self.steps]
+        )
 
     def of(self, seat: int, turn: int) -> Iterator[Filed]:
         """The steps of a seat in the turn that is due, the latest first."""

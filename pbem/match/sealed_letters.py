@@ -5,8 +5,8 @@ the reveal shows whether it is true. Nothing here enters a transcript; the event
 `verdict` do that.
 
 A step is judged by `judge_steps` when its letter comes, again when a verifier makes the entry again (both in
-`events.sealed_events`), and by the other player's program: what it was told (`pbem.player.sealed_view`), and the
-signed text itself (`pbem.player.signed_texts`). Implements docs/playing.md and docs/bundle.md, "Sealed matches".
+`events.sealed_events`), and by the players' programs, from the signed text itself (`pbem.player.signed_texts`).
+Implements docs/playing.md and docs/bundle.md, "Sealed matches".
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Taken(NamedTuple):
 
     filed: Filed
     paper: str
-    """Empty for a commitment, and if it was not told."""
+    """Empty for a commitment."""
     play: SealedPlay
 
 
@@ -123,8 +123,7 @@ def judge_steps(play: SealedPlay, seat: int, form: SignedForm[TakeSteps], mail: 
     """The steps of a letter, in order: all that its seat owes, or the first of them. Raises `Refused`.
 
     `mail` is the hash of the letter, `letter` its future path in the bundle. That it names this server, game and
-    player is checked elsewhere. Without `prev` what follows from it is not judged: the head that a letter cites is
-    not told to the other players, but is in the signed text.
+    player is checked elsewhere.
     """
     judge = _StepJudge(play, seat, form.prev, mail, letter)
     judge.demand_now(form)
@@ -132,11 +131,6 @@ def judge_steps(play: SealedPlay, seat: int, form: SignedForm[TakeSteps], mail: 
     if not taken:
         raise Refused(Fault("step", None, judge.due()))
     return taken
-
-
-def judge_lines(play: SealedPlay, seat: int, step: str, text: str) -> Taken:
-    """A step of which only the lines are told, as letters tell those of turns long past. Raises `Refused`."""
-    return _StepJudge(play, seat).take_lines(step, text)
 
 
 def write_step(
@@ -167,7 +161,7 @@ class _StepJudge:
         if not self.play.rules.owed(self.play.table, self.seat):
             raise Refused(Fault("step", None, self.due()))
         printed = self.play.game.printed.get(self.seat, ())
-        prev = self.prev if self.prev in {None, *printed} else (NOTHING, *printed)[-1]
+        prev = self.prev if self.prev in printed else (NOTHING, *printed)[-1]
         faults = [
             Fault(key, f"{key} {given}", Phrase("wrong `{key}`; expected {value}", key=key, value=value))
             for key, value in {"turn": self.play.table.turn, "prev": prev}.items()
@@ -184,9 +178,6 @@ class _StepJudge:
         values, written = self.written(step, self._said(step, section.words), lines)
         self._demand_opened(step, hashed(written))
         return self._enter(step, lines, values, hashed(written), written)
-
-    def take_lines(self, step: str, text: str) -> Taken:
-        return self._enter(step, self._lines(step, text), {}, "", "")
 
     def written(self, step: str, own: Mapping[str, str], lines: Sequence[str]) -> tuple[Mapping[str, str], str]:
         """The head of a step's paper, and the paper."""

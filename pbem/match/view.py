@@ -39,17 +39,6 @@ class TranscriptHead(msgspec.Struct, frozen=True):
     signature: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{128}\Z")]
 
 
-class SealedOwes(msgspec.Struct, frozen=True):
-    """The steps that are due in a sealed match, by seat."""
-
-    owes: dict[Annotated[int, msgspec.Meta(ge=1, le=99)], list[Word]]
-
-    @classmethod
-    def of(cls, match: Match) -> SealedOwes | None:
-        """The steps that are due now; None in a refereed match."""
-        return cls({seat: list(match.owes(seat)) for seat in match.seats}) if match.terms.sealed else None
-
-
 class MatchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The view of a match for one of its seats, or for the public, which has seat 0."""
 
@@ -84,7 +73,9 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The last entry that tells of a restored backup; 0 if none does."""
     address: Word
     """Where letters about the match are sent."""
-    sealed: SealedOwes | None = None
+    sealed: bool = False
+    revealing: bool = False
+    """True if a sealed game is over, and secrets are being revealed."""
     tournament: Word | None = None
 
     def __post_init__(self) -> None:
@@ -101,14 +92,9 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.head.seq if self.head else 0
 
     @property
-    def owes(self) -> list[str]:
-        """The steps that are due from this player's seat now in a sealed match, in their order."""
-        return self.sealed.owes.get(self.seat, []) if self.sealed and not self.paused else []
-
-    @property
-    def revealing(self) -> bool:
-        """True if a sealed game is over, and secrets are being revealed."""
-        return bool(self.sealed and any("reveal" in steps for steps in self.sealed.owes.values()))
+    def reveals(self) -> bool:
+        """True if this player's secrets of a sealed game are asked for."""
+        return self.revealing and self.asked and not self.paused
 
     @property
     def title(self) -> str:
@@ -189,6 +175,7 @@ def view(
         generation=generation,
         restored=match.restored,
         address=address,
-        sealed=SealedOwes.of(match),
+        sealed=terms.sealed,
+        revealing=match.revealing,
         tournament=(terms.tournament or {}).get("id"),
     )

@@ -1,6 +1,6 @@
 """The facts that a player's memory keeps beside letters and forms: each kind is a type, read and written whole.
 
-A kind belongs to the account, to a match, to a game, or to a game in a generation of the server: `Memory.known` takes
+A kind belongs to the account, to a match, or to a game: `Memory.known` takes
 that place, and gives a fact without any content where nothing is known yet. Only types.
 """
 
@@ -55,10 +55,8 @@ class MatchKnown(Known):
     sealed: bool = False
     accused: str | None = None
     """The contradiction that was found."""
-    unread: tuple[str, str] | None = None
-    """The reason why a signed text cannot be read, and the text."""
     taken_back: list[str] = []
-    """The accusations and doubts that the player took back."""
+    """The accusations that the player took back."""
     keys: dict[str, list[str]] = {}
     """The public keys of each seat in a sealed match, as they were told first."""
     proved: int = 0
@@ -70,18 +68,5 @@ class GameKnown(Known):
 
     kind = "game"
 
-    begun: str = ""
-    """The hash of its terms, commitments and options."""
-    answers: dict[str, list[tuple[str, str | None]]] = {}
-    """The steps of each seat that were ever told, each with its paper if a letter had it."""
-
-
-class StepsKnown(Known):
-    """A sealed game as one generation of the server told it."""
-
-    kind = "steps"
-
-    steps: list[tuple[int, str]] = []
-    """The entry and the head of each step."""
-    cited: list[str] = []
-    """The head that each step's signed letter cites."""
+    answers: dict[str, list[str]] = {}
+    """The hashes of the papers of each seat that were ever signed; at "0", that of terms and options."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sqlite3
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
@@ -38,9 +37,6 @@ _Kind = TypeVar("_Kind", bound=Known)
 
 _EDITION = 1
 """The edition of the tables; 0 is that of a new file."""
-
-_NUMBERED = re.compile(r"-(?:step|resign)-([0-9]+)-")
-"""The entry in the name of a file that another player signed."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (kind TEXT NOT NULL, place TEXT NOT NULL, content TEXT NOT NULL,
@@ -374,11 +370,6 @@ class Memory:
         self._database.execute(f"DELETE FROM papers WHERE {past}", (match, told.game, told.turn))
         self._database.execute("UPDATE papers SET seq = 0 WHERE match = ?", (match,))
         self._database.execute("DELETE FROM bundles WHERE match = ?", (match,))
-        # Files are named by entries, which another generation may number alike.
-        for (name,) in self._database.execute("SELECT name FROM texts WHERE match = ?", (match,)).fetchall():
-            numbered = _NUMBERED.search(name)
-            if numbered and int(numbered[1]) >= seq:
-                self._database.execute("DELETE FROM texts WHERE match = ? AND name = ?", (match, name))
         rows = self._database.execute(
             f"SELECT DISTINCT seq FROM heads WHERE {lost} ORDER BY seq", (match, generation, seq)
         )

@@ -45,7 +45,7 @@ from pbem.player.page_views import (
 from pbem.player.play_facts import account_facts, tournament_terms
 from pbem.player.play_table import Front, KeptHere, PlayTable
 from pbem.player.results import in_a_sentence, lines
-from pbem.player.sealed_view import Contradiction
+from pbem.player.signed_texts import Contradiction
 from pbem.player.signing import TOUCH, CannotSign
 from pbem.requests import DEFAULT
 

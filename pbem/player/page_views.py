@@ -24,7 +24,7 @@ from pbem.player.play_facts import (
     tournament_facts,
     tournament_terms,
 )
-from pbem.player.sealed_view import Contradiction
+from pbem.player.signed_texts import Contradiction
 from pbem.proof.bundle import read
 
 if TYPE_CHECKING:

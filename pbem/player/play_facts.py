@@ -51,12 +51,10 @@ def match_facts(letters: Correspondence, agent: Agent, standing: MatchView, now:
         "title": standing.title,
         "others": [{"name": name or "", "program": name in programs} for name in others],
         "asked": standing.asked and sent is None,
-        "sealed": bool(standing.sealed),
         "sent": sent.state if sent else "",
         "yours": sent.form if sent else "",
         "reveal": False,
         "accused": "",
-        "unread": [],
         **(_sealed_facts(agent, standing, now) if standing.sealed else _plans(letters, standing)),
         "winner": winner or "" if outcome else None,
         "scores": standing.totals if standing.ended else [],
@@ -83,9 +81,8 @@ def _sealed_facts(agent: Agent, standing: MatchView, now: datetime) -> JsonObjec
     asks = agent.asks(match)
     return {
         "asked": asks,
-        "reveal": asks and "reveal" in standing.owes,
+        "reveal": asks and standing.revealing,
         "accused": agent.held.accused(match) or "",
-        "unread": list(agent.held.unread(match) or []),
         "unused": unused.text if unused else "",
         "refused": [fault.message for fault in unused.faults] if unused else [],
         "stored": [{"turn": turn, "state": "here", "form": text} for turn, text in waiting.items()],
@@ -159,7 +156,7 @@ def deadlines(letters: Correspondence) -> Iterator[Appointment]:
     for standing in letters.matches.standings:
         if standing.deadline is None or standing.phase in OVER:
             continue
-        what = "reveal" if "reveal" in standing.owes else f"turn {standing.turn}"
+        what = "reveal" if standing.reveals else f"turn {standing.turn}"
         what = "setup" if standing.phase == "setup" else what
         summary = f"{title_of(letters, standing)}, {standing.match}: {what}"
         told = f"To be sent to {standing.address}"

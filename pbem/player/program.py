@@ -22,7 +22,7 @@ from pbem.player.forms import Unfit
 from pbem.player.known import Known, OpenMatches
 from pbem.player.memory import may_repeat
 from pbem.player.opponent import Position, edition, strategy
-from pbem.player.sealed_view import Contradiction
+from pbem.player.signed_texts import Contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -126,8 +126,6 @@ class Program:
                 self.letters.registration.confirm(now)
             if event.kind == "open":
                 self._join(now)
-            if event.kind == "unread":  # it has no player to ask, and silence would lose the game
-                events += self.agent.take_back(event.match, now)  # a letter may bring several
             if event.match:
                 self._waiting.add(event.match)
 
@@ -303,7 +301,7 @@ class Program:
         wish = strategy(plan.game).wish(plan.level, position) if position else None
         self._answer_offers(standing, wish, now)
         if not asked:
-            return not standing.owes and self._claim(standing, place, now)
+            return not standing.asked and self._claim(standing, place, now)
         if self.letters.matches.pending(match) is not None:
             return False
         if self._was_refused(standing, now) or self._early(standing, place, now):
@@ -321,7 +319,7 @@ class Program:
         In sealed matches, the agent decides everything except setups and orders.
         """
         match, game, player = standing.match, standing.game, self.agent if standing.sealed else self.letters
-        if "reveal" in standing.owes:
+        if standing.revealing:
             self.agent.reveal(match, now)  # it has no player to ask whether the game is over
         elif standing.phase == "setup":
             if standing.sealed and self._has_opened(match, plan):
@@ -382,7 +380,7 @@ class Program:
     def _position(self, standing: MatchView) -> Position | None:
         """The position of the turn that is due; None if there is none, or a letter is missing."""
         match, game = standing.match, standing.game
-        if standing.phase != "playing" or "reveal" in standing.owes:
+        if standing.phase != "playing" or standing.revealing:
             return None
         if standing.sealed:
             shown = self.agent.shown(match)
@@ -447,7 +445,7 @@ class Program:
                 log.warning("refused: %s %s%s", event.sent.command, event.match, said)
             case "bounced" if event.sent is not None:
                 log.warning("came back, and goes again at the next start: %s %s", event.sent.command, event.match)
-            case "forged" | "contradiction" | "forgotten" | "unread":
+            case "forged" | "contradiction" | "forgotten":
                 log.error("%s: %s: %r: %s", event.match, event.kind, event.subject, event.said)
             case "account":
                 log.info("registered as %s", self.letters.account.name)

@@ -9,42 +9,31 @@ from __future__ import annotations
 
 import json
 import logging
-from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
-from pbem.mail.commands import parse
 from pbem.match import transcript
 from pbem.match.sealed_game import PaperPlace
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.standings import Impossible, demand_playing
 from pbem.player.memory import may_repeat
 from pbem.player.sealed_plans import Planning, Plans, canonical
-from pbem.player.sealed_view import (
-    Contradiction,
-    NextLetter,
-    OrdersAsked,
-    SealedSide,
-    SealedState,
-    SignedBefore,
-    commitment,
-)
+from pbem.player.sealed_view import NextLetter, OrdersAsked, SealedSide, commitment
 from pbem.player.secret_vault import BadNote, Code, Secrets
 from pbem.player.server_letter import Event
-from pbem.player.signed_texts import Unread
+from pbem.player.signed_texts import Contradiction, SealedState
 from pbem.player.told_checks import (
     Accusations,
     check_agreed,
+    check_known,
     check_own,
-    check_told,
     check_unrevealed,
     forget_told,
-    has_resigned,
 )
-from pbem.requests import TakeSteps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,7 +41,6 @@ if TYPE_CHECKING:
 
     from pbem.failpoints import Failpoints
     from pbem.games import Options, Report
-    from pbem.json_object import JsonObject
     from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import SentForm
@@ -98,8 +86,8 @@ class Agent:
         self.held = Accusations(self.memory)
         self._random = random
         self._at = failpoint
-        self._games: dict[str, tuple[JsonObject, SealedSide]] = {}
-        """The latest file about the game of each match, and the game read from it."""
+        self._games: dict[str, tuple[object, SealedSide]] = {}
+        """What the game of each match was last made from, and that game."""
         self.followed: list[Followed] = []
         """Orders in advance that were committed to, of which nobody was told yet."""
         self.hindered: dict[str, str] = {}
@@ -132,11 +120,7 @@ class Agent:
     # Letters in.
 
     def hear(self, events: Iterable[Event], now: datetime) -> list[Event]:
-        """Check the news about sealed matches.
-
-        A contradiction is a separate event, and stops the match; so is an unreadable signed text, which stops it
-        until its player decides.
-        """
+        """Check the news about sealed matches: a contradiction is a separate event, and stops the match."""
         faults = []
         for match in dict.fromkeys(event.match for event in events if event.kind == "news"):
             if self.letters.matches.standing(match).sealed and not self.held.accused(match):
@@ -144,14 +128,11 @@ class Agent:
         return faults
 
     def _judge(self, match: str, now: datetime) -> list[Event]:
-        """Check the news about a match; records an accusation or a doubt, and returns it as an event."""
+        """Check the news about a match; records an accusation, and returns it as an event."""
         try:
             # In one transaction, because `pbem play` may read letters at the same time.
             with self.memory.transaction(), self.held.unless_taken_back(match):
                 self._check(self.letters.matches.standing(match))
-        except Unread as unread:
-            if self.held.doubt(match, unread):
-                return [Event("unread", match=match, said=str(unread))]
         except Impossible as missing:
             log.info("%s: %s", match, missing)
         except Contradiction as wrong:
@@ -160,40 +141,36 @@ class Agent:
         return []
 
     def take_back(self, match: str, now: datetime) -> list[Event]:
-        """Resume a match: its player has decided about an unreadable text, or takes back an accusation.
+        """Resume a match: its player takes back an accusation.
 
-        Returns further faults. Raises `Impossible` if there is no accusation or doubt.
+        Returns further faults. Raises `Impossible` if there is no accusation.
         """
         with self.memory.transaction():
-            accused = self.held.accused(match) is not None
             self.held.take_back(match)
-            if accused:
-                forget_told(self.memory, self.letters.matches.standing(match))
+            forget_told(self.memory, self.letters.matches.standing(match))
         return self._judge(match, now)
 
     def _check(self, standing: MatchView) -> None:
-        """Compare what the last letters tell with everything known; raises `Contradiction`, `Impossible`."""
+        """Compare what was signed with everything known; raises `Contradiction`, `Impossible`."""
         match = standing.match
         if standing.phase == "setup":
             with self.held.unless_taken_back(match):
-                check_agreed(self.letters, standing, self._asked(standing).terms)
+                check_agreed(self.letters, standing)
         if standing.phase != "playing":
-            self.held.read(match)
             return
         game = self.game(standing)
-        if game.prev != standing.prev and game.told.owes:
+        if game.prev != standing.prev and game.rules.owed(game.table, standing.seat):
             raise Impossible("a letter about it has not come")
         with self.held.unless_taken_back(match):
             check_unrevealed(self.memory, standing, game)
         if self._passed.get(match) is game:
             return
-        check_told(self.memory, self.held, game)
+        check_known(self.memory, self.held, game)
         secrets = self._secrets(standing, game)
         if secrets is not None:
             with self.held.unless_taken_back(match):
                 check_own(game, secrets)
         self._passed[match] = game
-        self.held.read(match)
 
     # The state of a match.
 
@@ -206,12 +183,11 @@ class Agent:
                 game=standing.game,
                 match=standing.match,
             )
-        known = self._games.get(standing.match)
-        if known is None or known[0] != position:
-            known = self._games[standing.match] = (
-                position,
-                SealedSide.of(standing, self.letters.account.server, position),
-            )
+        match, server, heads = standing.match, self.letters.account.server, self.memory.heads(standing.match)
+        known, made_from = self._games.get(match), (position, standing, heads)
+        if known is None or known[0] != made_from:
+            side = SealedSide.of(standing, server, position, partial(self.memory.signed_text, match), heads)
+            known = self._games[match] = made_from, side
         return known[1]
 
     def _place(self, standing: MatchView) -> PaperPlace:
@@ -236,13 +212,11 @@ class Agent:
         """True if its player has something to decide: a setup, orders, or whether to go on."""
         standing = self.letters.matches.standing(match)
         try:
-            if self.held.accused(match) or not standing.owes:
+            if self.held.accused(match) or not self._is_due(standing):
                 return False
-            if self.held.unread(match):
-                return True
             if standing.phase == "setup":
-                return self._committed(standing) is None and self._setup_to_send(standing) is None
-            if standing.owes[0] == "reveal":
+                return not self._committed(standing) and not self._setup_to_send(standing)
+            if standing.revealing:
                 return not self._alive("reveal", match, f"game {standing.game}") and not self._is_over(standing)
             return self.shown(match).asked
         except (Impossible, Contradiction, Refused):
@@ -268,7 +242,9 @@ class Agent:
         return prepared
 
     def _is_due(self, standing: MatchView) -> bool:
-        return bool(standing.sealed and standing.phase in {"setup", "playing"} and standing.owes)
+        """True if something may be due: of a setup or a reveal the server says so, of steps what was signed."""
+        asked = standing.asked if standing.phase == "setup" or standing.revealing else standing.phase == "playing"
+        return standing.sealed and asked and not standing.paused
 
     def _act(self, standing: MatchView, now: datetime) -> SentForm | None:
         if not self._is_due(standing):
@@ -280,16 +256,18 @@ class Agent:
                 return None
             self._demand_unrefused(standing, "seal", _setup_place(standing), now)
             return self._seal(standing, secrets, now)
-        if standing.owes[0] == "reveal":
+        if standing.revealing:
             return self._reveal(standing, now) if self._is_over(standing) else None
         game = self._checked(standing)
+        if not game.rules.owed(game.table, standing.seat):
+            return None
         secrets = self._demanded(standing, game)
         if secrets != self.vault.secrets(standing.match, standing.game):
             self._keep(secrets)  # from the note of another machine, which continued the game
-        found = self._letter(standing, game, secrets)
+        found = game.letter(secrets, standing.prev)
         planned = self._planned(standing, game, secrets, now) if isinstance(found, OrdersAsked) else None
         if planned is not None:
-            found = self._letter(standing, game, secrets.with_orders(planned.turn, planned.orders))
+            found = game.letter(secrets.with_orders(planned.turn, planned.orders), standing.prev)
         if not isinstance(found, NextLetter):
             return None
         self._demand_unrefused(standing, "step", _place(game), now)
@@ -332,7 +310,7 @@ class Agent:
             asked = self._asking(standing, game, secrets)
             orders, _ = canonical(standing, game, asked, text)
             secrets = secrets.with_orders(asked.table.turn, orders)
-            found = self._letter(standing, game, secrets)
+            found = game.letter(secrets, standing.prev)
             if not isinstance(found, NextLetter):
                 raise Impossible("It is not your move in {match}.", match=match)
             return self._step(standing, game, found, now)
@@ -350,11 +328,11 @@ class Agent:
 
     def _moment(self, standing: MatchView, game: SealedSide, secrets: Secrets) -> tuple[OrdersAsked, bool]:
         """The own side and the table, and whether orders are due."""
-        found = self._letter(standing, game, secrets)
+        found = game.letter(secrets, standing.prev)
         # A step on its way is no longer owed, although the server's letters may not show it yet.
         sent = self._alive("step", standing.match, _place(game)) is not None
         if isinstance(found, OrdersAsked):
-            return found, bool(standing.owes) and not sent
+            return found, not (standing.paused or standing.revealing or sent)
         return OrdersAsked(game.own(game.play, secrets), game.table), False
 
     def _plans(self, planning: Planning) -> dict[int, str]:
@@ -410,15 +388,16 @@ class Agent:
     def _asking(self, standing: MatchView, game: SealedSide, secrets: Secrets) -> OrdersAsked:
         """The decision that is due; raises `Impossible`."""
         match = standing.match
-        # A signed step cannot be changed; orders that are in no letter yet can be, so they count as not decided.
-        sent = self._alive("step", match, _place(game))
-        if sent is not None:
+        # A signed step cannot be changed, not even if a server refused it that was restored since. Orders that are in
+        # no letter yet can be, so they count as not decided.
+        signed = self.memory.sent("step", match, _place(game))
+        if any(sent.state != "refused" or sent.first < standing.generation for sent in signed):
             raise Impossible("What you owe in {match} is signed, and cannot be changed.", match=match)
-        if not standing.owes:
+        found = game.letter(secrets, standing.prev)
+        if found is None or standing.paused or standing.revealing:
             raise Impossible("It is not your move in {match}.", match=match)
-        found = self._letter(standing, game, secrets)
         if isinstance(found, NextLetter):
-            found = self._letter(standing, game, secrets.without_orders(found.ordered))
+            found = game.letter(secrets.without_orders(found.ordered), standing.prev)
         if not isinstance(found, OrdersAsked):
             raise Impossible("There is nothing to order in {match} now: `pbem play` answers by itself.", match=match)
         return found
@@ -436,7 +415,7 @@ class Agent:
         if (sent := self._committed(standing)) is not None:
             return self.letters.outbox.again(sent)
         self._check(standing)
-        value = commitment(self._asked(standing).terms, secrets)
+        value = commitment(standing.hash, secrets)
         return self.letters.seal(match, place, value, self._note(secrets), now)
 
     def _reveal(self, standing: MatchView, now: datetime) -> SentForm:
@@ -444,11 +423,16 @@ class Agent:
         if (sent := self._alive("reveal", match, place)) is not None:
             return self.letters.outbox.again(sent)
         self._demand_unrefused(standing, "reveal", place, now)
-        game = self.game(standing)
-        return self.letters.reveal(match, place, game.reveal(self._demanded(standing, game)), now)
+        try:
+            secrets = self._demanded(standing, self.game(standing))
+        except (Contradiction, Impossible):  # the player decided, although what was signed makes no game
+            if (kept := self.vault.secrets(match, standing.game)) is None:
+                raise
+            secrets = kept
+        return self.letters.reveal(match, place, SealedSide.reveal(secrets), now)
 
     def _is_over(self, standing: MatchView) -> bool:
-        """True if the game has ended by checked steps, or by a resignation signed here or by the other player.
+        """True if the game has ended by signed steps, or by a resignation signed here or by the other player.
 
         Anything else is only the server's claim, and a server in league with the opponent would like to see the
         secrets.
@@ -457,27 +441,29 @@ class Agent:
         resigned = [
             sent for sent in self.memory.prepared("resign", match) if place in sent.place and sent.state != "refused"
         ]
-        game = self._checked(standing)
-        return bool(resigned) or game.table.result is not None or has_resigned(self.memory, game)
+        try:
+            game = self._checked(standing)
+        except (Contradiction, Impossible):
+            return bool(resigned)
+        return bool(resigned) or game.table.result is not None or game.given_up
 
     def reveal(self, match: str, now: datetime) -> SentForm:
-        """Reveal everything by the player's decision, although no checked step ends the game or a text is unreadable.
+        """Reveal everything by the player's decision, although no checked step ends the game.
 
         Raises `Impossible`, `Contradiction`.
         """
         self._demand_unaccused(match)
         with self.vault.alone():
             standing = self.letters.matches.standing(match)
-            if standing.owes[:1] != ["reveal"]:
+            told = SealedState.read((self.letters.matches.sealed_position(match) or {}).get("sealed"))
+            if not standing.reveals or not told.revealing:
                 raise Impossible("Nothing is to be revealed in {match} now.", match=match)
-            with suppress(Unread):
-                self._check(standing)
             return self._reveal(standing, now)
 
     def _committed(self, standing: MatchView) -> SentForm | None:
         """The commitment to a setup that stands, or is on its way; if the server asks again, it was withdrawn."""
         sent = self._alive("seal", standing.match, _setup_place(standing))
-        return None if sent is not None and sent.state == "done" and standing.owes else sent
+        return None if sent is not None and sent.state == "done" and standing.asked else sent
 
     def _alive(self, command: str, match: str, place: str) -> SentForm | None:
         """The last letter to the server as it is now, for this place, that was not refused; None if there is none."""
@@ -497,23 +483,6 @@ class Agent:
         """True if a commitment to the setup of this game was signed before the server was restored."""
         seals = self.memory.sent("seal", standing.match, _setup_place(standing))
         return any(sent.first < standing.generation and sent.state != "refused" for sent in seals)
-
-    def _letter(self, standing: MatchView, game: SealedSide, secrets: Secrets) -> NextLetter | OrdersAsked | None:
-        """The next letter of a game, with the steps that were signed before the server was restored."""
-        signed = dict[int, SignedBefore]()
-        letters = [
-            sent
-            for sent in self.memory.prepared("step", standing.match)
-            if sent.first < standing.generation and sent.place.startswith(f"game {standing.game} ")
-        ]
-        # Also what was refused may have been shown to somebody.
-        for sent in sorted(letters, key=lambda sent: sent.state == "refused"):
-            number, form = int(sent.place.rpartition(" ")[2]), parse(sent.form).commands[0].form
-            assert isinstance(form.request, TakeSteps)
-            sections = [section for section in form.request.sections if section.name != "note"]
-            for at, section in enumerate(sections, number):
-                signed.setdefault(at, SignedBefore(section, form.prev or ""))
-        return game.letter(secrets, standing.prev, signed)
 
     def _demand_unrefused(self, standing: MatchView, command: str, place: str, now: datetime) -> None:
         """Raise `Impossible` if the server refused the same, in the present state, not long ago."""

@@ -155,7 +155,6 @@ Kind = Literal[
     "open",
     "contradiction",
     "forgotten",
-    "unread",
     "bounced",
 ]
 
@@ -170,7 +169,6 @@ _LOUD = {
     "forged": Phrase("NOT BELIEVED: “{about}”: {said}"),
     "contradiction": Phrase("ALARM: “{about}”: {said}"),
     "forgotten": Phrase("ALARM: “{about}”: {said}"),
-    "unread": Phrase("WARNING: “{about}”: {said}"),
 }
 
 
@@ -181,7 +179,7 @@ class Event(PlayResult, frozen=True):
     says so, and is not, or not for this player; `doubled`: it was read before; `news` about a match; an `answer` to a
     letter of ours; a `challenge`; an `account`; the `open` list; a `contradiction`, which accuses the server;
     `forgotten`: the server was restored from a backup, and told something before that it does not know any more;
-    `unread`: what another player signed cannot be read; `bounced`: a letter of ours came back.
+    `bounced`: a letter of ours came back.
     """
 
     kind: Kind
@@ -211,7 +209,7 @@ class Event(PlayResult, frozen=True):
                 yield ToldLine(f"\n    {said}\n")
             case "account":
                 yield ToldLine(Phrase("Registered, without a key."))
-            case "forged" | "contradiction" | "forgotten" | "unread":
+            case "forged" | "contradiction" | "forgotten":
                 yield ToldLine(_LOUD[self.kind].given(about=subject or line_of(self.match), said=said), loud=True)
             case "doubled":
                 yield ToldLine(Phrase("Received again; it changes nothing: {subject}", subject=subject))

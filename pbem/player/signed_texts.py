@@ -1,13 +1,16 @@
-"""Others' signed texts in a sealed game, judged in the place of the server's account of them.
+"""A sealed game as its players signed it: their texts, folded by the functions of the server and the verifiers.
 
-A server in league with one player could show the other a commitment that nobody signed, and exchange it later: so the
-signed text itself comes with the letters, and must bring the very steps that were told. A text that cannot be read is
-another player's doing, and not the server's lie: that is `Unread`. Pure. Implements sealed.md 1.5, "Letters".
+Nothing else is believed of the game. The server only names the files that count, in order: another choice or order
+is a game that the rules refuse, or that the transcript contradicts at its end. Pure. Implements sealed.md 1.5.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+import logging
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, cast
+
+import msgspec
 
 from pbem.games import Refused
 from pbem.identity import BadKey
@@ -15,132 +18,140 @@ from pbem.mail.commands import parse
 from pbem.match.changed import replace
 from pbem.match.sealed_letters import judge_steps
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.sealed_view import Contradiction, refusal
 from pbem.proof.signed_letters import shown
-from pbem.requests import Resign, Seal, TakeSteps
+from pbem.requests import Resign, Seal, Section, TakeSteps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from pbem.mail.commands import AnyCommand
-    from pbem.player.sealed_view import SealedSide
-    from pbem.requests import Requested, SignedForm
+    from pbem.match.sealed_game import SealedPlay
+    from pbem.requests import SignedForm
+
+log = logging.getLogger(__name__)
+
+_Line = Annotated[str, msgspec.Meta(max_length=4000)]
+_Key = Annotated[str, msgspec.Meta(max_length=1 << 17)]
+"""An OpenPGP key of all octets that a server takes is shorter."""
 
 
-class Unread(Impossible):
-    """A text signed by another player cannot be read; the message says which and why, `content` is the text."""
-
-    def __init__(self, why: str, content: bytes) -> None:
-        super().__init__(why)
-        self.content = content
+class Contradiction(Exception):
+    """What the server says cannot all be true; the text says why."""
 
 
-def unproved(game: SealedSide, proved: int) -> Iterator[tuple[int, int]]:
-    """The first step of each letter of others, and its number of steps; without the first `proved` steps.
+class Changed(Contradiction):
+    """What the server says differs from what it said earlier."""
 
-    They are counted as they are told, because the server could choose the numbers freely.
+
+class SealedState(msgspec.Struct, frozen=True):
+    """The sealed part of a position's or a setup's file."""
+
+    keys: dict[str, list[_Key]]
+    """The public keys of each seat that may sign its letters."""
+    note: Annotated[str, msgspec.Meta(max_length=8192)] | None = None
+    signed: list[_Line] = []
+    """The files of the texts that make the game, in the order of the transcript."""
+    resigned: _Line | None = None
+    """The file of the letter by which a player gave up the game."""
+    revealing: bool = False
+    """True if the server asks for reveals: what it says here, a bundle contradicts."""
+
+    @classmethod
+    def read(cls, document: object) -> SealedState:
+        """Read it from the `sealed` of such a file; raises `Contradiction`."""
+        try:
+            return msgspec.convert(document, cls)
+        except msgspec.ValidationError as error:
+            raise Contradiction(f"what is said of the sealed game has no such form: {error}") from error
+
+
+def fold(
+    play: SealedPlay, told: SealedState, texts: Callable[[str], bytes | None], heads: Mapping[int, str]
+) -> tuple[SealedPlay, int]:
+    """The game that was signed, from its beginning, and the seat that gave it up after all of that, 0 for none.
+
+    `texts`: the files that have arrived, by name; `heads`: the known heads of the transcript, by their entries.
+    Raises `Contradiction`, and `Impossible` while a text is missing.
     """
-    steps = game.told.steps
-    at = 0
-    while at < len(steps):
-        first = steps[at]
-        end = at + 1
-        while end < len(steps) and first.mail is not None and steps[end].mail == first.mail:
-            end += 1
-        if first.seat != game.place.seat and end > proved:
-            yield at, end - at
-        at = end
+    seqs = {head: seq for seq, head in heads.items()}
+    # A letter cites no head from before its steps were due, and a resignation none from before the last letter.
+    since, cited = dict.fromkeys(range(1, len(play.players) + 1), 0), 0
+    for name in told.signed:
+        if (content := texts(name)) is None:
+            raise Impossible(
+                "{name}, which a player signed, has not arrived: `pbem play ask report {match}`",
+                name=name,
+                match=play.match,
+            )
+        seat, commands = _signed(play, told, name, content)
+        place, going = (play.match, play.server, play.number, play.players[seat - 1]), set[int]()
+        named = [(one.match, one.form.server, one.form.game, one.form.player) for one in commands if not one.faults]
+        if named != [place] or len(commands) > 1:
+            raise Contradiction(f"{name}: it is not a letter of this game")
+        form = commands[0].form
+        seq, sealed = seqs.get(str(form.prev), 0), play.game.commitments
+        match form.request:
+            case TakeSteps() if len(sealed) == len(play.players):
+                if seq and seq < since[seat]:
+                    raise Contradiction(f"{name}: it cites a head from before it was due")
+                going = {other for other in since if other != seat and play.rules.owed(play.table, other)}
+                play = _taken(play, seat, cast("SignedForm[TakeSteps]", form), name)
+            case Seal(sections=(Section("commitment", (commitment,)), *_)) if seat not in sealed:
+                play = replace(play, game=replace(play.game, commitments={**sealed, seat: commitment}))
+            case _:
+                raise Contradiction(f"{name}: it is not what was due")
+        cited = max(cited, seq)
+        since = {one: at if one in going else max(at, seq + 1) for one, at in since.items()}
+    return play, _resigned(play, told, texts, {head for head, seq in seqs.items() if seq > cited})
 
 
-def check_steps(
-    game: SealedSide, at: int, count: int, content: bytes, heads: Mapping[int, str], cited: Sequence[str]
-) -> str:
-    """Judge a signed text in the place of these steps that were told, of which there must be the same.
-
-    `at` and `count`: where its first step is in the game, and how many there are. `heads`: the known heads, by their
-    entries. `cited`: which head the letter of each step before cites, as far as it is known. Returns the head that it
-    cites. Raises `Contradiction`; `Impossible` if no letter has shown that head yet; `Unread`.
-    """
-    first = game.told.steps[at]
-    where = f"turn {first.turn}, seat {first.seat}, {first.step}"
-    said, since = _signed(game, first.seat, content, where, TakeSteps), _since(game, at)
-    if said.prev not in heads.values():
-        raise Impossible("{where}: what was signed follows a head that no letter has shown here yet", where=where)
-    printed = tuple(head for seq, head in heads.items() if since <= seq < first.seq)
-    play = game.plays[at]
-    steps = tuple(replace(filed, prev=prev) for filed, prev in zip(play.game.steps, cited, strict=True))
-    play = replace(play, game=replace(play.game, steps=steps, printed={first.seat: printed}))
+def _taken(play: SealedPlay, seat: int, form: SignedForm[TakeSteps], name: str) -> SealedPlay:
+    """The game after a letter with steps."""
+    game = replace(play.game, printed={seat: (str(form.prev),)})
     try:
-        taken = judge_steps(play, first.seat, said, first.mail or "", first.letter or "")
+        return judge_steps(replace(play, game=game), seat, form, "", "")[-1].play
     except Refused as refused:
-        raise refusal(f"{where}: what was signed is no such step", refused) from refused
-    told = game.play.game.steps[at : at + count]
-    if tuple(replace(one.filed, prev="") for one in taken) != told:
-        raise Contradiction(f"{where}: something else was signed than told")
-    return str(said.prev)
+        raise refusal(name, refused) from refused
 
 
-def check_seal(game: SealedSide, seat: int, content: bytes) -> None:
-    """Check that a signed text commits a seat to the setup that was told; raises `Contradiction`, `Unread`."""
-    where = f"seat {seat}, setup"
-    said = _signed(game, seat, content, where, Seal)
-    if ("commitment", (game.told.commitments.get(str(seat)),), "") not in said.request.sections:
-        raise Contradiction(f"{where}: something else was signed than told")
-
-
-def check_resigned(game: SealedSide, seat: int, content: bytes, heads: Mapping[int, str], begun: int) -> None:
-    """Check that a text gives up this game for a seat, and was signed after all steps that were told.
-
-    An earlier resignation that was refused then must not count now: if no step was told yet, it must cite a later
-    entry than `begun`. Raises `Contradiction`.
-    """
-    where = f"game {game.place.game}, seat {seat}, resignation"
-    player = game.players[seat - 1]
-    place = ("resign", game.place.match, game.place.server, player, str(game.table.turn))
-    earliest = game.told.steps[-1].seq if game.told.steps else begun + 1
-    for command in _commands(game, seat, content, where):
-        form, asked = command.form, command.request
-        named = (command.name, command.match, form.server, form.player, str(form.turn))
-        after = next((seq for seq, head in heads.items() if head == form.prev), -1)
-        given_up = isinstance(asked, Resign) and (asked.whole or asked.game == game.place.game)
-        if named == place and given_up and after >= earliest and not command.faults:
-            return
-    raise Contradiction(f"{where}: no such thing was signed here")
-
-
-def _since(game: SealedSide, at: int) -> int:
-    """The entry from which on the seat owed the step at this place: its letter may cite heads from there on."""
-    steps, seat = game.told.steps, game.told.steps[at].seat
-    while at and game.rules.owed(game.plays[at - 1].table, seat) and steps[at - 1].seat != seat:
-        at -= 1
-    return steps[at - 1].seq if at else 0
-
-
-def _signed(game: SealedSide, seat: int, content: bytes, where: str, kind: type[Requested]) -> SignedForm[Requested]:
-    """The form of the one command of a kind that a text signs with a key of this seat, for this game.
-
-    Raises `Contradiction`, `Unread`.
-    """
-    commands = _commands(game, seat, content, where)
-    if len(commands) != 1 or commands[0].faults:
-        raise Unread(_unread(game, seat, where, "It is not one letter of a sealed game."), content)
-    form, place = commands[0].form, game.place
-    named = commands[0].match, form.game, form.server, form.player
-    if type(form.request) is not kind or named != (place.match, place.game, place.server, game.players[seat - 1]):
-        raise Contradiction(f"{where}: what was signed belongs elsewhere")
-    return cast("SignedForm[Requested]", form)
-
-
-def _commands(game: SealedSide, seat: int, content: bytes, where: str) -> Sequence[AnyCommand]:
-    """The commands that a text signs with a key of this seat; raises `Unread`."""
+def _resigned(
+    play: SealedPlay, told: SealedState, texts: Callable[[str], bytes | None], now: Container[str | None]
+) -> int:
+    """The seat that resigned the game at one of these heads, 0 for none: an earlier resignation was refused then."""
+    content = texts(told.resigned) if told.resigned else None
+    if told.resigned is None or content is None:
+        return 0
     try:
-        read = shown(content, game.told.keys.get(str(seat), ()), game.place.server)
-    except BadKey as error:
-        raise Unread(_unread(game, seat, where, error.reason), content) from error
-    if read.verdict.kind != "valid":
-        raise Unread(_unread(game, seat, where, read.verdict.reason), content)
-    return parse(read.text).commands
+        seat, commands = _signed(play, told, told.resigned, content)
+    except Contradiction as wrong:
+        log.warning("%s: %s", play.match, wrong)  # the owner is asked, as if nobody had resigned
+        return 0
+    for command in commands:
+        form, asked = command.form, command.request
+        whole = isinstance(asked, Resign) and (asked.whole or asked.game == play.number) and not command.faults
+        place = play.match, play.server, play.players[seat - 1], play.table.turn
+        if whole and (command.match, form.server, form.player, form.turn) == place and form.prev in now:
+            return seat
+    return 0
 
 
-def _unread(game: SealedSide, seat: int, where: str, why: str) -> str:
-    return f"what {game.players[seat - 1]} signed cannot be read (game {game.place.game}, {where}): {why}"
+def _signed(play: SealedPlay, told: SealedState, name: str, content: bytes) -> tuple[int, Sequence[AnyCommand]]:
+    """The seat that signed a text, and the commands in it."""
+    for seat in range(1, len(play.players) + 1):
+        try:
+            read = _shown(content, tuple(told.keys.get(str(seat), ())), play.server)
+        except BadKey as error:
+            raise Contradiction(f"the keys of seat {seat} cannot be read: {error.reason}") from error
+        if read.verdict.kind == "valid":
+            return seat, parse(read.text).commands
+    raise Contradiction(f"{name}: no player has signed it")
+
+
+_shown = lru_cache(maxsize=2000)(shown)
+"""Each letter brings the same game again, and a few texts more."""
+
+
+def refusal(where: str, refused: Refused) -> Contradiction:
+    """The refusal of a step by the rules as a contradiction: the server should not have entered it."""
+    said = "; ".join(str(fault.message) for fault in refused.faults)
+    return Contradiction(f"{where}: it would be refused: {said}")

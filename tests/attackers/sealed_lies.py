@@ -17,10 +17,8 @@ from pbem.desk import position_files
 from pbem.games import Refused
 from pbem.match import sealed_letters
 from pbem.match.changed import replace
-from pbem.match.transcript import sha256_hex
-from pbem.match.view import view
-from pbem.player.sealed_view import Contradiction, SealedSide
-from pbem.player.signed_texts import check_steps, unproved
+from pbem.player.sealed_view import SealedSide
+from pbem.player.signed_texts import Contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -148,30 +146,24 @@ def verifier_finds(table: SealedMatch) -> bool:
 
 
 def player_finds(table: SealedMatch, lie: Lie) -> bool:
-    """Whether the other player's program finds it in what is told and in what was signed."""
+    """Whether the other player's program finds it in what was signed."""
     match, seat = table.match, 3 - lie.teller.seat
     assert match.options is not None
     where, names = sealed_letters.place(match, seat), [owner.name for owner in table.owners]
-    document = {
-        "game": 1,
-        "options": dict(match.options.changed),
-        "sealed": position_files.of_seat(match, view(match, seat), None, []),
-    }
-    texts = dict(pasted(table))
-    heads, cited = {entry.seq: entry.head for entry in table.entries}, list[str]()
+    sealed = position_files.of_seat(match, None)
+    document = {"game": 1, "options": dict(match.options.changed), "sealed": sealed}
+    standing = sealed_post.standing(where, "spaceships", names, match.prev, match.rules_hash)
+    heads = {entry.seq: entry.head for entry in table.entries}
     try:
-        side = SealedSide.of(sealed_post.standing(where, "spaceships", names, match.prev), SERVER, document)
-        for at, count in unproved(side, 0):
-            cited += [""] * (at - len(cited))
-            text = texts[str(side.told.steps[at].mail)]
-            cited += [check_steps(side, at, count, text, heads, cited)] * count
+        SealedSide.of(standing, SERVER, document, dict(pasted(table)).get, heads)
     except Contradiction:
         return True
     return False
 
 
 def pasted(table: SealedMatch) -> Iterator[tuple[str, bytes]]:
-    """By the hash of each letter what was signed in it."""
+    """By the name of its file what was signed in each letter."""
     for path, content in table.papers.items():
-        if path.startswith("letters/step-"):
-            yield sha256_hex(content), content.partition(b"\r\n\r\n")[2].replace(b"\r\n", b"\n")
+        if path.startswith("letters/"):
+            name = f"m1-{path.removeprefix('letters/').removesuffix('.eml')}.signed.txt"
+            yield name, content.partition(b"\r\n\r\n")[2].replace(b"\r\n", b"\n")

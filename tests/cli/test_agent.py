@@ -17,7 +17,6 @@ from playing import random_players
 
 from pbem.cli.agent import _typed
 from pbem.cli.play.terminal import Terminal as Front
-from pbem.desk import position_files
 from pbem.games import rules
 from pbem.player import secret_vault
 from pbem.player.account_file import Account, places
@@ -25,16 +24,13 @@ from pbem.player.correspondence import Correspondence
 from pbem.player.memory import Memory
 from pbem.player.play_table import PlayTable
 from pbem.player.sealed_agent import Agent
-from pbem.player.sealed_view import Contradiction
 from pbem.player.secret_vault import Code, SecretVault
+from pbem.player.signed_texts import Contradiction
 from pbem.player.told_checks import Accusations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from pbem.mail.compose import Attachment
-    from pbem.match.state import Match
 
 
 @pytest.fixture(autouse=True)
@@ -231,33 +227,6 @@ def test_orders_are_asked_about_before_they_bind(
             assert secrets is not None
             assert secrets.by_turn == orders
             assert ("Nothing was signed or sent." in capsys.readouterr().err) == (answer == "n")
-
-
-def test_what_the_other_signed_and_cannot_be_read_is_shown_and_its_player_goes_on(
-    referee: Referee, terminal: Terminal, bob: Owner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The letter in which bob committed to his setup, taken by a server that did not look."""
-    texts = position_files.signed_texts
-
-    def changed(match: Match, seat: int, *rest: Any) -> list[Attachment]:
-        return [
-            (name, kind, content.replace(b"BEGIN", b"BEGUN") if seat == 2 and "seal" in name else content)
-            for name, kind, content in texts(match, seat, *rest)
-        ]
-
-    monkeypatch.setattr(position_files, "signed_texts", changed)
-    begun(referee, terminal, bob)
-    bob.look()
-    shown = terminal.run("agent", "--once")
-    assert "WARNING: “m1”: what bob signed cannot be read (game 1, seat 1, setup): " in shown
-    assert "m1: go on? pbem play take-back m1" in shown
-    assert "-----BEGUN SSH SIGNATURE-----" in shown
-    assert "ALARM" not in shown
-    assert "your agent waits for your decision" in terminal()
-    assert "what bob signed cannot be read" in terminal("m1", "--nothing", "--yes", status=4)
-    assert "m1: what bob signed cannot be read" in terminal("take-back", "m1", "--yes")
-    assert "your agent waits" not in terminal()
-    assert "Nothing is held against anybody in m1" in terminal("take-back", "m1", "--yes", status=4)
 
 
 def test_an_accusation_is_listed_until_it_is_taken_back(

@@ -254,7 +254,7 @@ def test_what_happens_is_told_in_the_language_of_the_page(table: PlayTable, tmp_
     events = [
         *(Event("news", "0000"), Event("challenge"), Event("account"), Event("account", said="0000")),
         *(Event("doubled", "0000"), Event("bounced", sent=sent), Event("forged", "0000", said=fault)),
-        *(Event("contradiction", "0000", said=fault), Event("unread", "0000", said=fault)),
+        Event("contradiction", "0000", said=fault),
         *(Event("answer", said=said, faults=(fault,), sent=sent) for said in ("refused", "done", "asked", "again")),
     ]
     table.send()

@@ -11,7 +11,7 @@ import pytest
 from data.material import IN_FORCE, KEYS
 from in_a_box.bulletins import bulletin
 from in_a_box.referee import SERVER, Referee, attachment, body, confirming
-from in_a_box.sealed_seats import SealedSeat, agreed, document, play
+from in_a_box.sealed_seats import SealedSeat, agreed, document, play, signed_texts
 from in_a_box.stores import of_sqlite
 from judges.honest import accused
 from signing.signers import WAYS
@@ -26,7 +26,6 @@ from pbem.store.operator import Instructions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from email.message import EmailMessage
     from pathlib import Path
 
 NOTE = base64.b64encode(b"nobody else can read this").decode()
@@ -44,15 +43,6 @@ def turns(referee: Referee, seats: tuple[SealedSeat, ...], most: int) -> None:
     """Play until so many turns are over."""
     while len(referee.match().turns) < most:
         assert sum(seat.write(referee) for seat in seats)
-
-
-def signed_texts(letter: EmailMessage) -> dict[str, bytes]:
-    """What others signed, by the names of the files."""
-    return {
-        str(part.get_filename()): str(part.get_content()).replace("\r\n", "\n").encode()
-        for part in letter.iter_attachments()
-        if str(part.get_filename()).endswith(".signed.txt")
-    }
 
 
 def stands(referee: Referee) -> tuple[object, ...]:
@@ -83,39 +73,51 @@ def test_letters_say_what_came_what_it_led_to_and_what_is_due_from_whom(referee:
 # What letters bring for programs.
 
 
-def test_each_letter_says_how_the_match_stands_and_what_the_others_signed(referee: Referee) -> None:
+def test_each_letter_brings_what_both_signed_lately_and_names_all_that_counts(referee: Referee) -> None:
     ann, bob = begun(referee)
-    turns(referee, (ann, bob), 2)
-    key = parse_key(ssh.public(bob.box.key))
-    seen = 0
+    turns(referee, (ann, bob), 3)
+    keys = [parse_key(ssh.public(seat.box.key)) for seat in (ann, bob)]
+    seen = set[str]()
     for letter in ann.box.letters:
         told = document(letter)
         if told is None or told["pbem"] == "setup 1":
             continue
         texts = signed_texts(letter)
-        named = {step["letter"] for step in told["sealed"]["steps"] if step.get("letter")}
-        assert named | set(told["sealed"]["seals"].values()) == texts.keys()
-        match = referee.match()
-        assert match.sealed_game is not None
-        for step in told["sealed"]["steps"]:
-            filed = next(one for one in match.sealed_game.steps if one.seq == step["seq"])
-            assert (step["turn"], step["seat"], step["step"]) == (filed.turn, filed.seat, filed.step)
-            assert (tuple(step["lines"]), step["head"]) == (filed.lines, filed.head)
-            assert ("paper" in step) == (step["turn"] >= told["turn"] - 2)
-            assert step.get("paper", filed.paper) == filed.paper
+        game = referee.match().sealed_game
+        assert game is not None
+        letters = dict.fromkeys((*game.seals.values(), *(step.letter for step in game.steps)))
+        named = [f"m1-{path.removeprefix('letters/').removesuffix('.eml')}.signed.txt" for path in letters]
+        assert told["sealed"]["signed"] == named[: len(told["sealed"]["signed"])]
+        last = [step.letter for step in game.steps if step.turn == told["turn"] - 1]
+        assert {named[[*letters].index(path)] for path in last} <= texts.keys()
+        assert "view" not in told
         hashes = bulletin(letter)["files"]
         for name, content in texts.items():
             assert hashes[name] == sha256_hex(content)
-            verdict = identity.judge(
-                read_letter(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + content),
-                [key],
-                SERVER,
-                words=VOCABULARY,
-            )
+            text = read_letter(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + content)
+            verdict = identity.judge(text, keys, SERVER, words=VOCABULARY)
             assert verdict.kind == "valid"
             assert verdict.signed.startswith((b"step m1 ", b"seal m1 "))
-            seen += 1
-    assert seen > 10
+        seen |= texts.keys()
+    assert len(seen) > 10
+    assert seen == {*told["sealed"]["signed"]} if told else False
+
+
+def test_a_report_brings_all_that_was_signed(referee: Referee) -> None:
+    """For a player who lost all earlier letters."""
+    ann, bob = begun(referee)
+    turns(referee, (ann, bob), 4)
+    before = len(ann.box.letters)
+    referee.send(ann.box, "report m1")
+    ann.texts.clear()
+    ann.read = before
+    told = ann.look()["sealed"]
+    assert [*ann.texts] == told["signed"], "the older ones come first"
+    assert told["signed"][0] not in signed_texts(ann.box.last)
+    bob.look()
+    assert ann.play().table == bob.play().table
+    said = next(body(letter) for letter in ann.box.letters[before:] if "as it was signed" in str(letter["Subject"]))
+    assert "what the players signed earlier in this game" in " ".join(said.split())
 
 
 def test_a_note_comes_back_to_its_writer_alone(referee: Referee) -> None:
@@ -134,7 +136,8 @@ def test_a_note_comes_back_to_its_writer_alone(referee: Referee) -> None:
     told = document(ann.box.last)
     assert told is not None
     assert told["sealed"]["note"] == NOTE
-    assert [step["step"] for step in told["sealed"]["steps"]] == ["commit"]
+    ann.look()
+    assert [step.step for step in ann.play().game.steps] == ["commit"]
 
 
 def test_status_and_diary(referee: Referee) -> None:

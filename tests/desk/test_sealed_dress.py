@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 import pytest
 from data.material import KEYS
 from hypothesis import HealthCheck, given, settings
@@ -22,14 +21,16 @@ from signing.dresses import DRESSES, WAYS
 
 from pbem import identity
 from pbem.match.changed import replace
+from pbem.match.sealed_game import ToldGame
 from pbem.match.transcript import sha256_hex
 from pbem.player import secret_vault
-from pbem.player.sealed_view import Contradiction, SealedSide
-from pbem.player.signed_texts import check_seal
+from pbem.player.signed_texts import Contradiction, SealedState, fold
 from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pbem.player.sealed_view import SealedSide
 
 
 class Post(NamedTuple):
@@ -57,9 +58,10 @@ class Post(NamedTuple):
             return False
         shown = self.referee.desk.archive.matches.text(2, sha256_hex(raw))
         assert shown is not None
-        told_ = msgspec.structs.replace(self.game.told, commitments={"1": commitment})
-        game = replace(self.game, place=replace(self.game.place, match="m2"), told=told_)
-        check_seal(game, 1, shown.encode())
+        begun = replace(self.game.play, match="m2", game=ToldGame({}, {}))
+        told = SealedState(self.game.told.keys, signed=["it"])
+        play, _ = fold(begun, told, {"it": shown.encode()}.get, {})
+        assert play.game.commitments == {1: commitment}
         return True
 
 

@@ -61,7 +61,7 @@ class Owner(Side):
         standing = self.letters.matches.standing(match)
         self.decided += 1
         game, where = standing.rules, (standing.game, standing.turn, standing.seat)
-        if standing.owes == ["reveal"]:
+        if standing.revealing:
             self.agent.reveal(match, self.referee.now)
             return
         if standing.phase == "setup":

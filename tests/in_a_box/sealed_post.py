@@ -6,14 +6,18 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import Die
 
 from pbem.games import rules
 from pbem.games.sealed import COMMIT, sealed_rules
-from pbem.match.sealed_game import PaperPlace, hashed, paper
+from pbem.identity import ssh
+from pbem.mail.commands.sections import written
+from pbem.match.sealed_game import PaperPlace
 from pbem.match.view import MatchView
 from pbem.player.sealed_view import NextLetter, SealedSide, commitment
 from pbem.player.secret_vault import Secrets
+from pbem.requests import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +30,7 @@ def head(number: int) -> str:
     return hashlib.sha256(f"head {number}".encode()).hexdigest()
 
 
-def standing(place: PaperPlace, rules: str, players: Sequence[str], prev: str) -> MatchView:
+def standing(place: PaperPlace, rules: str, players: Sequence[str], prev: str, terms: str = TERMS) -> MatchView:
     """How a sealed game that is being played stands for one of its players."""
     return MatchView(
         match=place.match,
@@ -45,7 +49,7 @@ def standing(place: PaperPlace, rules: str, players: Sequence[str], prev: str) -
         deadline=None,
         accepted=True,
         agreement=None,
-        hash=TERMS,
+        hash=terms,
         prev=prev,
         rev=1,
         said={},
@@ -61,13 +65,14 @@ def standing(place: PaperPlace, rules: str, players: Sequence[str], prev: str) -
 
 @dataclass
 class Post:
-    """One sealed game between owners who are told of it by `document`, and say what `take` takes."""
+    """One sealed game between owners who are shown what both signed, and say what `take` takes."""
 
     game: str
     raw: Mapping[str, Any]
     setups: Mapping[int, str]
     secrets: dict[int, Secrets] = field(default_factory=dict)
-    steps: list[dict[str, Any]] = field(default_factory=list)
+    texts: dict[str, bytes] = field(default_factory=dict)
+    """What was signed, by the names of the files, in order."""
     letters: int = 0
 
     def __post_init__(self) -> None:
@@ -76,12 +81,15 @@ class Post:
         self.rules = found
         self.options = rules(self.game).options(self.raw, len(self.setups))
         self.table = found.begin(self.options)
+        self.keys = {seat: Ed25519PrivateKey.from_private_bytes(Die(f"key {seat}")(32)) for seat in self.setups}
         for seat, setup in self.setups.items():
             self.secrets[seat] = Secrets.begun(self.place(seat), setup, Die(f"seed {seat}"))
+            sealed = Section("commitment", (commitment(TERMS, self.secrets[seat]),), "")
+            self.sign(seat, "seal m1 game 1", [sealed], rev="rev 1\n")
 
     @property
     def prev(self) -> str:
-        return head(len(self.steps))
+        return head(len(self.texts))
 
     def place(self, seat: int) -> PaperPlace:
         return PaperPlace("play.example", "m1", 1, seat, PLAYERS[seat - 1])
@@ -89,38 +97,35 @@ class Post:
     def standing(self, seat: int) -> MatchView:
         return standing(self.place(seat), self.game, PLAYERS[: len(self.setups)], self.prev)
 
-    def document(self, seat: int) -> dict[str, Any]:
-        """The position as it is told to a seat."""
-        told = {
-            "owes": list(self.rules.owed(self.table, seat)),
-            "terms": TERMS,
-            "commitments": {str(seat): commitment(TERMS, secrets) for seat, secrets in self.secrets.items()},
-            "steps": [dict(step) for step in self.steps],
-        }
-        return {"game": 1, "options": dict(self.raw), "prev": self.prev, "sealed": told}
+    def sign(self, seat: int, words: str, sections: Sequence[Section], rev: str = "") -> None:
+        """Enter what a player signs."""
+        place = f"server play.example\nplayer {PLAYERS[seat - 1]}\nprev {self.prev}\n{rev}"
+        text = f"{words}\n{place}{written(sections)}\nend\n"
+        signature = ssh.sign(self.keys[seat], text.encode(), "pbem@play.example")
+        self.texts[f"m1-{len(self.texts) + 1}-seat-{seat}.signed.txt"] = (text + signature).encode()
 
-    def side(self, seat: int) -> SealedSide:
-        """The game as this seat knows it."""
-        return SealedSide.of(self.standing(seat), "play.example", self.document(seat))
+    def document(self) -> dict[str, Any]:
+        """What the server says beside what was signed."""
+        keys = {str(seat): [ssh.public(key)] for seat, key in self.keys.items()}
+        return {
+            "game": 1,
+            "options": dict(self.raw),
+            "prev": self.prev,
+            "sealed": {"keys": keys, "signed": [*self.texts]},
+        }
+
+    def side(self, seat: int, **sealed: Any) -> SealedSide:
+        """The game as this seat knows it, if the server says this of it."""
+        document = self.document()
+        document["sealed"] |= sealed
+        heads = {number: head(number) for number in range(len(self.texts))}
+        return SealedSide.of(self.standing(seat), "play.example", document, self.texts.get, heads)
 
     def take(self, seat: int, letter: NextLetter) -> None:
         """Enter the steps of a letter."""
         self.letters += 1
         self.secrets[seat] = letter.secrets
-        for name, words, text in letter.sections:
-            turn, value = self.table.turn, words[0]
-            lines: tuple[str, ...] = ()
-            values: dict[str, str] = {}
-            if name != COMMIT:
-                kind = self.rules.papers[name]
-                lines = self.rules.judge(self.table, seat, name, text)
-                values = dict(zip(kind.values, words, strict=True))
-                commitments = self.document(seat)["sealed"]["commitments"]
-                known = {**values, "rules": TERMS, "setup": commitments[str(seat)]}
-                place = PaperPlace("play.example", "m1", 1, seat, PLAYERS[seat - 1])
-                value = hashed(paper(kind.name, place, turn, {at: known[at] for at in kind.heads}, lines))
-            told = {"turn": turn, "seat": seat, "step": name, "lines": list(lines), "values": values, "paper": value}
-            number = len(self.steps) + 1
-            told |= {"seq": number, "head": head(number), "mail": head(self.letters), "letter": None}
-            self.steps.append(told)
+        self.sign(seat, f"step m1 game 1 turn {self.table.turn}", letter.sections)
+        for name, _, text in letter.sections:
+            lines = () if name == COMMIT else self.rules.judge(self.table, seat, name, text)
             self.table = self.rules.enter(self.table, seat, name, lines)

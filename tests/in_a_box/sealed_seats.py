@@ -1,6 +1,6 @@
 """Players of sealed matches as the desk knows them: they write from their own secrets and from what letters brought.
 
-Nothing here looks at the desk's match: the table is played again from the steps in the last document of the match.
+Nothing here looks at the desk's match: the table is played again from the signed texts that letters brought.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from playing.sealed_writer import Known, SealedWriter
 from pbem.games import rules
 from pbem.games.sealed import sealed_rules
 from pbem.mail.commands.sections import written
-from pbem.match.sealed_game import PaperPlace, hashed
+from pbem.match.sealed_game import PaperPlace, SealedPlay, ToldGame, hashed
+from pbem.player.signed_texts import SealedState, fold
 from pbem.requests import Section
 
 if TYPE_CHECKING:
@@ -38,6 +39,15 @@ def document(letter: EmailMessage) -> dict[str, Any] | None:
     return found
 
 
+def signed_texts(letter: EmailMessage) -> dict[str, bytes]:
+    """What players signed, by the names of the files."""
+    return {
+        str(part.get_filename()): str(part.get_content()).replace("\r\n", "\n").encode()
+        for part in letter.iter_attachments()
+        if str(part.get_filename()).endswith(".signed.txt")
+    }
+
+
 @dataclass
 class SealedSeat(SealedWriter):
     """A player's secrets of one game, and the letters that follow from them."""
@@ -49,7 +59,9 @@ class SealedSeat(SealedWriter):
     note: str = ""
     read: int = 0
     told: dict[str, Any] = field(default_factory=dict)
-    owes: list[str] = field(default_factory=list)
+    stands: dict[str, Any] = field(default_factory=dict)
+    """How the match stands, by the last bulletin."""
+    texts: dict[str, bytes] = field(default_factory=dict)
     letters: int = 0
     commitment: str = ""
     plan: dict[int, str] = field(default_factory=dict)
@@ -79,7 +91,8 @@ class SealedSeat(SealedWriter):
         for letter in self.box.letters[self.read :]:
             for item in bulletin(letter)["items"] if letter[FIELD] else ():
                 if item["about"] == "match" and "sealed" in item:
-                    self.owes = item["sealed"]["owes"][str(item["seat"])]
+                    self.stands = item
+            self.texts |= signed_texts(letter)
             found = document(letter)
             if found is not None:
                 if found["game"] != self.told.get("game"):
@@ -93,14 +106,25 @@ class SealedSeat(SealedWriter):
         told = self.told
         return PaperPlace(told["server"], told["match"], told["game"], told["seat"], told["player"])
 
-    def table(self) -> Any:
-        """What was told, played again."""
-        sealed = sealed_rules(self.told["rules"])
+    def play(self) -> SealedPlay:
+        """What was signed, played again."""
+        sealed, told = sealed_rules(self.told["rules"]), self.told
         assert sealed is not None
-        table = sealed.begin(self.options)
-        for step in self.told["sealed"]["steps"]:
-            table = sealed.enter(table, step["seat"], step["step"], step["lines"])
-        return table
+        where = told["server"], told["match"], told["game"], tuple(told["names"]), self.stands["hash"]
+        restored = bool(self.stands["restored"])
+        begun = SealedPlay(sealed, *where, ToldGame({}, {}), sealed.begin(self.options), restored)
+        return fold(begun, SealedState.read(told["sealed"]), self.texts.get, {})[0]
+
+    @property
+    def owes(self) -> list[str]:
+        """What is due from this seat."""
+        stands, asked = self.stands, {"setup": "seal", "playing": "reveal"}
+        if stands["phase"] == "setup" or stands.get("revealing"):
+            return [asked[stands["phase"]]] if stands["asked"] else []
+        if stands["phase"] != "playing":
+            return []
+        play = self.play()
+        return [*play.rules.owed(play.table, stands["seat"])]
 
     @property
     def options(self) -> Any:
@@ -115,15 +139,15 @@ class SealedSeat(SealedWriter):
 
     def sections(self) -> list[Section]:
         """All that is owed, as sections."""
-        owes = self.told["sealed"]["owes"]
+        owes = self.owes
         if owes == ["seal"]:
             return [Section("commitment", (self.commit_to_setup(),), "")]
         if owes == ["reveal"]:
             return self.reveals()
-        steps = self.told["sealed"]["steps"]
-        papers = [(one["turn"], one["seat"], one["step"], one.get("paper", "")) for one in steps]
-        terms = self.told["sealed"]["terms"]
-        known = Known(self.told["rules"], self.options, self.place, terms, self.told["prev"], self.table(), papers)
+        play = self.play()
+        papers = [(one.turn, one.seat, one.step, one.paper) for one in play.game.steps]
+        place = self.place, play.terms, self.told["prev"]
+        known = Known(self.told["rules"], self.options, *place, play.table, papers)
         return list(self.owed(known))
 
     def commit_to_setup(self) -> str:
@@ -131,7 +155,7 @@ class SealedSeat(SealedWriter):
         if not self.setup:
             text = player.setup(self.random, self.options, self.told["seat"])
             self.setup = judge.setup(self.options, self.told["seat"], text).text
-        self.commitment = self.commitment_to(self.place, self.told["sealed"]["terms"])
+        self.commitment = self.commitment_to(self.place, self.stands["hash"])
         return self.commitment
 
     def letter(self) -> str | None:
@@ -140,7 +164,6 @@ class SealedSeat(SealedWriter):
         owes = self.owes
         if not owes:
             return None
-        assert owes == self.told["sealed"]["owes"], "bulletin and document say the same"
         command = owes[0] if owes[0] in ("seal", "reveal") else "step"
         found = self.sections()
         if self.note and command != "reveal":
@@ -184,4 +207,4 @@ def play(referee: Referee, seats: list[SealedSeat], most: int = 1000) -> int:
     return sent
 
 
-__all__ = ["SealedSeat", "agreed", "attachment", "document", "play"]
+__all__ = ["SealedSeat", "agreed", "attachment", "document", "play", "signed_texts"]

@@ -7,6 +7,7 @@ not what ann signed, or not what bob said. After the lie bob's agent sends no st
 from __future__ import annotations
 
 import hashlib
+import re
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -15,27 +16,25 @@ from in_a_box.machine import Machine
 from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
 from in_a_box.referee import new
 
-from pbem.desk import bulletin, position_files
+from pbem.desk import bulletin
 from pbem.desk.position_files import PositionFiles
-from pbem.games.sealed import COMMIT
-from pbem.match.sealed_game import PaperPlace, paper
+from pbem.identity import ssh
 from pbem.match.state import Ended
 from pbem.player.correspondence.standings import Impossible
 from pbem.store.matches import Matches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
-    from in_a_box.referee import Referee
+    from in_a_box.referee import Mailbox, Referee
 
     from pbem.json_object import JsonObject
-    from pbem.mail.compose import Attachment
     from pbem.match.state import Match
     from pbem.match.view import MatchView
 
-    Lie = Callable[[dict[str, Any], Match], bool]
-    """Changes what is told of a game; whether it did."""
+    Lie = Callable[["Liar"], bool]
+    """Changes what bob is shown of a game; whether it did."""
 
 pytestmark = pytest.mark.usefixtures("quick")
 FLEET = "cost:12"
@@ -46,163 +45,150 @@ OTHER = hashlib.sha256(b"something else").hexdigest()
 
 
 class Liar:
-    """A desk that lies to bob, from the first time on that there is something to lie about."""
+    """A desk that lies to bob, from the first time on that there is something to lie about, in league with ann."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, lie: Lie, texts: bool = True) -> None:
-        self.lie = lie
-        self.with_texts = texts
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, referee: Referee, ann: Mailbox, lie: Lie) -> None:
+        self.referee, self.ann = referee, ann
         self.said: int | None = None
         """How many steps of bob's there were when it began."""
-        self._of_seat, self._signed_texts = position_files.of_seat, position_files.signed_texts
-        monkeypatch.setattr(position_files, "of_seat", self.of_seat)
-        monkeypatch.setattr(position_files, "signed_texts", self.signed_texts)
+        self.told: dict[str, Any] = {}
+        self.texts: dict[str, bytes] = {}
+        """What a letter brings of what was signed."""
+        self.before: dict[str, bytes] = {}
+        """The same of all earlier letters."""
+        honest = PositionFiles.position_document
 
-    def of_seat(self, match: Match, stands: MatchView, note: str | None, texts: Sequence[Attachment]) -> Any:
-        told = self._of_seat(match, stands, note, texts)
-        if stands.seat == BOB and match.sealed_game is not None and self.lie(told, match) and self.said is None:
-            self.said = steps_of(match, BOB)
-        return told
+        def position_document(files: PositionFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
+            kept, out.attachments = out.attachments, []
+            document = honest(files, match, row, seat, out)
+            if seat == BOB and match.sealed_game is not None:
+                self.told, self.texts = document["sealed"], {name: content for name, _, content in out.attachments}
+                if lie(self) and self.said is None:
+                    self.said = steps_of(match, BOB)
+                self.before |= self.texts
+                out.attachments = [(name, "text/plain", content) for name, content in self.texts.items()]
+            out.attachments = [*kept, *out.attachments]
+            return document
 
-    def signed_texts(self, match: Match, seat: int, number: int, matches: Any) -> list[Attachment]:
-        found = self._signed_texts(match, seat, number, matches)
-        return found if self.with_texts or seat != BOB else []
+        monkeypatch.setattr(PositionFiles, "position_document", position_document)
+
+    def words(self, name: str) -> str:
+        """What was signed, without the signature."""
+        return self.before.get(name, self.texts.get(name, b"")).decode().partition("-----BEGIN")[0]
+
+    def sign(self, name: str, words: str) -> bool:
+        """Show something else that ann signs."""
+        if words == self.words(name):
+            return False
+        self.texts[name] = self.referee.signed(self.ann, words).encode()
+        return True
+
+    def last(self, *, turn: int = 1) -> str:
+        """The file that brings ann's commitment, if it was the last step; empty if it was not."""
+        name = self.told["signed"][-1]
+        steps = re.findall(r"^(commit|open|answers|flash) ", self.words(name), re.M)
+        now = int(self.words(name).partition(" turn ")[2].split()[0]) if steps else 0
+        now += steps[0:1] != ["commit"]
+        return name if "seat-1" in name and steps[-1:] == ["commit"] and now >= turn else ""
 
 
-def last(told: dict[str, Any], *, seat: int, step: str, turn: int = 1) -> bool:
-    """Whether the last step told is such a one."""
-    found = told["steps"][-1:]
-    return any((one["seat"], one["step"]) == (seat, step) and one["turn"] >= turn for one in found)
-
-
-def instead(told: dict[str, Any], **changed: Any) -> bool:
-    told["steps"][-1] = {**told["steps"][-1], **changed}
-    return True
-
-
-def a_commitment_that_nobody_signed(told: dict[str, Any], _match: Match) -> bool:
+def a_commitment_that_nobody_signed(desk: Liar) -> bool:
     """Ann is not bound by it: she could choose her orders once bob's are open."""
-    return last(told, seat=1, step=COMMIT) and instead(told, paper=OTHER)
+    return exchanged(desk, desk.last())
 
 
-def a_commitment_of_a_later_turn(told: dict[str, Any], _match: Match) -> bool:
-    return last(told, seat=1, step=COMMIT, turn=2) and instead(told, paper=OTHER)
+def a_commitment_of_a_later_turn(desk: Liar) -> bool:
+    return exchanged(desk, desk.last(turn=2))
 
 
-def an_earlier_letter_in_its_place(told: dict[str, Any], _match: Match) -> bool:
+def exchanged(desk: Liar, name: str) -> bool:
+    """Another hash under ann's signature."""
+    if name:
+        desk.texts[name] = re.sub(rb"commit\s+[0-9a-f]{64}", f"commit {OTHER}".encode(), desk.texts[name])
+    return bool(name)
+
+
+def an_earlier_letter_in_its_place(desk: Liar) -> bool:
     """A signature of ann's that is good, under other steps."""
-    if not last(told, seat=1, step=COMMIT, turn=2):
+    if not (name := desk.last(turn=2)):
         return False
-    mail = told["steps"][-1]["mail"]
-    earlier = [step for step in told["steps"] if step["seat"] == 1 and step.get("letter") and step["mail"] != mail]
-    for at, step in enumerate(told["steps"]):
-        if step.get("mail") == mail:
-            told["steps"][at] = {**step, "letter": earlier[-1]["letter"]}
+    desk.texts[name] = desk.before[[one for one in desk.told["signed"] if "step-" in one and "seat-1" in one][-2]]
     return True
 
 
-def orders_other_than_committed(told: dict[str, Any], match: Match) -> bool:
-    """Ann's strikes once bob's are known, in a paper that is whole in itself."""
-    at = next((at for at, step in enumerate(told["steps"]) if (step["seat"], step["step"]) == (1, "open")), None)
-    if at is None or told["steps"][at].get("values") is None:
-        return False
-    step = told["steps"][at]
-    lines = ["strike Gx3"] if step["lines"] != ["strike Gx3"] else ["strike Gx4"]
-    place = PaperPlace(match.server, match.id, match.game, 1, match.name(1))
-    text = paper("strikes", place, step["turn"], step["values"], tuple(lines))
-    told["steps"][at] = {**step, "lines": lines, "paper": hashlib.sha256(text.encode()).hexdigest()}
-    return True
-
-
-def another_answer(told: dict[str, Any], _match: Match) -> bool:
-    """What bob struck is told to be nothing, though ann said otherwise, or the other way."""
-    for at, step in enumerate(told["steps"]):
-        if (step["seat"], step["step"]) == (1, "answers") and step["lines"] and step.get("values"):
-            lines = [line.replace(" none", " ship") if "none" in line else line for line in step["lines"]]
-            lines = [f"{' '.join(line.split()[:2])} miss" if "strike" in line else line for line in lines]
-            if lines != step["lines"]:
-                told["steps"][at] = {**step, "lines": lines}
-                return True
+def orders_other_than_committed(desk: Liar) -> bool:
+    """Ann's strikes once bob's are known."""
+    for name in desk.texts:
+        if "seat-1" in name and re.search("^open ", desk.words(name), re.M):
+            words = re.sub(r"strike \w+", "strike Gx3", desk.words(name))
+            return desk.sign(name, words) or desk.sign(name, words.replace("Gx3", "Gx4"))
     return False
 
 
-def words_put_into_bobs_mouth(told: dict[str, Any], match: Match) -> bool:
-    """A step under bob's own name that he never wrote, in a paper that is whole in itself."""
-    for at, step in enumerate(told["steps"]):
-        if (step["seat"], step["step"]) == (BOB, "open") and step.get("values"):
-            lines = [line for line in step["lines"] if not line.startswith("scan")] + ["scan Bz5"]
-            if lines == step["lines"]:
-                lines[-1] = "scan Bz4"
-            place = PaperPlace(match.server, match.id, match.game, BOB, match.name(BOB))
-            text = paper("strikes", place, step["turn"], step["values"], tuple(lines))
-            told["steps"][at] = {**step, "lines": lines, "paper": hashlib.sha256(text.encode()).hexdigest()}
-            return True
+def another_answer(desk: Liar) -> bool:
+    """What bob struck was nothing, though ann said otherwise before, or the other way."""
+    for name in {**desk.before}:
+        if "seat-1" in name and "\nanswers " in (words := desk.words(name)):
+            return desk.sign(name, words.replace(" none", " ship").replace("miss", "hit"))
     return False
 
 
-def steps_told_otherwise_later(told: dict[str, Any], _match: Match) -> bool:
-    """A transcript with another past: the heads that bob's letters cited are no longer in it."""
-    if not last(told, seat=1, step=COMMIT, turn=2):
+def words_put_into_bobs_mouth(desk: Liar) -> bool:
+    """Under a key that is said to be his, too."""
+    for name in {**desk.before}:
+        if "seat-2" in name and "\nopen " in (words := desk.words(name)):
+            desk.told["keys"][str(BOB)].append(ssh.public(desk.ann.key))
+            return desk.sign(name, words.replace("\ndone", "\nscan Bz5\ndone", 1))
+    return False
+
+
+def two_letters_in_another_order(desk: Liar) -> bool:
+    if not desk.last(turn=2):
         return False
-    told["steps"][0] = {**told["steps"][0], "head": OTHER}
+    desk.told["signed"][-2:] = reversed(desk.told["signed"][-2:])
     return True
 
 
-def a_step_left_out(told: dict[str, Any], _match: Match) -> bool:
-    """Bob is to open although ann has not committed."""
-    if not last(told, seat=1, step=COMMIT):
-        return False
-    del told["steps"][-1]
-    return True
-
-
-def another_key(told: dict[str, Any], _match: Match) -> bool:
+def another_key(desk: Liar) -> bool:
     """From the second turn on ann's letters could be anybody's."""
-    if not last(told, seat=1, step=COMMIT, turn=2):
+    if not desk.last(turn=2):
         return False
-    told["keys"]["1"] = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAtcnhzUc7kx4zGTY3hyBd0bUbnKBmK8MHrhzJGkaM7z"]
+    desk.told["keys"]["1"] = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAtcnhzUc7kx4zGTY3hyBd0bUbnKBmK8MHrhzJGkaM7z"]
     return True
 
 
-def another_commitment_of_bobs(told: dict[str, Any], _match: Match) -> bool:
-    told["commitments"][str(BOB)] = OTHER
-    return True
+def another_commitment_of_bobs(desk: Liar) -> bool:
+    desk.told["keys"][str(BOB)].append(ssh.public(desk.ann.key))
+    return another_seal(desk, BOB)
 
 
-def another_setup_than_ann_committed_to(told: dict[str, Any], _match: Match) -> bool:
+def another_seal(desk: Liar, seat: int) -> bool:
+    name = f"m1-game-1-seal-seat-{seat}.signed.txt"
+    words = re.sub(r"commitment\s+[0-9a-f]{64}", f"commitment {OTHER}", desk.words(name))
+    return bool(words) and desk.sign(name, words)
+
+
+def another_setup_than_ann_committed_to(desk: Liar) -> bool:
     """A commitment that ann never signed, which she could open as another fleet."""
-    told["commitments"]["1"] = OTHER
+    name = "m1-game-1-seal-seat-1.signed.txt"
+    if name not in desk.texts:
+        return False
+    desk.texts[name] = re.sub(rb"commitment\s+[0-9a-f]{64}", f"commitment {OTHER}".encode(), desk.texts[name])
     return True
 
 
-def a_commitment_under_an_old_number(told: dict[str, Any], match: Match) -> bool:
-    """An entry before the one that was checked last would count as checked."""
-    return a_commitment_that_nobody_signed(told, match) and instead(told, seq=0)
+def another_setup_from_the_second_turn_on(desk: Liar) -> bool:
+    """When letters do not bring the letter of her commitment any more; and now she has signed this one."""
+    return bool(desk.last(turn=2)) and another_seal(desk, 1)
 
 
-def a_commitment_exchanged_under_its_head(told: dict[str, Any], _match: Match) -> bool:
+def a_commitment_exchanged_once_bob_is_bound(desk: Liar) -> bool:
     """Ann signed the first one, and bob has opened: now she would open another paper than she was bound to."""
-    if not last(told, seat=BOB, step="open", turn=2):
+    names = desk.told["signed"]
+    if "seat-2" not in names[-1] or not re.search("^open ", desk.words(names[-1]), re.M) or "step-" not in names[-2]:
         return False
-    told["steps"][-2] = {**told["steps"][-2], "paper": OTHER}
-    return True
-
-
-def an_old_answer_told_otherwise(told: dict[str, Any], _match: Match) -> bool:
-    """No papers are told of turns long past, so that their hashes do not show it."""
-    for at, step in enumerate(told["steps"]):
-        lines = [line.replace("miss", "hit") for line in step["lines"]]
-        if "values" not in step and (step["seat"], step["step"]) == (1, "answers") and lines != step["lines"]:
-            told["steps"][at] = {**step, "lines": lines}
-            return True
-    return False
-
-
-def another_setup_from_the_second_turn_on(told: dict[str, Any], _match: Match) -> bool:
-    """When letters do not bring the letter of her commitment any more."""
-    if not last(told, seat=1, step=COMMIT, turn=2):
-        return False
-    told["commitments"]["1"] = OTHER
-    return True
+    words = re.sub(r"commit\s+[0-9a-f]{64}", f"commit {OTHER}", desk.words(names[-2]))
+    return desk.sign(names[-2], words)
 
 
 ACCUSED = [
@@ -214,11 +200,9 @@ ACCUSED = [
     orders_other_than_committed,
     another_answer,
     words_put_into_bobs_mouth,
-    steps_told_otherwise_later,
+    two_letters_in_another_order,
     another_key,
-    a_commitment_under_an_old_number,
-    a_commitment_exchanged_under_its_head,
-    an_old_answer_told_otherwise,
+    a_commitment_exchanged_once_bob_is_bound,
 ]
 
 
@@ -226,9 +210,9 @@ ACCUSED = [
 def test_a_lying_server_is_accused_and_learns_nothing(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, lie: Lie
 ) -> None:
-    liar = Liar(monkeypatch, lie)
-    propose(referee, owners, "spaceships")
     ann, bob = owners
+    liar = Liar(monkeypatch, referee, ann.person, lie)
+    propose(referee, owners, "spaceships")
     live_out([ann, bob, bob])  # he reads what answers his own letter before what ann writes
     assert liar.said is not None, "there was nothing to lie about"
     assert bob.accusations
@@ -237,11 +221,16 @@ def test_a_lying_server_is_accused_and_learns_nothing(
     assert referee.match().phase == "playing"
 
 
+def a_step_left_out(desk: Liar) -> bool:
+    """Bob is to open although ann has not committed."""
+    return bool(desk.last()) and bool(desk.told["signed"].pop())
+
+
 @pytest.mark.parametrize("lie", [a_step_left_out, another_commitment_of_bobs], ids=lambda lie: lie.__name__)
 def test_a_server_that_keeps_something_back_gets_nothing(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, lie: Lie
 ) -> None:
-    liar = Liar(monkeypatch, lie)
+    liar = Liar(monkeypatch, referee, owners[0].person, lie)
     propose(referee, owners, "spaceships")
     live_out(owners)
     assert liar.said == 0
@@ -251,10 +240,10 @@ def test_a_server_that_keeps_something_back_gets_nothing(
 def test_without_the_signed_text_nothing_is_opened(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Liar(monkeypatch, lambda _told, _match: False, texts=False)
+    Liar(monkeypatch, referee, owners[0].person, lambda desk: bool(desk.texts.pop(desk.last(), None)))
     propose(referee, owners, "spaceships")
-    with pytest.raises(Impossible, match="what ann signed has not arrived"):
-        live_out(owners)
+    live_out(owners)
+    assert "seat-1.signed.txt, which a player signed, has not arrived" in owners[1].agent.hindered["m1"]
     assert steps_of(referee.match(), BOB) == 0
     assert steps_of(referee.match(), 1) == 1
 
@@ -263,39 +252,39 @@ def test_another_setup_than_the_one_committed_to_is_no_setup(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In Shoot 'em up setups are opened first: ann could have waited for bob's."""
-
-    def another(told: dict[str, Any], _match: Match) -> bool:
-        told["commitments"]["1"] = OTHER
-        return True
-
-    Liar(monkeypatch, another)
+    Liar(monkeypatch, referee, owners[0].person, lambda desk: another_seal(desk, 1))
     propose(referee, owners, "shoot-em-up")
     live_out(owners)
     assert "it is another setup than the one committed to" in " ".join(owners[1].accusations)
     assert steps_of(referee.match(), BOB) <= 1
 
 
-class Asking(Liar):
+class Asking:
     """A desk that tells bob, but nobody else, that the game is over, from turn 2 on and as long as it likes."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        super().__init__(monkeypatch, self.ask)
-        self.asks = True
-        self._of_match = bulletin.of_match
+        self.asks, self.asked = True, False
+        self._of_match, honest = bulletin.of_match, PositionFiles.position_document
         monkeypatch.setattr(bulletin, "of_match", self.of_match)
 
-    def is_time(self, match: Match | MatchView) -> bool:
-        return self.asks and match.phase == "playing" and match.turn >= 2 and not match.revealing
+        def position_document(files: PositionFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
+            document = honest(files, match, row, seat, out)
+            document["sealed"]["revealing"] |= seat == BOB and self.asks and match.turn >= 2
+            return document
 
-    def ask(self, told: dict[str, Any], match: Match) -> bool:
-        if self.is_time(match):
-            told["owes"] = ["reveal"]
-        return self.is_time(match)
+        monkeypatch.setattr(PositionFiles, "position_document", position_document)
 
     def of_match(self, stands: MatchView) -> Any:
         found = self._of_match(stands)
-        if stands.seat == BOB and self.is_time(stands):
-            found["sealed"] = {"owes": {"1": ["reveal"], "2": ["reveal"]}}
+        if (
+            self.asks
+            and stands.seat == BOB
+            and stands.phase == "playing"
+            and stands.turn >= 2
+            and not stands.revealing
+        ):
+            self.asked = True
+            found |= {"revealing": True, "asked": True}
         return found
 
 
@@ -303,7 +292,7 @@ class Careful(Owner):
     """A player who lays nothing open that the agent does not."""
 
     def decide(self, match: str) -> None:
-        if self.letters.matches.standing(match).owes != ["reveal"]:
+        if not self.letters.matches.standing(match).revealing:
             super().decide(match)
 
 
@@ -317,7 +306,7 @@ def test_nothing_is_revealed_because_the_server_says_so(
         owner.register()
     propose(referee, [ann, bob], "spaceships")
     live_out([ann, bob])
-    assert desk.said is not None
+    assert desk.asked
     assert not bob.memory.prepared("reveal", "m1")
     assert bob.agent.asks("m1")
 
@@ -469,26 +458,20 @@ def test_a_sealed_match_is_never_told_of_as_another(
     assert not bob.memory.prepared("setup", "m1")
 
 
-@pytest.mark.parametrize("other", [{"terms": OTHER}, {"seat": 1}], ids=["terms", "seat"])
+@pytest.mark.parametrize("other", [{"hash": OTHER}, {"seat": 1}], ids=["terms", "seat"])
 def test_a_setup_is_committed_to_as_was_agreed(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
 ) -> None:
     """A commitment under other terms, or for another seat, is one that bob could never open: he would be silent."""
-    told, of_seat, asked = bulletin.of_match, position_files.of_seat, PositionFiles.setup_document
+    told, asked = bulletin.of_match, PositionFiles.setup_document
 
     def of_match(stands: MatchView) -> Any:
-        lies = stands.seat == BOB and stands.phase == "setup" and "seat" in other
-        return told(stands) | ({"seat": other["seat"]} if lies else {})
-
-    def sealed_of_seat(match: Match, stands: MatchView, *rest: Any) -> Any:
-        found = of_seat(match, stands, *rest)
-        return found | ({"terms": other["terms"]} if stands.seat == BOB and "terms" in other else {})
+        return told(stands) | (other if stands.seat == BOB and stands.phase == "setup" else {})
 
     def setup_document(self: PositionFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
         return {**asked(self, match, row, seat, out), **({"seat": other.get("seat", BOB)} if seat == BOB else {})}
 
     monkeypatch.setattr(bulletin, "of_match", of_match)
-    monkeypatch.setattr(position_files, "of_seat", sealed_of_seat)
     monkeypatch.setattr(PositionFiles, "setup_document", setup_document)
     propose(referee, owners, "spaceships")
     live_out(owners)
@@ -507,7 +490,6 @@ def test_no_program_opens_its_seed_because_the_server_says_so(
         found = told(stands)
         if lies[0] and stands.seat == BOB and (end != "between" or stands.game == 2):
             found |= {"phase": "closed", "asked": False}
-            found["sealed"] = {"owes": {}}
         return found
 
     monkeypatch.setattr(bulletin, "of_match", of_match)

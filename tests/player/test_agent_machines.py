@@ -60,6 +60,29 @@ def test_whoever_lost_a_machine_goes_on_with_six_words(
     other.close()
 
 
+def test_whoever_lost_machine_and_letters_in_the_first_turn_goes_on_from_what_was_signed(
+    referee: Referee, owners: list[Owner], tmp_path: Path
+) -> None:
+    """In Shoot 'em up seat 2 opens first, and cites a head that only lost letters showed."""
+    ann, bob = owners
+    propose(referee, owners, "shoot-em-up")
+    for _ in live(owners):
+        if referee.match().owes(2) == ("open",):
+            break
+    assert referee.match().turn == 1
+    other = Another(bob, tmp_path / "new" / "memory.sqlite")
+    other.taken = len(bob.person.letters.came)
+    other.letters.ask("report m1", referee.now)
+    other.flush()
+    live_out([ann, other])
+    assert ann.proof.holds
+    assert referee.match().phase == "closed"
+    assert referee.match().games[-1].reason == "rules"
+    assert not other.refusals
+    assert not other.accusations
+    other.close()
+
+
 def test_without_the_words_nothing_is_said(referee: Referee, owners: list[Owner], tmp_path: Path) -> None:
     ann, bob = owners
     propose(referee, owners, "spaceships")

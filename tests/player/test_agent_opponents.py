@@ -11,7 +11,7 @@ from in_a_box.referee import form_in
 
 from pbem.desk import answer_letter
 from pbem.identity import openpgp, ssh
-from pbem.player.sealed_view import SealedState
+from pbem.player.signed_texts import SealedState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +78,7 @@ def test_what_a_server_takes_is_not_too_long_for_an_agent(referee: Referee, tmp_
 def test_a_key_that_a_server_takes_is_not_too_long_for_an_agent() -> None:
     """One for RSA with three subkeys has more than 4,000 letters."""
     armored = openpgp._KEY_BYTES * 4 // 3 * 65 // 64 + 200
-    told = {"owes": [], "terms": "0" * 64, "keys": {"1": ["x" * armored]}}
+    told = {"keys": {"1": ["x" * armored]}}
     assert SealedState.read(told).keys == told["keys"]
 
 

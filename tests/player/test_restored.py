@@ -153,7 +153,7 @@ def test_a_place_that_was_answered_before_cannot_be_answered_otherwise(referee: 
     asked = 0
     for owner in owners:
         owner.letters.inbox.receive(owner.person.letters.came[-1], referee.now)
-        if owner.letters.matches.standing("m1").owes:
+        if owner.letters.matches.standing("m1").asked:
             asked += 1
             assert not owner.agent.asks("m1")
             with pytest.raises(Impossible, match="cannot be changed"):
@@ -180,7 +180,7 @@ def test_another_answer_of_the_opponent_is_an_accusation_in_any_generation(
     bob.chance = "another"
     resume_all(referee)
     live_out(owners)
-    assert ann.agent.held.accused("m1") == "the steps of this game differ from those told before"
+    assert ann.agent.held.accused("m1") == "the terms, options or steps of this game differ from those told before"
     assert referee.match().phase == "playing"
     assert all(len(answers) == 1 for answers in answers_of(ann).values())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +12,13 @@ from playing import random_players
 
 from pbem.games import rules
 from pbem.games.sealed import COMMIT
-from pbem.player.sealed_view import Contradiction, NextLetter, OrdersAsked, SealedSide
+from pbem.identity import ssh
+from pbem.player.correspondence.standings import Impossible
+from pbem.player.sealed_view import NextLetter, OrdersAsked, SealedSide
+from pbem.player.signed_texts import Contradiction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 SPACESHIPS = "spaceships"
 GAMES: dict[str, tuple[dict[str, Any], int]] = {
@@ -85,57 +87,59 @@ def test_what_is_said_is_said_alike_again() -> None:
     assert side.letter(found.secrets, post.prev) == found
 
 
-def lies(steps: list[dict[str, Any]]) -> list[tuple[str, dict[int, dict[str, Any]]]]:
-    """Each way in which one thing of the last two turns could be told otherwise, with what it changes."""
-    found: list[tuple[str, dict[int, dict[str, Any]]]] = []
-    for at, step in enumerate(steps):
-        if step["turn"] < steps[-1]["turn"] - 1:
-            continue
-        other = "ab" * 32
-        found.append((f"{at} paper", {at: {"paper": other}}))
-        found.append((f"{at} no paper", {at: {"paper": None}}))
-        found += [(f"{at} {name}", {at: {"values": {**step["values"], name: other}}}) for name in step["values"]]
-        found += [(f"{at} lacks {name}", {at: {"values": {}}}) for name in list(step["values"])[:1]]
-        found += [
-            (f"{at} line {number}", {at: {"lines": step["lines"][:number] + step["lines"][number + 1 :]}})
-            for number in range(len(step["lines"]))
-        ]
-        found.append((f"{at} seat", {at: {"seat": 3 - step["seat"]}}))
-        found.append((f"{at} turn", {at: {"turn": step["turn"] + 1}}))
-        found.append((f"{at} step", {at: {"step": "reveal"}}))
-    return found
+def lies(names: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Each way in which the server could name other files: one less, one twice, two in another order."""
+    for at, name in enumerate(names):
+        if at < len(names) - 1:
+            yield f"without {name}", names[:at] + names[at + 1 :]
+            yield f"{name} later", [*names[:at], names[at + 1], name, *names[at + 2 :]]
+        yield f"{name} twice", [*names[: at + 1], name, *names[at + 1 :]]
 
 
-def test_whatever_is_told_otherwise_is_found_out() -> None:
-    """Of the steps of this and the last turn every hash, line, seat and turn."""
+def test_another_choice_of_what_was_signed_is_no_game() -> None:
+    """But for both commitments to setups: their order means nothing."""
     post = begun(SPACESHIPS)
     play(post, 21)
-    standing, document = post.standing(1), post.document(1)
-    planted = lies(document["sealed"]["steps"])
-    assert len(planted) > 40
-    believed = []
-    for what, changed in planted:
-        told = copy.deepcopy(document)
-        for at, values in changed.items():
-            told["sealed"]["steps"][at].update(values)
+    names, believed = [*post.texts], []
+    for what, signed in lies(names):
         try:
-            SealedSide.of(standing, "play.example", told)
+            post.side(1, signed=signed)
         except Contradiction:
             continue
         believed.append(what)
-    last = len(document["sealed"]["steps"]) - 1
-    # A commitment is not opened yet: nothing but the other's signature says what it is.
-    assert believed in ([], [f"{last} paper"])
-    assert not believed or document["sealed"]["steps"][last]["step"] == COMMIT
+    assert believed == [f"{names[0]} later"]
 
 
-@pytest.mark.parametrize(
-    "told", [None, {}, {"owes": []}, {"owes": [], "terms": "x"}, {"owes": 1, "terms": "ab" * 32}]
-)
+def test_a_text_that_a_player_did_not_sign_so_is_none() -> None:
+    """Each word of it, its signer, its server, its match and its game."""
+    post = begun(SPACESHIPS)
+    play(post, 9)
+    name = [*post.texts][-1]
+    true = post.texts[name]
+    seat = int(name.partition("-seat-")[2][0])
+    words = true.partition(b"-----BEGIN")[0].decode()
+    assert post.side(1).play.game.steps
+    for changed in (words.replace("game 1", "game 2"), words.replace("m1", "m2")):
+        post.texts[name] = (changed + ssh.sign(post.keys[seat], changed.encode(), "pbem@play.example")).encode()
+        with pytest.raises(Contradiction):
+            post.side(1)
+    other = words.encode() + ssh.sign(post.keys[3 - seat], words.encode(), "pbem@play.example").encode()
+    elsewhere = words.encode() + ssh.sign(post.keys[seat], words.encode(), "pbem@other.example").encode()
+    for content in (true.replace(b"turn", b"turn 1", 1), words.encode(), b"", other, elsewhere):
+        post.texts[name] = content
+        with pytest.raises(Contradiction, match=r"signed it|belongs elsewhere|not a letter of this game"):
+            post.side(1)
+    del post.texts[name]
+    with pytest.raises(Impossible, match="has not arrived"):
+        post.side(1, signed=[*post.texts, name])
+
+
+@pytest.mark.parametrize("told", [None, {}, {"keys": 1}, {"keys": {}, "signed": "x"}, {"keys": {}, "note": 1}])
 def test_what_has_no_such_form_is_not_believed(told: object) -> None:
     post = begun(SPACESHIPS)
+    document = {"game": 1, "options": {}, "sealed": told}
     with pytest.raises(Contradiction):
-        SealedSide.of(post.standing(1), "play.example", {"game": 1, "options": {}, "sealed": told})
+        SealedSide.of(post.standing(1), "play.example", document, post.texts.get, {})
 
 
 @pytest.mark.parametrize("name", sealed_lies.RULES)
@@ -170,7 +174,7 @@ def test_orders_that_were_committed_to_cannot_be_others_later() -> None:
     post = begun(SPACESHIPS)
     play(post, 1)
     secrets = post.secrets[1]
-    assert post.steps[-1]["step"] == COMMIT
+    assert post.side(1).steps[-1].step == COMMIT
     assert post.side(1).agrees(secrets)
     assert not post.side(1).agrees(secrets.committed(1, "cd" * 32))
     assert not post.side(1).agrees(secrets.with_orders(1, ""))

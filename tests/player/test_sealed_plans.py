@@ -21,7 +21,7 @@ from pbem.failpoints import passing
 from pbem.games import Refused
 from pbem.player import correspondence, sealed_agent
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.sealed_view import Contradiction
+from pbem.player.signed_texts import Contradiction
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:

@@ -15,8 +15,10 @@ from in_a_box.witnessed import KEY, proof, witness
 from vectors.make import VECTORS
 from world.mutations import rewritten, signed_again
 
+from pbem.desk.position_files import of_seat
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence
+from pbem.match.sealed_game import text_name
 from pbem.match.transcript import Entry, announcement, sha256_hex, statement, voucher
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
@@ -26,7 +28,7 @@ from pbem.proof.kept_letters import LIMITS, kept
 from pbem.proof.logged import latest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from pbem.proof.bundle import Bundle
     from pbem.proof.verification import Proved
@@ -412,43 +414,39 @@ class TestTheLog:
         assert bench.witnessed == {}
 
 
-def no_change(sealed: dict[str, Any]) -> None:
-    """As it was told."""
-
-
-def by_another(sealed: dict[str, Any]) -> None:
-    sealed["steps"][0]["seat"] = 3 - sealed["steps"][0]["seat"]
-
-
-def owing(*what: str) -> Callable[[dict[str, Any]], None]:
-    def change(sealed: dict[str, Any]) -> None:
-        sealed["owes"] = list(what)
-
-    return change
-
-
 @pytest.mark.parametrize(
     ("change", "standing"),
     [
-        (no_change, "agrees"),
-        (owing(), "agrees"),
-        (owing("answers"), "agrees"),
-        (owing("reveal"), "contradicts"),
-        (by_another, "contradicts"),
+        ({}, "agrees"),
+        ({"signed": None}, "contradicts"),
+        ({"signed": []}, "contradicts"),
+        ({"revealing": True}, "contradicts"),
+        ({"keys": {}}, "agrees"),
     ],
 )
-def test_what_a_position_tells_of_steps(change: Callable[[dict[str, Any]], None], standing: str) -> None:
-    """Who told what, and that no reveal was asked for while the sealed game was on."""
+def test_what_a_position_tells_of_a_sealed_game(change: dict[str, Any], standing: str) -> None:
+    """Which letters make it, and that no reveal was asked for while it was on."""
     bench = against("sealed-running")
     match = next(notice.match for notice in reversed(proved("sealed-running").told) if notice.kind == "step")
-    assert match.sealed_game is not None
-    names = ("turn", "seat", "step", "lines", "seq", "head")
-    steps = [{name: getattr(step, name) for name in names} for step in match.sealed_game.steps]
-    sealed: dict[str, Any] = {"steps": steps, "owes": []}
-    change(sealed)
+    sealed = of_seat(match, None) | change
     position = document("position 1", game=1, seat=1, turn=match.turn, prev=match.prev, sealed=sealed)
     (finding,) = findings(bench, **attached("position.json", position))
     assert finding.standing == standing, finding
+
+
+def test_what_a_file_says_that_a_player_signed() -> None:
+    bench = against("sealed-running")
+    match = next(notice.match for notice in reversed(proved("sealed-running").told) if notice.kind == "step")
+    assert match.sealed_game is not None
+    first, second = [path for path in match.sealed_game.letters if "step-" in path][:2]
+    true, other = (bench.found.papers[path].partition(b"\r\n\r\n")[2] for path in (first, second))
+    name = text_name("m1", first)
+    for content, standing in ((true, "agrees"), (other, "contradicts"), (b"", "contradicts")):
+        (finding,) = findings(bench, **attached(name, content))
+        assert finding.standing == standing, finding
+    (finding,) = findings(bench, **attached(text_name("m1", "letters/step-99-seat-1.eml"), true))
+    assert finding.standing == "later"
+    assert not findings(bench, **attached("m2-step-99-seat-1.signed.txt", true))
 
 
 TRANSCRIPT = "that the transcript names"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +16,8 @@ from pbem.desk import position_files
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from in_a_box.sealed_seats import SealedSeat
 
 
 @pytest.fixture
@@ -40,25 +43,23 @@ def test_the_store_tells_the_same_again_at_every_point(referee: Referee) -> None
     assert referee.match().phase == "closed"
 
 
-def a_step_told_otherwise(told: dict[str, Any]) -> None:
-    told["steps"][0]["head"] = "0" * 64
+def in_another_order(told: dict[str, Any]) -> None:
+    told["signed"][-2:] = reversed(told["signed"][-2:])
 
 
-def a_step_kept_back(told: dict[str, Any]) -> None:
-    del told["steps"][-1]
+def one_kept_back(told: dict[str, Any]) -> None:
+    del told["signed"][-1]
 
 
 def an_end_that_was_none(told: dict[str, Any]) -> None:
-    told["owes"] = ["reveal"]
+    told["revealing"] = True
 
 
-@pytest.mark.parametrize("lie", [a_step_told_otherwise, a_step_kept_back, an_end_that_was_none])
-def test_what_one_player_was_told_of_the_steps_is_held_against_the_bundle(
+@pytest.mark.parametrize("lie", [in_another_order, one_kept_back, an_end_that_was_none])
+def test_what_one_player_was_told_of_what_was_signed_is_held_against_the_bundle(
     referee: Referee, monkeypatch: pytest.MonkeyPatch, lie: Callable[[dict[str, Any]], None]
 ) -> None:
-    seats = agreed(referee, "ann", "bob", game="spaceships")
-    while not (referee.match().phase == "playing" and referee.match().turn > 1 and referee.match().owes(1)):
-        assert play(referee, seats, 1)
+    seats = in_the_second_turn(referee)
     of_seat = position_files.of_seat
 
     def told(*what: Any) -> Any:
@@ -72,3 +73,31 @@ def test_what_one_player_was_told_of_the_steps_is_held_against_the_bundle(
     play(referee, seats)
     assert referee.match().phase == "closed"
     assert "shows another position than follows" in str(accused(referee))
+
+
+def in_the_second_turn(referee: Referee) -> list[SealedSeat]:
+    seats = agreed(referee, "ann", "bob", game="spaceships")
+    while not (referee.match().phase == "playing" and referee.match().turn > 1 and referee.match().owes(1)):
+        assert play(referee, seats, 1)
+    return seats
+
+
+def test_what_the_other_signed_for_one_player_alone_is_held_against_the_bundle(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server in league with ann shows bob another commitment of hers than it enters."""
+    seats = in_the_second_turn(referee)
+    texts, ann = position_files.signed_texts, seats[0].box
+
+    def other(*what: Any) -> Any:
+        found = texts(*what)
+        name, kind, content = next(one for one in found if b"\ncommit" in one[2] and "seat-1" in one[0])
+        words = re.sub(r"(commit\s+)[0-9a-f]{64}", rf"\g<1>{'cd' * 32}", content.decode().partition("-----BEGIN")[0])
+        return [*(one for one in found if one[0] != name), (name, kind, referee.signed(ann, words).encode())]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(position_files, "signed_texts", other)
+        referee.send(seats[1].box, "report m1\n")
+    seats[1].read = len(seats[1].box.letters)
+    play(referee, seats)
+    assert "something else was signed in the letter of the bundle" in str(accused(referee))

@@ -14,8 +14,8 @@ from pbem.phrase import Span, clean
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.play_facts import seen, terms_of, title_of
 from pbem.player.results import indented, line_of
-from pbem.player.sealed_view import Contradiction
 from pbem.player.secret_vault import BadSecrets
+from pbem.player.signed_texts import Contradiction
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
@@ -30,16 +30,6 @@ DOUBTFUL = (
     "The steps that came do not end the game. Reveal your secrets only if it ended otherwise, as by an agreed draw."
 )
 """The warning if only the server says that a sealed game is over."""
-
-_UNREAD = """\
-Your agent waits, as {unread}
-
-A server should refuse such a letter. If you go on, nothing proves what this player was bound to:
-pbem play take-back {match}
-You can also ask this player (pbem play press {match} ...), or resign. This is what was signed:
-
-{text}"""
-"""The warning about a text of another player that cannot be read."""
 
 _STATES = {
     "ready": "not sent yet",
@@ -115,10 +105,8 @@ def _move_of_the_agent(table: PlayTable, standing: MatchView) -> str:
     match, agent, until = standing.match, table.agent, _until(standing.deadline, table.now())
     if accused := agent.held.accused(match):
         return f"your agent has stopped: {line_of(accused)}. To go on anyway: pbem play take-back {match}"
-    if agent.held.unread(match):
-        return f"your agent waits for your decision: pbem play {match}{until}"
     asks = agent.asks(match)
-    if asks and "reveal" in standing.owes:
+    if asks and standing.revealing:
         return f"the server asks for your secrets. {DOUBTFUL} Then: pbem play reveal {match}"
     said = "your move" if asks else "yours is on its way" if standing.asked else "waiting for the others"
     plans = agent.plans(match, table.now())
@@ -176,9 +164,6 @@ def _show_letters(table: PlayTable, standing: MatchView) -> None:
 
     click.echo(f"{title_of(letters, standing)}, {name}: {_whose(table, standing)}")
     click.echo(f"You are {names[seat]}, seat {seat}.\n")
-    if standing.sealed and (unread := table.agent.held.unread(name)):
-        reason, text = unread
-        click.echo(_UNREAD.format(unread=line_of(reason), match=name, text=indented(clean(text))))
     if standing.phase == "setup":
         asked = letters.matches.setup_asked(name)
         display("setup", options=asked["options"])

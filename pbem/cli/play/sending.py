@@ -259,7 +259,7 @@ def reveal(table: PlayTable, match: str, yes: bool) -> None:
 
 @_about_match()
 def take_back(table: PlayTable, match: str, yes: bool) -> None:
-    """Resume a sealed match: withdraw an accusation, or accept a signed text that could not be read."""
+    """Resume a sealed match: withdraw the accusation of its server."""
     click.echo(f"{match}: {line_of(table.agent.held.what(match))}")
     if not yes:
         click.confirm("Take it back, and go on?", default=False, abort=True)

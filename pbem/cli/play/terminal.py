@@ -18,7 +18,7 @@ from pbem.cli.ending import Status
 from pbem.games import Refused
 from pbem.player.play_table import PlayTable, moment
 from pbem.player.results import in_a_sentence, lines
-from pbem.player.sealed_view import Contradiction
+from pbem.player.signed_texts import Contradiction
 from pbem.player.signing import CannotSign
 from pbem.requests import DEFAULT
 

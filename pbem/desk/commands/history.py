@@ -131,13 +131,15 @@ def report(letters: MatchLetters, seated: SeatContext, _caller: Caller, command:
         wanted = list(range(1, last + 1))
     letter = letters.old_turns(match, seated.row, seated.seat, game, wanted)
     files: Sequence[Enclosed] = ()
+    again = [letter] if letter else []
     if match.terms.sealed and match.phase in RUNNING and game == match.game:
-        # A player who lost a machine resumes from here: all steps of the game, and the player's own note.
+        # A player who lost a machine resumes from here: all that was signed in the game, and the player's own note.
         files = letters.sealed_files(match, seated.row, seated.seat)
+        again += letters.signed_before(match, seated.row, seated.seat, files)
     elif letter is None:
         raise refused("report", None, Phrase("there is no report of that turn of game {game}", game=game))
     facts = {"count": len(letter.attachments) if letter else 0, "state": bool(files)}
-    return Reply("report", facts | seated.facts(), files, seated, [letter] if letter else [])
+    return Reply("report", facts | seated.facts(), files, seated, again)
 
 
 def transcript(letters: MatchLetters, seated: SeatContext, _caller: Caller, _: Command[MailTranscript]) -> Reply:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
-_HOLDS = {"setup": "options", "position": "view", "reports": "reports"}
+_HOLDS = {"setup": "options", "position": "view", SEALED_POSITION: "sealed", "reports": "reports"}
 _AFTER = 10**9
 _KNOWN = re.compile("[0-9a-f]{1,128}")
 _NAME = re.compile("m[1-9][0-9]{0,8}")
@@ -256,15 +256,17 @@ class Belief:
         game, turn, told = document.get("game", -1), document.get("turn", 0), kind == "reports"
         rules, sealed = standing.rules, document.get("sealed")
         where = {"server": self._account.server, "seat": standing.seat} | ({} if told else {"rules": rules})
+        if kind == "position" and sealed:
+            kind = SEALED_POSITION
         holds = isinstance(document.get(_HOLDS[kind]), list if told else dict)
         placed = all(type(number) is int and 0 <= number < _AFTER for number in (game, turn))
         if not (holds and placed and where.items() <= document.items()):
             return
         if sealed and rules not in GAMES:  # no agent can answer; others may be shown later
             return
-        if kind == "position":
-            # Without a turn the game is over: this is the last position there is. A sealed one has all that was told.
-            turn, kind = (0, SEALED_POSITION) if sealed else (turn or _AFTER, kind)
+        if kind in {"position", SEALED_POSITION}:
+            # Without a turn the game is over: this is the last position there is. A sealed one names all that counts.
+            turn = 0 if sealed else turn or _AFTER
         self._memory.put((standing.match, game, turn, kind), standing.seq, document)
 
 

@@ -35,7 +35,7 @@ PHASES: Mapping[str, Phrase] = {
 """The phases of matches, as a sentence says them."""
 
 SEALED_POSITION = "sealed position"
-"""The kind of file that has all that was told in a sealed game."""
+"""The kind of file that names all that was signed in a sealed game."""
 
 
 class Impossible(PlayerTrouble):

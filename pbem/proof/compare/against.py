@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 from pbem.proof.compare.chain import Heads, LogCheck, compare_bundle, compare_generations
 from pbem.proof.compare.finding import Finding, NamedLetter
 from pbem.proof.compare.index import BundleIndex, Shown
-from pbem.proof.compare.papers import Acknowledged, Positions, compare_files, compare_reports, compare_vouchers
+from pbem.proof.compare.papers import (
+    Acknowledged,
+    Positions,
+    compare_files,
+    compare_reports,
+    compare_signed,
+    compare_vouchers,
+)
 from pbem.proof.compare.words import compare_addresses, compare_answers, compare_text
 
 if TYPE_CHECKING:
@@ -48,6 +55,7 @@ class Against:
         self._kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]] = (
             compare_reports,
             positions.compare,
+            compare_signed,
             acknowledged.compare,
             compare_bundle,
         )

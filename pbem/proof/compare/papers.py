@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 
 from pbem.json_object import DEPTH, depth
 from pbem.match.documents import NotADocument, Opening, Receipt, Withdrawal
+from pbem.match.sealed_game import SIGNED_TEXT, text_name
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare.finding import Finding, differs, not_signed_by_the_server, unknown_head
 from pbem.proof.fates import Fates
+from pbem.proof.signed_letters import shown, signed_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.json_object import JsonObject
-    from pbem.match.sealed_game import Filed
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.proof.compare.index import AttachedFile, BundleIndex, Shown
@@ -157,7 +158,7 @@ class Positions:
             yield Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
             return
         made = {"turn": match.position.turn if match.position else 0, "view": self._view(match, seat)}
-        if _same(document, json.loads(canonical(made))) and _steps_agree(match, document) and _ends(match, document):
+        if _same(document, json.loads(canonical(made))) and _signed_agree(match, document):
             yield Finding("agrees", what, "", seq)
         else:
             reason = f"{file.name} shows another position than follows from the letters and the rules"
@@ -186,26 +187,34 @@ def _document(file: AttachedFile, kind: str) -> JsonObject | None:
     return document if (document.get("server"), document.get("match")) == file.letter.index.place else None
 
 
-def _steps_agree(match: Match, document: JsonObject) -> bool:
-    """True if the steps of a sealed game are those told; no more of them are looked at than the document has."""
-    sealed = document.get("sealed", {})
-    if match.sealed_game is None or (isinstance(sealed, dict) and "steps" not in sealed):
+def _signed_agree(match: Match, document: JsonObject) -> bool:
+    """True if the same letters make a sealed game, and reveals were requested only when it was over."""
+    if match.sealed_game is None:
         return True
-    made, told = match.sealed_game.steps, sealed.get("steps") if isinstance(sealed, dict) else None
-    return isinstance(told, list) and len(told) == len(made) and all(map(_same, told, map(_step, made)))
+    names = [text_name(match.id, path) for path in match.sealed_game.letters]
+    return _same(document, {"sealed": {"signed": names, "revealing": match.revealing}})
 
 
-def _step(filed: Filed) -> JsonObject:
-    """A step of a sealed game, as letters tell it."""
-    told = {name: getattr(filed, name) for name in ("turn", "seat", "step", "seq", "head")}
-    return {**told, "lines": list(filed.lines)}
-
-
-def _ends(match: Match, document: JsonObject) -> bool:
-    """True if reveals were requested only when a sealed game was over; `owes` may be empty for other reasons."""
-    sealed = document.get("sealed")
-    owes = sealed.get("owes") if isinstance(sealed, dict) else None
-    return not isinstance(owes, list) or not owes or ("reveal" in owes) == match.revealing
+def compare_signed(file: AttachedFile) -> Iterator[Finding]:
+    """The finding about a file with what a player signed in a sealed match."""
+    index = file.letter.index
+    name = file.name.removeprefix(f"{index.match.id}-").removesuffix(SIGNED_TEXT)
+    if file.name != f"{index.match.id}-{name}{SIGNED_TEXT}":
+        return
+    keys = [key for player in index.match.players for key in (*player.keys, *(key for _, key in player.former))]
+    try:
+        letter = index.found.papers.get(f"letters/{name}.eml", b"")
+        _, text = signed_text(letter, keys, file.name, index.server)
+    except ValueError:
+        if index.goes_on:
+            yield Finding("later", file.name, "the bundle does not have this letter yet; ask for a newer one")
+        else:
+            yield differs(index, file.name, "the bundle has no such letter", is_signed=file.is_signed)
+        return
+    if shown(file.content, [key["public"] for key in keys], index.server).text == text:
+        yield Finding("agrees", file.name)
+    else:
+        yield differs(index, file.name, "something else was signed in the letter of the bundle")
 
 
 def _same(told: object, made: object) -> bool:

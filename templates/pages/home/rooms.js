@@ -83,7 +83,7 @@
       return found.scores.length ? `${who}, ${found.scores.join(" : ")}` : who;
     }
     const what = found.phase === "playing" ? say("turn {turn}", found) : say("setup of game {game}", found);
-    const move = found.accused ? say("your agent has stopped") : found.unread.length ? say("your agent waits for your decision") : found.reveal ? say("the server asks for your secrets")
+    const move = found.accused ? say("your agent has stopped") : found.reveal ? say("the server asks for your secrets")
       : found.asked ? say("your move") : { ready: say("yours is not sent yet"), sent: say("yours is on its way"), bounced: say("yours came back: send it again"), done: say("yours stands; waiting for the others") }[found.sent] || say("waiting for the others");
     const offers = found.offers.map((offer) => say("; {offer} offered", { offer: OFFERED[offer] || offer }));
     return [`${what}: ${move}`, until(found.deadline), found.unused ? say("; what you had sent does not count") : "", found.paused ? say("; paused") : "", ...offers,
@@ -207,7 +207,7 @@
     shown = moment;
     byId("title").textContent = titled(found);
     byId("whose-move").textContent = whose(found);
-    redraw(byId("warned"), found.accused ? make("p", { class: "bad" }, found.accused) : "", ...(found.unread.length ? [make("p", { class: "open" }, found.unread[0]), make("pre", { class: "told" }, found.unread[1])] : []));
+    redraw(byId("warned"), found.accused ? make("p", { class: "bad" }, found.accused) : "");
     redraw(byId("decide"), decisions(found));
     byId("terms").textContent = found.terms;
     show("terms", found.terms);
@@ -233,7 +233,7 @@
     if (found.phase === "proposed" && !found.accepted) return [words("accept", say("Accept"), true), words("decline", say("Decline"))];
     if (found.phase === "proposed") return [words("withdraw", say("Withdraw it"))];
     if (found.phase === "open") return [words("withdraw", say("Withdraw it"))];
-    return [found.reveal ? words("reveal", say("Reveal your secrets"), true) : null, found.accused || found.unread.length ? words("take-back", say("Go on anyway")) : null,
+    return [found.reveal ? words("reveal", say("Reveal your secrets"), true) : null, found.accused ? words("take-back", say("Go on anyway")) : null,
       found.claim ? words("claim", say("Claim the game")) : null,
       ...found.offers.flatMap((offer) => ["accept", "decline"].map((word) => {
         const what = { offer: OFFERED[offer] || offer }, label = word === "accept" ? say("Accept: {offer}", what) : say("Refuse: {offer}", what);
