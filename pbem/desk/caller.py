@@ -157,6 +157,12 @@ class Caller(Incoming, frozen=True, kw_only=True):
         return self.said >= Said.REPEATED
 
     @property
+    def may_get_form(self) -> bool:
+        """True if its words may go back as a form: they are the player's, or a key has to sign them."""
+        has_key = self.player is not None and not self.keyless
+        return self.trust >= Trust.MAILBOX or (has_key and self.trust is Trust.VOUCHED)
+
+    @property
     def waits(self) -> bool:
         """True if the key or the address is not the player's yet: then nothing but `confirm` counts.
 

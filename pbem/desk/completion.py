@@ -49,6 +49,9 @@ _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _WORD = re.compile(r"[^\s,;]+")
 
 
+NOT_SIGNED = Phrase("this must be signed with your key; `help signing` says how")
+"""The fault of a form of a player's with a key that no key signed."""
+
 _UNSIGNED = Fault(
     "yes",
     None,
@@ -95,7 +98,11 @@ def completed(
         return faults, None
     judged = faults_of(match, seat, text)
     others = [fault for fault in faults if fault not in judged]
-    remaining = [fault for fault in others if not (fault in command.faults or _is_of_place(fault))]
+    remaining = [
+        fault
+        for fault in others
+        if not (fault in command.faults or fault.message == NOT_SIGNED or _is_of_place(fault))
+    ]
     return (faults, None) if remaining else ((*others, *found.slips), found.form)
 
 
@@ -148,7 +155,7 @@ def _complete(
 def understood(
     seats: Seats, mailboxes: ReplyTokens, caller: Caller, short: str
 ) -> tuple[AnyCommand, Reply, list[str]] | None:
-    """The whole form for a short answer to a letter about a match, by a player without a key.
+    """The whole form for a short answer to a letter about a match.
 
     It includes what was left out: mail programs break lines, but the second may not be an order. The reply
     address names match, turn and seat; but the letter proves nothing later of what it does not say itself.
@@ -156,6 +163,8 @@ def understood(
     at = None if caller.trust is Trust.STRANGER else answered_at(seats, caller)
     if at is None:
         return None
+    if not caller.keyless:  # a key has to sign it, at the present place
+        return _unplaced(mailboxes, caller, at, short, ())
     match, seat = at.match, at.seat
     older = [] if caller.answers == at.place else [_older(match)]
     # A yes to an older letter may be one to anything.
@@ -187,11 +196,12 @@ def _unplaced(
     if found is not None:
         broken = [Fault("orders", None, BROKEN)] if WRAPPED.search(short) else []
         told = [*older, *broken, *map(escaped, found.slips)]
-        against = against_yes(mailboxes, caller, match)
-        told += against or []
-        # A yes never orders nothing.
-        yes = against is None and says_something(FINAL.sub("", text))
-        facts = {"faults": told, "form": found.form, "level": "mailbox", "yes": yes}
+        facts: dict[str, object] = {"faults": told, "form": found.form, "level": "key"}
+        if caller.keyless:
+            against = against_yes(mailboxes, caller, match)
+            told += against or []
+            # A yes never orders nothing.
+            facts |= {"level": "mailbox", "yes": against is None and says_something(FINAL.sub("", text))}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:
         facts = {"faults": [*older, *map(escaped, wrong)], "due": _due(match, seat)}

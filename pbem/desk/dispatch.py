@@ -15,7 +15,7 @@ import structlog
 from pbem.desk import account_keys, outcomes, seats
 from pbem.desk.caller import Caller, Said, Trust, refused
 from pbem.desk.commands.account import stop
-from pbem.desk.completion import against_yes, completed, proposing, stands, understood
+from pbem.desk.completion import NOT_SIGNED, against_yes, completed, proposing, stands, understood
 from pbem.desk.daily_limits import (
     CHANGES_NOTHING,
     COMMAND,
@@ -315,13 +315,13 @@ class Dispatch:
             self.seats.letters.tell_operator(UNKNOWN_HEAD, caller.now, subject, about, about=[match])
         shift = max(command.block_line - command.line, 0)
         faults, form = refused.faults, None
-        if caller.trust >= Trust.MAILBOX:
+        if caller.may_get_form:
             if at:
                 faults, form = completed(at, command, faults)
             elif caller.player:
                 form = proposing(command, self.config.server, caller.player.name)
         told = self._shown_faults(caller, faults)
-        level = "key" if caller.verdict.kind == "valid" else "mailbox"
+        level = "mailbox" if caller.player is None or caller.keyless else "key"
         kept = at is not None and stands(at, command)
         facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": kept}
         facts["yes"] = at is not None and against_yes(self.mailboxes, caller, at.match) is None
@@ -400,7 +400,7 @@ class Dispatch:
         """Refuse a command that changes something unless the letter counts at level `mailbox`, here and now."""
         proof = caller.proof
         if caller.player is None or caller.player.level == "key" or proof is None:
-            raise refused(command.name, None, Phrase("this must be signed with your key; `help signing` says how"))
+            raise refused(command.name, None, NOT_SIGNED)
         if proof.missing is not None:
             raise refused(command.name, None, proof.missing)
         assert proof.token is not None

@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 _PLAYED = 100
 """The most matches that a player plays at a time; the server's house plays as many as are proposed to it."""
 
-_ABOUT = re.compile(r"\[pbem (m[1-9][0-9]{0,8})\]")
+_ABOUT = re.compile(r"\[pbem m([1-9][0-9]{0,8})\]")
+_ADDRESS = re.compile(r"\bm([1-9][0-9]{0,8})@")
+"""The match in a subject, and in a reply address, of a letter about it."""
 """The match in the subject of a letter of ours, which mail programs keep in that of an answer."""
 
 
@@ -197,8 +199,14 @@ def running(seats: Seats, player: str) -> Iterator[SeatContext]:
 
 
 def answered_at(seats: Seats, caller: Caller) -> SeatContext | None:
-    """The seat whose letter a player without a key answers, whatever the answer says; None if there is none."""
-    return find_seat(seats, caller.answers[0], caller.player.name) if caller.player and caller.answers else None
+    """The seat whose letter a player answers, whatever the answer says; None if there is none.
+
+    Only the reply addresses of players without a key are secret; those of the others, and subjects, name the match.
+    """
+    if caller.player is None or caller.keyless:
+        return find_seat(seats, caller.answers[0], caller.player.name) if caller.player and caller.answers else None
+    about = _ADDRESS.search("\n".join(caller.row.envelope.recipients)) or _ABOUT.search(caller.letter.subject)
+    return find_seat(seats, int(about[1]), caller.player.name) if about else None
 
 
 def own_match(seats: Seats, caller: Caller) -> str | None:
@@ -210,8 +218,8 @@ def own_match(seats: Seats, caller: Caller) -> str | None:
     matches = seats.archive.matches
     own = [f"m{number}" for number in matches.of_player(caller.player.name)]
     about = _ABOUT.search(caller.letter.subject)
-    if about is not None and about[1] in own:
-        return about[1]
+    if about is not None and f"m{about[1]}" in own:
+        return f"m{about[1]}"
     running = matches.of_player(caller.player.name, ("proposed", "setup", "playing"))
     return f"m{running[-1]}" if running else own[-1] if own else None
 

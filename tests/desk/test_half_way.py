@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import ANN, Referee, new
+from in_a_box.referee import ANN, Referee, new, sent_from
 from in_a_box.small_games import PIECES
 
 if TYPE_CHECKING:
@@ -173,14 +173,36 @@ class TestCompletedForms:
         assert "Refused; nothing was changed" in ann.text
         assert "the completed form" not in ann.text
 
-    def test_who_signed_with_nothing_gets_no_form(self, referee: Referee) -> None:
+
+class TestForgottenSignatures:
+    """A player with a key answers without a signature, or with the orders alone: the form to be signed comes back."""
+
+    @pytest.mark.parametrize("signed", [True, False])
+    @pytest.mark.parametrize("written", ["Gx3", "orders m1\nGx3\n", "orders m1 turn 1\nGx3\nend\n", "gx3\n\nBob"])
+    def test_the_completed_form_comes_back(self, referee: Referee, written: str, *, signed: bool) -> None:
         ann, _ = referee.begun()
-        referee.send(ann, "orders m1 turn 1\nGx3\nend\n", sign=False)
-        assert "must be signed with your key" in ann.text
-        assert "the completed form" not in ann.text
-        referee.send(ann, "orders m1 turn 1\nGx3\n", sign=False)
-        assert "`end`" in ann.text
-        assert "the completed form" not in ann.text
+        referee.send(ann, written, sign=signed, to="pbem+m1@play.example", follow=False)
+        assert "To send it, sign these lines:" in ann.text
+        assert standing(referee) is None
+        referee.send(ann, ann.form("orders"))
+        kept = standing(referee)
+        assert kept
+        assert kept.text == "Gx3"
+
+    def test_the_subject_names_the_match_where_the_address_does_not(self, referee: Referee) -> None:
+        ann, _ = referee.begun()
+        headers = sent_from(ann.address)
+        referee.deliver(referee.raw(ann, "Gx3", subject="Re: [pbem m1] Spaceships", headers=headers), ann.address)
+        assert "sign these lines:\n\norders m1 turn 1" in ann.text
+
+    def test_nothing_of_strangers_is_laid_before_a_player(self, referee: Referee) -> None:
+        ann, bob = referee.begun()
+        for match in "m1", "m2":
+            raw = referee.raw(ann, f"orders {match} turn 1\nGx3\nend\n")
+            referee.deliver(raw, ann.address, f"pbem+{match}@play.example")
+            assert "Gx3" not in ann.text.partition("Refused")[2]
+        referee.send(bob, "Gx3", sign=False, to="pbem+m2@play.example")
+        assert "orders m" not in bob.text
 
 
 class TestRefusals:

@@ -238,7 +238,7 @@ def _doubted(command: AnyCommand, words: Words, start: int, *, below: bool) -> A
     lines = words.text[words.text.rfind("\n", 0, start) + 1 : words.passed]
     if COMMANDS[command.name].body not in {None, "press"} and WRAPPED.search(lines):
         doubts.append(BROKEN)
-    faults = [Fault(command.name, None, message, command.line) for message in doubts]
+    faults = [Fault(command.name, None, message) for message in doubts]
     return msgspec.structs.replace(command, faults=(*command.faults, *faults)) if faults else command
 
 
@@ -272,7 +272,7 @@ def _command(words: Words, spec: CommandSpec) -> AnyCommand:
     elif words.low() == "end" and (fields or any(slot.closed for slot in spec.slots)):
         words.take()
     line = words.line(start)
-    faults = tuple(Fault(spec.name, token, message, line) for token, message in wrong)
+    faults = tuple(Fault(spec.name, token, message) for token, message in wrong)
     whole = words.text[start : words.passed]
     echo = masked(whole)
     if spec.secret:
