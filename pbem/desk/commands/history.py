@@ -80,17 +80,6 @@ def _one_match(seated: SeatContext) -> Reply:
     return Reply("status", facts | seated.facts(), at=seated)
 
 
-def _all_matches(seats: Seats, name: str) -> Reply:
-    """The state of all matches of the player and what is due: those under way first; the others are counted."""
-    of_player = seats.archive.matches.of_player
-    told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
-    # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
-    matches = [seat_at(seats, number, name).facts()["m"] for number in told[:_READ]]
-    matches.sort(key=lambda m: not m.asked)
-    counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
-    return Reply("status_all", {"matches": matches, **counted})
-
-
 def diary(
     matches: Matches, time: OutagesAndZones, seated: SeatContext, caller: Caller, _: Command[ShowDiary]
 ) -> Reply:
