@@ -292,7 +292,7 @@ class Authentication:
         if token.place is None or not self.config.delimiter:
             return False
         match, _ = self.seats.archive.known(token.place[0])
-        return token.game < match.told[0]
+        return token.game < match.letter_place[0]
 
     def _arrival(self, player: PlayerRow, answered: Sequence[AnyCommand], received: datetime) -> datetime:
         """The time at which a letter of this player counts as received, by what it submits or withdraws.

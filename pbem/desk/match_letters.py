@@ -312,7 +312,7 @@ class MatchLetters:
             "",
             reply_to=reply_to,
             detail=detail if keyless else None,
-            place=(row.number, *match.told),
+            place=(row.number, *match.letter_place),
             references=[self._writer.thread(match.id)],
         )
         # For programs: the state of the match, and the proof that witnesses saw its head.

@@ -81,7 +81,7 @@ class SeatContext(msgspec.Struct):
     @property
     def place(self) -> Place:
         """The place of the match."""
-        return self.row.number, *self.match.told
+        return self.row.number, *self.match.letter_place
 
     def step(self, now: datetime, oldest_unhandled: datetime | None = None) -> Step:
         """A new step of the match."""

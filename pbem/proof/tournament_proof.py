@@ -382,7 +382,7 @@ def _match(tournament: Tournament, pairing: Pairing | None, match: str, content:
 
     if pairing is None:
         return fails("names this tournament, which did not pair it")
-    proved = Proved(telling=False)
+    proved = Proved(keep_notices=False)
     *_, last = verify_match(content, Letters, tournament.server_key, proved)
     if last.what == "limits" or last.holds is None:
         return TournamentCheck("OPEN", match, last.found)

@@ -90,7 +90,7 @@ def against(content: bytes | Bundle | Proved, witnesses: Sequence[Any] = ()) -> 
     found = content if isinstance(content, Proved) else proved(content)
     assert found.bundle is not None
     assert found.match is not None
-    return Against(found.bundle, found.match, found.told, witnesses)
+    return Against(found.bundle, found.match, found.notices, witnesses)
 
 
 class Store:

@@ -390,5 +390,5 @@ AT_MAILBOX = Signed(b"", "mailbox", "", "", b"x")
 @cache
 def turn_2() -> Match:
     """A match whose second turn is due."""
-    told = proved((VECTORS / "good/ssh-rsa.pbem.zip").read_bytes()).told
+    told = proved((VECTORS / "good/ssh-rsa.pbem.zip").read_bytes()).notices
     return next(one.match for one in told if one.kind == "turn" and one.match.turn == 2)

@@ -34,7 +34,7 @@ from pbem.match.events.silence import forfeit, lost
 from pbem.match.events.turn import tell
 from pbem.match.record import Turn
 from pbem.match.remaking import of_letter
-from pbem.match.sealed_game import HONEST, SILENT, ToldGame
+from pbem.match.sealed_game import HONEST, SILENT, SealedGameState
 from pbem.match.sealed_letters import judge_reveal, judge_steps, receipt_path, refuse_paused, seal, under_way, verdict
 from pbem.match.state import Played, Reports, only_one_without
 from pbem.match.step import Document, Notice, misplaced
@@ -83,7 +83,7 @@ def begin(step: Step) -> None:
         setups={},
         prev=step.match.head,
         position=match.sealed_rules.begin(match.options),
-        sealed_game=ToldGame(commitments, seals),
+        sealed_game=SealedGameState(commitments, seals),
         misses={},
         said={},
     )
@@ -335,7 +335,7 @@ def _is_due(match: Match) -> bool:
     return match.revealing and not any(match.asked(seat) and seat not in match.missed for seat in match.seats)
 
 
-def _true_result(match: Match, ending: Ending, game: ToldGame) -> tuple[Result, Record]:
+def _true_result(match: Match, ending: Ending, game: SealedGameState) -> tuple[Result, Record]:
     """The result of a game in which everybody was honest, and its record."""
     assert match.options is not None
     setups = {seat: revealed.setup for seat, revealed in game.reveals.items()}
