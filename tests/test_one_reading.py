@@ -126,7 +126,7 @@ def the_proof(content: str, form: SignedForm[Any]) -> bool:
     )
     received = Signed(_letter(content), "key", PUBLIC.fingerprint, "2026-03-01T00:00:00Z")
     try:
-        return Letters({}).said(match, form, 1, received, None) == form
+        return Letters({}).proved_form(match, form, 1, received, None) == form
     except ValueError:
         return False
 

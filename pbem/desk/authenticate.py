@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk import account_keys, completion, outcomes
-from pbem.desk.caller import Caller, Incoming, Said, Trust
+from pbem.desk.caller import Caller, Incoming, Novelty, Trust
 from pbem.desk.daily_limits import (
     PASSED_ON,
     REFUSED_SIGNATURE,
@@ -128,15 +128,15 @@ class Authentication:
         trust, outcome = self._trust(mail)
         if outcome:
             return outcome
-        said = self._said(mail)
-        if said is None:
+        novelty = self._novelty(mail)
+        if novelty is None:
             return outcomes.SAID_BEFORE.of(outcomes.UNVOUCHED.outcome)
         quiet = not all(mark.answered for mark in kept_marks(marks, mail.spoken))
         caller = Caller(
             **msgspec.structs.asdict(mail),
             language=self.letters.language_of(mail.player, mail.letter),
             trust=trust,
-            said=said,
+            novelty=novelty,
             misdated=misdated(mail.letter, mail.received),
             quiet=quiet,
         )
@@ -276,16 +276,16 @@ class Authentication:
             trust = Trust.MAILBOX if mail.proof is not None and mail.proof.holds else Trust.VOUCHED
         return trust, "" if known else self._left_unread(mail, trust)
 
-    def _said(self, mail: Incoming) -> Said | None:
+    def _novelty(self, mail: Incoming) -> Novelty | None:
         """The novelty of the words; None if somebody else may repeat them, and they get no answer and no effect."""
         if mail.seen is None or mail.tokens or self._vouched(mail):
-            return Said.SEEN if mail.came_before else Said.NEW
+            return Novelty.SEEN if mail.came_before else Novelty.NEW
         if self.strangers.may_be_answered(mail.address, mail.now):
-            return Said.REPEATED
+            return Novelty.REPEATED
         # Words that never changed anything may still count: somebody may have sent a copy first, so that it was
         # refused for its date, or because it came too early.
         changes = any(COMMANDS[command.name].changes for command in mail.reading.commands)
-        return Said.SILENT if changes and not mail.seen.changed else None
+        return Novelty.SILENT if changes and not mail.seen.changed else None
 
     def _is_revealed(self, token: Token) -> bool:
         """True if a token was for an agreement or a game whose end showed everybody from what it was made."""

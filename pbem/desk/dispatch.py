@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from pbem.desk import account_keys, outcomes, seats
-from pbem.desk.caller import Caller, Said, Trust, refused
+from pbem.desk.caller import Caller, Novelty, Trust, refused
 from pbem.desk.commands.account import stop
 from pbem.desk.completion import against_yes, completed, proposing, stands, understood
 from pbem.desk.daily_limits import (
@@ -160,7 +160,7 @@ class Dispatch:
             asked = draft.list_left_by_subject(subject)
             leaving = [command for command in asked if draft.may_leave_list(caller.tokens, command)]
             reading = replace(reading, commands=leaving or asked_by_subject(subject))
-        if caller.said is not Said.SILENT:
+        if caller.novelty is not Novelty.SILENT:
             return self._carry_out(caller, reading)
         try:
             with self.part():
@@ -178,7 +178,7 @@ class Dispatch:
         replies, reading = self._replies(caller, reading)
         effect = _Effect.of(replies, optout=reading.optout)
         # Step 4: a stranger who repeats a player's words gets no answer, unless they are obeyed only now.
-        if caller.said is Said.SILENT and not effect.changes:
+        if caller.novelty is Novelty.SILENT and not effect.changes:
             raise _NothingObeyedError
         # Step 5: against replays, remember the letter's words, and use up a reply address that was of use.
         if caller.trust is Trust.KEY and caller.again is None:
@@ -393,7 +393,10 @@ class Dispatch:
         place = {"server": server, "player": name, **seats.missing(command, at.match if at else None)}
         if place.keys() <= command.fields.keys() and ("prev" not in place or command.form.rev):
             return {}
-        rev = seats.next_rev(command, at.match, at.seat) if spec.sentence and at else self.players.said(name) + 1
+        if spec.sentence and at:
+            rev = seats.next_rev(command, at.match, at.seat)
+        else:
+            rev = self.players.handled_count(name) + 1
         return {**place, "rev": str(rev), **command.fields}
 
     def _demand_mailbox(self, caller: Caller, command: AnyCommand) -> None:

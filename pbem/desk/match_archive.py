@@ -296,12 +296,12 @@ class _Rows:
     def paper(self, path: str) -> bytes | None:
         return self._letter(path) if path.startswith("letters/") else self._papers.get(path)
 
-    def said(
+    def proved_form(
         self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         asked = wanted.request
         if isinstance(asked, Sections):  # only the letter holds its words
-            return Letters({}).said(match, wanted, seat, signed, paper)
+            return Letters({}).proved_form(match, wanted, seat, signed, paper)
         if isinstance(asked, SubmitSetup | SubmitOrders):
             content = self._submitted[match.game, match.turn if isinstance(asked, SubmitOrders) else 0, seat]
             final = {"final": content["final"]} if isinstance(asked, SubmitOrders) else {}

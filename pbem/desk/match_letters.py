@@ -497,7 +497,7 @@ class MatchLetters:
             # The same match with the same players, with this player in the first seat.
             own = match.name(notice.seat)
             others = [match.name(other) for other in match.seats if other != notice.seat]
-            rematch = {"players": others, "lines": match.terms.lines(), "rev": self._players.said(own) + 1}
+            rematch = {"players": others, "lines": match.terms.lines(), "rev": self._players.handled_count(own) + 1}
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
         t = self.tournament(match)
         standing = match_facts.standing_of(t, match.name(notice.seat)) if t is not None else None

@@ -295,7 +295,7 @@ def next_rev(command: AnyCommand, match: Match, seat: int) -> int:
     """The next revision for this command."""
     spec = COMMANDS[command.name]
     if not (spec.stands or spec.withdraws):
-        return match.said.get((seat, command.name), 0) + 1
+        return match.sentence_revs.get((seat, command.name), 0) + 1
     if match.phase == "setup":
         before = match.setups.get(seat)
     else:

@@ -52,7 +52,7 @@ def ask_for_setups(step: Step, options: Options) -> None:
         default_late_from={},
         offers={},
         former={},
-        said={},
+        sentence_revs={},
     )
     if not match.rules.secret_setups:
         step.match = replace(step.match, clocks={})
@@ -103,7 +103,7 @@ def ask_for_reveals(step: Step, ending: Ending) -> None:
         banks=banks(step),
         missed=frozenset(),
         offers={},
-        said={},
+        sentence_revs={},
     )
     start_clocks(step, match.seats)
     step.notify("reveals", ending=ending)

@@ -224,7 +224,7 @@ class Match(msgspec.Struct, frozen=True):
     """The secret of the reply addresses for what is due, if somebody plays by mailbox."""
     chance: str = ""
     """The secret of the chain of this game's dice or cards, which only the server has."""
-    said: Mapping[tuple[int, str], int] = msgspec.field(default_factory=dict)
+    sentence_revs: Mapping[tuple[int, str], int] = msgspec.field(default_factory=dict)
     """The last revision of each of a seat's sentences since the last letters, so that none is obeyed twice."""
 
     @property

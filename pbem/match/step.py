@@ -238,7 +238,7 @@ class Step(msgspec.Struct):
         """
         match = self.match
         self.demand_key(signed)
-        before = 0 if player else match.said.get((seat, what), 0)
+        before = 0 if player else match.sentence_revs.get((seat, what), 0)
         faults = misplaced(match, form, seat, None, player=player, **match.place)
         if form.rev is not None and form.rev <= before:
             faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before)))
@@ -246,7 +246,7 @@ class Step(msgspec.Struct):
             raise Refused(*faults)
         game = match.game if match.phase == "playing" else match.game - 1
         self.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
-        self.match = replace(match, said={**match.said, (seat, what): form.rev or 1})
+        self.match = replace(match, sentence_revs={**match.sentence_revs, (seat, what): form.rev or 1})
         return self.named(signed) | {"rev": form.rev}
 
     def append_entry(self, kind: str, body: JsonObject) -> Entry:

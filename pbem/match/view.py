@@ -167,7 +167,7 @@ def view(
         hash=match.rules_hash,
         prev=match.prev,
         rev=submission.rev + 1 if submission else 1,
-        said={what: rev for (by, what), rev in sorted(match.said.items()) if by == reader},
+        said={what: rev for (by, what), rev in sorted(match.sentence_revs.items()) if by == reader},
         offers=sorted(what for what, seats in match.offers.items() if seats - {reader}),
         ended=list(match.games),
         outcome=None if match.outcome is None else MatchOutcome(**match.outcome),

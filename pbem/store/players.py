@@ -306,7 +306,7 @@ class Players:
         row = self._database.row(query, (player, signed))
         return HandledRow(row["received"], bool(row["effect"] & _EFFECT), bool(row["effect"])) if row else None
 
-    def said(self, player: str) -> int:
+    def handled_count(self, player: str) -> int:
         """The number of the player's signed texts that were handled."""
         return int(self._database.scalar("SELECT count(*) FROM handled WHERE player = ?", (player,)))
 

@@ -277,7 +277,7 @@ def test_evidence_is_judged_again_at_verification(post: Post, changes: dict[str,
 
     def form() -> None:
         signed = Signed(sent.letter, "mailbox", "", evidence.received, evidence.text().encode())
-        Letters({}).said(at_setup, SETUP, 2, signed, opening)
+        Letters({}).proved_form(at_setup, SETUP, 2, signed, opening)
 
     if told:
         with pytest.raises(ValueError, match=told):
@@ -303,7 +303,7 @@ def test_only_the_pinned_mailbox_counts_and_only_without_a_key(post: Post) -> No
         opening = Opening.read(sent.paper)
         signed = Signed(sent.letter, "mailbox", "", opening.received, sent.evidence)
         with pytest.raises(ValueError, match=told):
-            Letters({}).said(changed, SETUP, 2, signed, opening)
+            Letters({}).proved_form(changed, SETUP, 2, signed, opening)
 
 
 # Tokens.

@@ -137,7 +137,7 @@ class Table:
 
     def rev(self, seat: int, word: str) -> int:
         """The next revision of what a seat says with this word."""
-        return self.match.said.get((seat, word), 0) + 1
+        return self.match.sentence_revs.get((seat, word), 0) + 1
 
     def nominate(self, by: int, seat: int, name: str = "carl") -> None:
         step = self.step()
@@ -499,7 +499,7 @@ class TestResigning:
         assert table.match.phase == "setup"
         ended = table.match.games[0]
         assert (ended.winner, ended.reason, ended.turns) == (2, "resignation", 1)
-        assert table.match.said == {}, "revisions of sentences begin again with each game"
+        assert table.match.sentence_revs == {}, "revisions of sentences begin again with each game"
         assert table.types[-3:] == ["resigned", "ended", "revealed"]
 
     @pytest.mark.parametrize("whole", [True, False])
@@ -699,7 +699,7 @@ class TestSubstitutes:
 
     def test_what_was_said(self) -> None:
         """Revisions of the newcomer begin with 1."""
-        assert self.taken(self.table()).said == {(2, "substitute"): 1}
+        assert self.taken(self.table()).sentence_revs == {(2, "substitute"): 1}
 
     def test_what_was_sent(self) -> None:
         table = self.table()

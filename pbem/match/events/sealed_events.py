@@ -85,7 +85,7 @@ def begin(step: Step) -> None:
         position=match.sealed_rules.begin(match.options),
         sealed_game=SealedGameState(commitments, seals),
         misses={},
-        said={},
+        sentence_revs={},
     )
     ask_for_steps(step)
     step.notify("begin")
@@ -155,7 +155,7 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
     step.match = replace(step.match, misses=without(step.match.misses, seat))
     if not step.match.owes(seat):
         answered(step, seat, signed)
-    step.match = replace(step.match, prev=step.match.head, said={})
+    step.match = replace(step.match, prev=step.match.head, sentence_revs={})
     ask_for_steps(step, by=seat)
     step.notify("step", seat, told=told)
     if step.match.table.result is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused, Result
 from pbem.match.asking import start_clocks
 from pbem.match.changed import replace, without
-from pbem.match.entry_type import EntryType, mapping, number, said, seat_number, seats, time
+from pbem.match.entry_type import EntryType, mapping, number, seat_number, seats, sentence_form, time
 from pbem.match.events.clocks import out_of_reach
 from pbem.match.events.ended import abandon, close, end_game
 from pbem.match.state import PAUSE, RUNNING, not_played, standing
@@ -206,7 +206,7 @@ def _remake_claimed(remaking: Remaking) -> Step:
 
 CLAIMED = EntryType(
     "claimed",
-    said(seat=seat_number, against=seats),
+    sentence_form(seat=seat_number, against=seats),
     remake=_remake_claimed,
     says="seat {seat} claimed from the silent seats {against}, signed",
     letter="claim",

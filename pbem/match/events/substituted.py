@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.asking import start_clocks
 from pbem.match.changed import replace, without
-from pbem.match.entry_type import EntryType, said, seat_number, text
+from pbem.match.entry_type import EntryType, seat_number, sentence_form, text
 from pbem.match.entry_type import player as player_form
 from pbem.match.events.clocks import out_of_reach
 from pbem.match.pinned_keys import Player
@@ -141,7 +141,7 @@ def _remake_nominated(remaking: Remaking) -> Step:
 
 NOMINATED = EntryType(
     "substitute",
-    said(**{"seat": seat_number, "for": seat_number, "name": text}),
+    sentence_form(**{"seat": seat_number, "for": seat_number, "name": text}),
     remake=_remake_nominated,
     says="seat {seat} wants {name} in seat {for}, signed",
     between=True,
@@ -181,7 +181,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
         unreachable=without(match.unreachable, seat),
         offers={what: willing - {seat} for what, willing in match.offers.items()},
         nominated=without(match.nominated, seat),
-        said={place: rev for place, rev in match.said.items() if place[0] != seat},
+        sentence_revs={place: rev for place, rev in match.sentence_revs.items() if place[0] != seat},
         former={**match.former, (seat, left.name): left},
         **{given_up: waiting},
     )
@@ -215,7 +215,7 @@ def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
 
 SUBSTITUTED = EntryType(
     "substituted",
-    said(seat=seat_number, player=player_form),
+    sentence_form(seat=seat_number, player=player_form),
     remake=_remake_substituted,
     says=_says,
     between=True,

@@ -99,7 +99,7 @@ def resolve(step: Step) -> None:
         orders={},
         resolve_at=None,
         prev=step.match.head,
-        said={},
+        sentence_revs={},
         misses=without(match.misses, *sent),
     )
     ask_for_orders(step)
