@@ -21,6 +21,7 @@ from pbem.match import seat_clock
 from pbem.match.changed import replace
 from pbem.match.events import keys_changed
 from pbem.match.pinned_keys import HOW, KeyChange
+from pbem.match.state import standing
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, Span
 from pbem.requests import Recover
@@ -245,13 +246,8 @@ def enter(keys: Keyring, player: PlayerRow, change: KeyChange, now: datetime) ->
 
 def what_waits(keys: Keyring, player: PlayerRow) -> list[str]:
     """The matches in which something signed by the player waits for its turn."""
-    found = []
-    for seated in running(keys.seats, player.name):
-        match = seated.match
-        standing = (match.orders if match.phase == "playing" else match.setups).get(seated.seat)
-        if standing and standing.standing:
-            found.append(match.id)
-    return found
+    every = running(keys.seats, player.name)
+    return [seated.match.id for seated in every if standing(seated.match.submissions, seated.seat)]
 
 
 def tell_changed(keys: Keyring, player: PlayerRow, change: KeyChange, now: datetime, *, but: str) -> None:

@@ -285,7 +285,7 @@ def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bo
 
 def _form(match: Match, seat: int, text: str, *, final: bool, rev: int | None) -> str:
     playing = match.phase == "playing"
-    before = (match.orders if playing else match.setups).get(seat)
+    before = match.submissions.get(seat)
     least = before.rev + 1 if before else 1
     place = here(match, seat, max(rev or least, least), SubmitOrders())
     lines = [f"orders {match.id} turn {match.turn}" if playing else f"setup {match.id} game {match.game}"]

@@ -244,7 +244,7 @@ def is_spent(token: Token, letter: Letter) -> bool:
 
 def least(match: Match, seat: int) -> int:
     """The lowest revision at which a seat may submit what is due, or withdraw it."""
-    before = (match.setups if match.phase == "setup" else match.orders).get(seat)
+    before = match.submissions.get(seat)
     return before.rev + 1 if before else 1
 
 

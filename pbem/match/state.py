@@ -228,6 +228,11 @@ class Match(msgspec.Struct, frozen=True):
     """The last revision of each of a seat's sentences since the last letters, so that none is obeyed twice."""
 
     @property
+    def submissions(self) -> Mapping[int, Submission]:
+        """The submissions for what is due: setups before the game begins, then the orders of the turn."""
+        return self.setups if self.phase == "setup" else self.orders
+
+    @property
     def place(self) -> MatchPlace:
         """The present place for a sentence, besides the head: the turn, or the game to begin."""
         return self.place_of(self.turn)

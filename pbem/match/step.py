@@ -207,8 +207,7 @@ class Step(msgspec.Struct):
         match = self.match
         found = self.world.set_aside(match, what)
         if found is None:
-            submissions = match.setups if match.phase == "setup" else match.orders
-            found = [(seat, aside) for seat, sent in sorted(submissions.items()) for aside in sent.aside]
+            found = [(seat, aside) for seat, sent in sorted(match.submissions.items()) for aside in sent.aside]
             for seat in match.seats if what == "end" and match.phase == "playing" else ():
                 if stored := match.stored.get((seat, DEFAULT)):
                     found += [(seat, aside) for aside in stored.aside]

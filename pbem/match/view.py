@@ -13,7 +13,7 @@ import msgspec
 
 from pbem.games import GAMES, rules
 from pbem.match.events import silence
-from pbem.match.state import PHASES, Count, Ended, MatchOutcome
+from pbem.match.state import PHASES, RUNNING, Count, Ended, MatchOutcome
 from pbem.match.transcript import is_time, written
 from pbem.phrase import Phrase
 
@@ -126,7 +126,7 @@ class TermsView(MatchView, frozen=True, kw_only=True):
 
 def submitted(match: Match, seat: int) -> Submission | None:
     """What a seat sent for what is due now, also if it was withdrawn."""
-    return {"setup": match.setups, "playing": match.orders}.get(match.phase, {}).get(seat)
+    return match.submissions.get(seat) if match.phase in RUNNING else None
 
 
 def view(

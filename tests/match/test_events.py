@@ -123,7 +123,7 @@ class Table:
 
     def clear(self, seat: int) -> Submission:
         step = self.step()
-        sent = (self.match.setups if self.match.phase == "setup" else self.match.orders).get(seat)
+        sent = self.match.submissions.get(seat)
         rev = sent.rev + 1 if sent else 1
         submission = submissions.clear(step, seat, here(self.match, seat, rev), signed(b"clear"))
         self.done(step)

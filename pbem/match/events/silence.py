@@ -176,8 +176,7 @@ def claimable_seats(match: Match, seat: int) -> list[int]:
     """The seats against which this seat may claim now, as they missed their time; none while it is asked itself."""
     if match.phase not in RUNNING or match.revealing or not match.terms.claimable or match.asked(seat):
         return []
-    submissions = match.setups if match.phase == "setup" else match.orders
-    answered = {other for other in match.seats if standing(submissions, other) or match.silent_by_now(other)}
+    answered = {other for other in match.seats if standing(match.submissions, other) or match.silent_by_now(other)}
     return sorted(match.missed - answered - {seat})
 
 

@@ -46,8 +46,7 @@ def gone(match: Match, seat: int, now: datetime) -> bool:
     The player missed a deadline and has sent nothing since, or has been out of reach for longer than others must
     wait.
     """
-    submissions = match.setups if match.phase == "setup" else match.orders
-    return (late(match, seat) and not standing(submissions, seat)) or out_of_reach(match, seat, now)
+    return (late(match, seat) and not standing(match.submissions, seat)) or out_of_reach(match, seat, now)
 
 
 def may_be_agreed(match: Match, seat: int, now: datetime) -> bool:
@@ -168,8 +167,8 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
     step.append_entry("substituted", {"seat": seat, "player": player.document(), **sentence})
     left = match.players[seat - 1]
     given_up = "setups" if match.phase == "setup" else "orders"
-    waiting = without(getattr(match, given_up), seat)
-    if (sent := getattr(match, given_up).get(seat)) and sent.aside:
+    waiting = without(match.submissions, seat)
+    if (sent := match.submissions.get(seat)) and sent.aside:
         waiting = {**waiting, seat: replace(sent, standing=False)}
         step.submitted.append((match.game, match.turn, seat, waiting[seat]))
     step.match = replace(
