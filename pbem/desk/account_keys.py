@@ -145,7 +145,7 @@ def delay(config: Config) -> Phrase:
     return Span.of(int(config.recovery.delay.total_seconds()))
 
 
-def stop(keys: Keyring, caller: Caller) -> bool:
+def stop_recoveries(keys: Keyring, caller: Caller) -> bool:
     """An old key signed a new letter: stop recoveries by the mailbox alone; returns True if there were any."""
     player = caller.player
     assert player is not None

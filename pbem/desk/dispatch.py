@@ -14,7 +14,7 @@ import structlog
 
 from pbem.desk import account_keys, outcomes, seats
 from pbem.desk.caller import Caller, Novelty, Trust, refused
-from pbem.desk.commands.account import stop
+from pbem.desk.commands.account import stop_mail
 from pbem.desk.completion import against_yes, completed, proposing, stands, understood
 from pbem.desk.daily_limits import (
     CHANGES_NOTHING,
@@ -172,7 +172,7 @@ class Dispatch:
         # Step 1: its player can be reached. A repeated letter shows nothing: anybody who saw it can send it.
         reached = self.bounces.hear_from(caller)
         # Step 2: the sender wants no more mail. If anybody else may have written that, only ask the address.
-        if reading.optout and not stop(self.keys, self.people, caller, reading.place):
+        if reading.optout and not stop_mail(self.keys, self.people, caller, reading.place):
             return outcomes.STOP.outcome
         # Step 3: each command is obeyed or refused, in its turn.
         replies, reading = self._replies(caller, reading)
@@ -189,7 +189,7 @@ class Dispatch:
             self.mailboxes.use(caller.proof.token, caller.letter, caller.now)
         # Step 6: a player who signs with an old key has not lost it: recoveries by the mailbox alone stop.
         if _is_of_player(caller, replies, changes=effect.changes):
-            account_keys.stop(self.keys, caller)
+            account_keys.stop_recoveries(self.keys, caller)
         # Step 7: answer, but not without end: machines would answer each other for ever.
         outcome = f"commands: {' '.join(command.name for command in reading.commands) or 'none'}"
         if caller.quiet:

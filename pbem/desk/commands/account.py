@@ -320,7 +320,7 @@ def _post_code(keys: Keyring, caller: Caller, command: Command[Notify], url: str
     return Reply("set_notify", {"state": "asked", "host": host})
 
 
-def stop(keys: Keyring, people: People, caller: Caller, place: Mapping[str, str]) -> bool:
+def stop_mail(keys: Keyring, people: People, caller: Caller, place: Mapping[str, str]) -> bool:
     """Send the address no more mail, if its owner said so; otherwise ask there. Returns True if its owner did.
 
     `place` is the place that the letter names.
