@@ -292,11 +292,11 @@ class Players:
         query = "SELECT player, since FROM unreachable ORDER BY since, player"
         return {row["player"]: row["since"] for row in self._database.rows(query)}
 
-    def lose(self, player: str, since: str, letter: int) -> bool:
+    def note_unreachable(self, player: str, since: str, letter: int) -> bool:
         """Note that a letter, by its number in the outbox, did not arrive; returns True if that is new."""
         return self._database.add("unreachable", player=player, since=since, letter=letter)
 
-    def find(self, player: str) -> None:
+    def note_reached(self, player: str) -> None:
         """Note that the player can be reached again."""
         self._database.write("DELETE FROM unreachable WHERE player = ?", (player,))
 

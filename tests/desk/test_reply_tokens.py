@@ -410,7 +410,7 @@ def test_an_answer_brings_a_player_back_who_was_out_of_reach_and_a_forged_one_do
     used = reply_to(bob.last)
     post.reply(bob, bob.filled("orders", "final"), to=used)
     with referee.database.transaction():
-        players.lose("bob", to_db(referee.now), 1)
+        players.note_unreachable("bob", to_db(referee.now), 1)
     referee.now += timedelta(hours=1)
     fresh = reply_to(bob.last)
     for to, sign in (("pbem+m1@play.example", post.sign), (used, post.sign), (fresh, bytes)):
@@ -420,7 +420,7 @@ def test_an_answer_brings_a_player_back_who_was_out_of_reach_and_a_forged_one_do
     assert players.unreachable("bob") is None
     # Nor by the same letter, should it be seen and sent once more.
     with referee.database.transaction():
-        players.lose("bob", to_db(referee.now), 1)
+        players.note_unreachable("bob", to_db(referee.now), 1)
     referee.now += timedelta(hours=1)
     post.reply(bob, "status m1 # again", to=fresh)
     assert players.unreachable("bob")

@@ -593,12 +593,12 @@ class TestWithoutClocks:
         table = Table(pace="none").agree()
         for times in range(2):
             step = table.step()
-            clocks.lose(step, 1, START)
+            clocks.halt_unreachable(step, 1, START)
             table.done(step)
             assert table.types == ["agreed", "halted"], times
         assert table.match.unreachable == {1: START}
         step = table.step()
-        clocks.find(step, 1)
+        clocks.release_reached(step, 1)
         table.done(step)
         assert table.types == ["agreed", "halted", "moved"]
         assert not table.match.unreachable
@@ -847,7 +847,7 @@ class TestClocks:
         """By two missed turns in a row, or by one where that was agreed; nobody in a match that waits."""
         silent = {"missed": frozenset({1, 2}), "misses": {2: 2}}
         found = {
-            miss: silence.lost(replace(Table(miss=miss).agree().begin().match, **silent))
+            miss: silence.losing_seats(replace(Table(miss=miss).agree().begin().match, **silent))
             for miss in ("pass", "forfeit", "wait", "default")
         }
         assert found == {"pass": [2], "forfeit": [1, 2], "wait": [], "default": []}

@@ -56,8 +56,8 @@ def delay(step: Step, seat: int, asked: datetime, since: datetime) -> None:
     step.append_entry("halted", {"seat": seat, "reason": DELIVERY})
 
 
-def lose(step: Step, seat: int, since: datetime) -> None:
-    """No letter reaches a seat's player since then: the clock stands until `find`, if the terms say so.
+def halt_unreachable(step: Step, seat: int, since: datetime) -> None:
+    """No letter reaches a seat's player since then: the clock stands until `release_reached`, if the terms say so.
 
     Anybody can let letters bounce. By default it is silence: otherwise no player need ever lose by the clock.
     """
@@ -143,7 +143,7 @@ def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datet
     return True
 
 
-def find(step: Step, seat: int) -> None:
+def release_reached(step: Step, seat: int) -> None:
     """A seat's player can be reached again: the clock continues."""
     match = step.match
     if seat not in match.unreachable or match.phase not in RUNNING:

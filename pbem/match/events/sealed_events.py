@@ -30,7 +30,7 @@ from pbem.match.entry_type import (
     time,
 )
 from pbem.match.events.ended import conclude, end_game, record_of
-from pbem.match.events.silence import forfeit, lost
+from pbem.match.events.silence import forfeit, losing_seats
 from pbem.match.events.turn import tell
 from pbem.match.record import Turn
 from pbem.match.remaking import of_letter
@@ -292,7 +292,7 @@ def proceed(step: Step) -> None:
     match = step.match
     if _is_due(match):
         judge(step)
-    elif gone := [seat for seat in lost(match) if match.asked(seat)]:
+    elif gone := [seat for seat in losing_seats(match) if match.asked(seat)]:
         forfeit(step, gone)
 
 
