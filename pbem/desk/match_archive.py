@@ -188,7 +188,7 @@ class MatchRepository:
         """Write a step's result: entries with the server's signatures, papers, the row."""
         match = step.match
         for paper in step.papers:
-            self.matches.file(number, paper.path, paper.game, paper.seat, paper.content)
+            self.matches.file(number, paper.path, paper.opens_with, paper.seat, paper.content)
         if step.entries:
             self._enter(number, before, step.entries)
         for game, turn, seat, submission in step.submitted:

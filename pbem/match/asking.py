@@ -167,7 +167,7 @@ def file_replies_of_proposal(step: Step) -> dict[str, str]:
 def show_replies_of_setups(step: Step) -> None:
     """Show the secret of the addresses for setups, if the match closes before their game begins."""
     if step.match.replies:
-        step.papers.append(Document(of_setups(step.match.game), _paper(step.match), step.match.game - 1))
+        step.papers.append(Document(of_setups(step.match.game), _paper(step.match), step.match.last_revealed))
 
 
 def of_setups(game: int) -> str:

@@ -247,6 +247,11 @@ class Match(msgspec.Struct, frozen=True):
         return self.game + (self.phase == "closed"), self.turn
 
     @property
+    def last_revealed(self) -> int:
+        """The last game that is revealed: what opens with it is open to all at once."""
+        return self.game - 1
+
+    @property
     def rules(self) -> Rules:
         """The rules of the match's game."""
         return rules(self.terms.game)

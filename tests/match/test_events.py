@@ -276,7 +276,7 @@ class TestPapers:
 
     def test_setups_and_orders(self) -> None:
         table = Table().agree().begin()
-        assert {(paper.path, paper.game, paper.seat) for paper in table.papers if paper.game == 1} == {
+        assert {(paper.path, paper.opens_with, paper.seat) for paper in table.papers if paper.opens_with == 1} == {
             *((f"openings/game-1-seat-{seat}.txt", 1, seat) for seat in (1, 2)),
             *((f"letters/game-1-setup-seat-{seat}.eml", 1, seat) for seat in (1, 2)),
             ("traces/game-1-setup.txt", 1, None),
@@ -284,7 +284,7 @@ class TestPapers:
         table.papers.clear()
         for seat in (1, 2):
             table.order(seat, "")
-        found = {paper.path: (paper.game, paper.seat) for paper in table.papers}
+        found = {paper.path: (paper.opens_with, paper.seat) for paper in table.papers}
         for seat in (1, 2):
             assert found[f"receipts/game-1-turn-1-seat-{seat}.txt"] == (1, seat)
             assert found[f"letters/game-1-turn-1-seat-{seat}.eml"] == (1, seat)
@@ -295,7 +295,7 @@ class TestPapers:
         def papers(table: Table) -> list[tuple[int, int | None]]:
             step = table.step()
             clocks.extend(step, 1, here(table.match, 1, 1, Extend(seconds=3600)), signed(b"extend"))
-            return [(paper.game, paper.seat) for paper in step.papers]
+            return [(paper.opens_with, paper.seat) for paper in step.papers]
 
         assert papers(Table().agree()) == [(0, 1)]
         assert papers(Table().agree().begin()) == [(1, 1)]
@@ -564,7 +564,7 @@ def test_evidence_is_filed_beside_the_letter() -> None:
         step = table.step()
         submissions.setup(step, seat, table.form(seat, setup), letter)
         table.done(step)
-    assert [(paper.path, paper.game, paper.seat) for paper in step.papers if paper.content == b"evidence"] == [
+    assert [(paper.path, paper.opens_with, paper.seat) for paper in step.papers if paper.content == b"evidence"] == [
         ("evidence/game-1-setup-seat-2.txt", 1, 2)
     ]
     step = table.step()
@@ -572,7 +572,7 @@ def test_evidence_is_filed_beside_the_letter() -> None:
     endings.resign(step, 2, here(table.match, 2, 1, Resign()), mailbox)
     assert step.entries[0].body["level"] == "mailbox"
     assert step.entries[0].body["evidence"] == sha256_hex(b"evidence")
-    filed = {paper.path: (paper.content, paper.game, paper.seat) for paper in step.papers}
+    filed = {paper.path: (paper.content, paper.opens_with, paper.seat) for paper in step.papers}
     assert filed["letters/resign-3-seat-2.eml"] == (b"letter", 1, 2)
     assert filed["evidence/resign-3-seat-2.txt"] == (b"evidence", 1, 2)
 

@@ -60,7 +60,7 @@ def begin(step: Step) -> None:
     match = step.match
     assert match.options is not None
     assert match.sealed_rules is not None
-    open_to_all = match.game - 1  # as what was revealed before: nothing in it is secret
+    open_to_all = match.last_revealed  # nothing in it is secret
     setups, seals = sorted(match.setups.items()), {}
     for seat, submission in setups:
         paper = submission.paper.encode()
@@ -145,11 +145,11 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
     _demand_due(step, seat, form)
     name = f"step-{match.seq + 1}-seat-{seat}"
     taken = judge_steps(under_way(match), seat, form, signed.hash, f"letters/{name}.eml")
-    step.file_letter(name, signed.raw, signed.evidence, match.game - 1, seat)
+    step.file_letter(name, signed.raw, signed.evidence, match.last_revealed, seat)
     told = Entered(seat, match.turn)
     for one in taken:
         if one.paper:
-            step.papers.append(Document(one.filed.path, one.paper.encode(), match.game - 1, seat))
+            step.papers.append(Document(one.filed.path, one.paper.encode(), match.last_revealed, seat))
         told = replace(told, steps=(*told.steps, _enter(step, one.filed, signed)))
         told = _finish(step, one.play.table, told)
     step.match = replace(step.match, misses=without(step.match.misses, seat))
@@ -251,9 +251,9 @@ def reveal(step: Step, seat: int, form: SignedForm[Reveal], signed: Signed) -> N
         raise Refused(*faults, *refused.faults) from refused
     if faults:
         raise Refused(*faults)
-    step.file_letter(f"reveal-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, match.game - 1, seat)
+    step.file_letter(f"reveal-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, match.last_revealed, seat)
     for path, content in papers.items():
-        step.papers.append(Document(path, content.encode(), match.game - 1, seat))
+        step.papers.append(Document(path, content.encode(), match.last_revealed, seat))
     step.append_entry("reveal", {"game": match.game, "seat": seat, **step.named(signed)})
     game = replace(match.sealed_game, reveals={**match.sealed_game.reveals, seat: revealed})
     step.match = replace(step.match, sealed_game=game, missed=match.missed - {seat})
