@@ -157,7 +157,7 @@ def follows(tournament: Tournament, time: str = "") -> Following | None:
         return "withdrawn", {"player": leaving.name, "why": leaving.leaves, "games": _fate(tournament, leaving)}
     if len(tournament.entrants) < FEWEST[tournament.terms.format]:
         return _end(tournament, "too few")
-    pairs = _PAIRED[tournament.terms.format](tournament, time)
+    pairs = _PAIRING[tournament.terms.format](tournament, time)
     if pairs is not None:
         return "paired", pairs
     if (
@@ -192,7 +192,7 @@ def _fate(tournament: Tournament, entrant: Entrant) -> str:
 # Pairing.
 
 
-def _paired(pairs: list[JsonObject], **more: object) -> JsonObject:
+def _pairs_body(pairs: list[JsonObject], **more: object) -> JsonObject:
     return {"pairs": pairs, "bye": None, "unfinished": [], "rematches": 0, **more}
 
 
@@ -206,7 +206,7 @@ def _pair_robin(tournament: Tournament, _time: str) -> JsonObject | None:
         if not pairing.match and all(playing[name] < most for name in pairing.names):
             playing.update(pairing.names)
             begin.append({"round": pairing.round, "board": pairing.board, "players": list(pairing.names)})
-    return _paired(begin) if begin else None
+    return _pairs_body(begin) if begin else None
 
 
 def _goes_on(tournament: Tournament) -> bool:
@@ -235,17 +235,17 @@ def _pair_swiss(tournament: Tournament, time: str) -> JsonObject | None:
         {"round": tournament.round + 1, "board": board, "players": sorted(pair, key=firsts.__getitem__)}
         for board, pair in enumerate(pairs, start=1)
     ]
-    return _paired(places, bye=bye, unfinished=unfinished, rematches=rematches)
+    return _pairs_body(places, bye=bye, unfinished=unfinished, rematches=rematches)
 
 
 def _pair_ladder(tournament: Tournament, _time: str) -> JsonObject | None:
     """The challenge that was made."""
     if tournament.challenge is None:
         return None
-    return _paired([{"round": len(tournament.pairings) + 1, "board": 1, "players": list(tournament.challenge)}])
+    return _pairs_body([{"round": len(tournament.pairings) + 1, "board": 1, "players": list(tournament.challenge)}])
 
 
-_PAIRED: Mapping[str, Callable[[Tournament, str], JsonObject | None]] = {
+_PAIRING: Mapping[str, Callable[[Tournament, str], JsonObject | None]] = {
     **dict.fromkeys(FEWEST, _pair_robin),
     SWISS: _pair_swiss,
     LADDER: _pair_ladder,
@@ -352,7 +352,7 @@ def _started(tournament: Tournament, entry: Entry) -> Tournament:
     body, terms = entry.body, tournament.terms
     if not can_start(tournament, entry.time):
         raise _untrue(entry, "entries are not closed, or the tournament has begun")
-    if sha256_hex(body["secret"].encode()) != tournament.secret:
+    if sha256_hex(body["secret"].encode()) != tournament.secret_hash:
         raise _untrue(entry, "`secret`: not the one to which the server committed itself")
     entries = {name: entrant.words for name, entrant in tournament.entrants.items()}
     order = drawn(tournament.rules, body["secret"], entries)
@@ -371,7 +371,7 @@ def _started(tournament: Tournament, entry: Entry) -> Tournament:
     return replace(tournament, pairings=tuple(Pairing(*place) for place in table_))
 
 
-def _pair(tournament: Tournament, entry: Entry) -> Tournament:
+def _paired(tournament: Tournament, entry: Entry) -> Tournament:
     """Matches begin."""
     known = {(pairing.round, pairing.board): pairing for pairing in tournament.pairings}
     names = [pair["match"] for pair in entry.body["pairs"]]
@@ -523,7 +523,7 @@ _APPLY: Mapping[str, Callable[[Tournament, Entry], Tournament]] = {
     "left": _left,
     "challenged": _challenged,
     "started": _started,
-    "paired": _pair,
+    "paired": _paired,
     "result": _resulted,
     "ruled": _ruled,
     "restored": _restored,

@@ -89,8 +89,8 @@ class Tournament(msgspec.Struct, frozen=True):
     terms: TournamentTerms
     rules: str
     """The hash of the terms."""
-    secret: str | None
-    """The hash of the server's secret for the lot; None: nothing is drawn."""
+    secret_hash: str | None
+    """Of the server's secret for the lot; None: nothing is drawn."""
     organiser: Player
     phase: str
     """`open`, `playing` or `ended`; a ladder is played from the announcement on."""
