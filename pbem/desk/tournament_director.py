@@ -105,7 +105,8 @@ class Director:
         """Plan the matches that begin with a step, and the letters about it."""
         t, number = step.tournament, int(step.tournament.id[1:])
         news = [entry for entry in step.entries if entry.type in _NEWS]
-        for name in sorted({line.player.name for line in t.entrants.values()} | {t.organiser.name}) if news else ():
+        concerned = {t.organiser.name, *(entrant.player.name for entrant in t.entrants.values())}
+        for name in sorted(concerned) if news else ():
             own = [entry.seq for entry in news if self._concerns(entry, t, name)]
             if own:
                 self.archive.rows.plan_letter(number, name, own[0])
@@ -176,10 +177,10 @@ class Director:
         at = SeatContext(seats, *seats.archive.known(number))
         step = at.step(now)
         players, consents = [], []
-        for seat, (line, mail) in enumerate(zip(pairing.names, pairing.mails, strict=True), start=1):
+        for seat, (name, mail) in enumerate(zip(pairing.names, pairing.mails, strict=True), start=1):
             signed, mailbox = self.archive.consent(t, mail)
             place = t.server, pairing.match, seat
-            players.append(pinned_in_match(t.entrants[line].player, mailbox, place, step.world.salt()))
+            players.append(pinned_in_match(t.entrants[name].player, mailbox, place, step.world.salt()))
             consents.append(signed)
         begun.agree(step, tuple(players), consents)
         for seat, name in enumerate(pairing.players, start=1):
@@ -214,7 +215,7 @@ class Director:
             return False
         if entry.type == "withdrawn":
             return bool(entry.body["why"] == "silent" and t.entrants[entry.body["player"]].player.name == name)
-        return name == t.organiser.name or t.line_of(name) is not None
+        return name == t.organiser.name or t.entrant_of(name) is not None
 
     def _wants(self, t: Tournament, name: str) -> bool:
         """True if a player wants to hear of a tournament while it goes on."""
@@ -229,7 +230,7 @@ class Director:
     def letter(self, t: Tournament, name: str, subject: Phrase, news: list[tuple[str, object]]) -> OutgoingLetter:
         """A letter about a tournament, with its table, and its reader's games."""
         proof = None
-        if t.phase == "ended" and name in {line.player.name for line in t.entrants.values()}:
+        if t.phase == "ended" and name in {entrant.player.name for entrant in t.entrants.values()}:
             proof = self.archive.proof(t, _BESIDE)
         facts = {"t": self.facts(t, name), "news": news, "attached": proof is not None}
         out = OutgoingLetter(Phrase("[pbem {id}] {subject}", id=t.id, subject=subject), "")
@@ -274,7 +275,7 @@ class Director:
         """Plan the table of a tournament, if it is under way, for the digests of those who get digests."""
         t = self.archive.load(number)
         assert t is not None
-        playing = [line.player.name for line in t.live]
+        playing = [entrant.player.name for entrant in t.live]
         for name in playing if t.phase == "playing" else ():
             if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
                 self.archive.rows.plan_letter(number, name, 0)
