@@ -1,7 +1,7 @@
 """The director of tournaments: writes their steps, begins their matches, and tells their players.
 
 Every call is part of the decision that caused it: a letter, the clock, or the end of a match. Implements
-docs/bundle.md, 12, and the head of `pbem.tournament`.
+docs/bundle.md, 12.
 """
 
 from __future__ import annotations
