@@ -243,7 +243,7 @@ class MatchRepository:
         self.matches.consent(number, seat, content, signed.raw)
 
     def consents(self, number: int) -> dict[int, Signed]:
-        """The letters by which seats agreed, by seat; older proposals, whose letters were not stored, lack some."""
+        """The letters by which seats agreed, by seat."""
         return {
             seat: Signed(
                 letter,

@@ -102,11 +102,6 @@ def asked_for(match: Match) -> Phrase:
     return Phrase("turn {turn}", turn=match.turn) if match.phase == "playing" else Phrase("setup")
 
 
-def named(name: str) -> str:
-    """A player's name, or that the seat is still free."""
-    return Phrase("(free)") if name.startswith("?") else name
-
-
 def is_for_observers(notice: Notice, notices: Sequence[Notice]) -> bool:
     """True if observers get a notice too: once for all seats, and of steps only the result."""
     if notice.kind == "step" and not notice.facts["told"].reports:

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from pbem.tournament.tournament_entries import TournamentEntry
     from pbem.tournament.tournament_state import Pairing, Tournament
 
-_UNHANDLED = timedelta(seconds=30)
-"""The delay before the clock looks again at a tournament whose time has come, while earlier letters may wait."""
+UNHANDLED = timedelta(seconds=30)
+"""The delay before the clock looks again at what is due, while letters that came before may wait."""
 
 _BESIDE = 640 * 1024
 """The largest proof, in octets, that comes with the letter about the end, which then has less than a mebibyte.
@@ -142,7 +142,7 @@ class Director:
     def _due(self, t: Tournament, now: datetime) -> str | None:
         """The time at which the clock is to look at a tournament."""
         if t.phase == "open" and t.terms.closes is not None:
-            return to_db(max(utc(t.terms.closes), now + _UNHANDLED))
+            return to_db(max(utc(t.terms.closes), now + UNHANDLED))
         ends = utc(t.round_ends) if t.phase == "playing" and t.round_ends else None
         return to_db(ends) if ends is not None and ends > now else None
 

@@ -13,7 +13,7 @@ import msgspec
 
 from pbem.games import GAMES, rules
 from pbem.match.events import silence
-from pbem.match.state import PHASES, RUNNING, Count, Ended, MatchOutcome
+from pbem.match.state import AGREEING, PHASES, RUNNING, Count, Ended, MatchOutcome
 from pbem.match.transcript import is_time, written
 from pbem.phrase import Phrase
 
@@ -163,7 +163,7 @@ def view(
         miss=terms.miss,
         deadline=written(deadline) if (deadline := match.deadline(reader)) else None,
         accepted=accepted,
-        agreement=terms.document() if match.phase in ("open", "proposed") else None,
+        agreement=terms.document() if match.phase in AGREEING else None,
         hash=match.rules_hash,
         prev=match.prev,
         rev=submission.rev + 1 if submission else 1,

@@ -25,7 +25,7 @@ from pbem.identity.security_keys import way
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, SETTINGS, AnyCommand, Command
 from pbem.match.seat_clock import written, zone_named
-from pbem.match.state import RUNNING
+from pbem.match.state import AGREEING, RUNNING
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, either
 from pbem.store.database import to_db
@@ -261,7 +261,7 @@ def _judge_program(players: Players, people: People, matches: Matches, caller: C
         faults.append(Fault("set", "program yes", Phrase("only a signature with your key says this")))
     if value == "yes" and players.setting(player.name, "encrypted", "no") == "yes":
         faults.append(Fault("set", "program yes", Phrase("programs read no encrypted letters: `set encrypted no`")))
-    if begun := matches.of_player(player.name, ("open", "proposed", *RUNNING)):
+    if begun := matches.of_player(player.name, (*AGREEING, *RUNNING)):
         others = Phrase("the others there agreed to play with a person: first end {matches}")
         named = ", ".join(f"m{number}" for number in begun)
         faults.append(Fault("set", "program yes", others.given(matches=named)))
