@@ -71,10 +71,9 @@ def offered(keys: Keyring, sender: str, player: PlayerRow | None) -> list[Key]:
     if player is None:
         rows = [waiting.key for waiting in keys.players.challenges(sender)]
         rows += [key for owner in _newcomers(keys.players, sender) for key in owner.keys]
-        return [Key(row.format, row.fingerprint, row.public) for row in rows]
+        return keys_of(rows)
     rows = [*player.keys, *(waiting.key for waiting in keys.changes.of_player(player.name))]
-    found = [Key(row.format, row.fingerprint, row.public) for row in rows]
-    return found + [Key(row.format, row.fingerprint, row.public, state="revoked") for row in player.former]
+    return keys_of(rows) + [replace(key, state="revoked") for key in keys_of(player.former)]
 
 
 def writer(keys: Keyring, sender: str, player: PlayerRow | None, verdict: Verdict) -> tuple[PlayerRow | None, bool]:
@@ -226,7 +225,7 @@ def stop_encrypting(keys: Keyring, before: PlayerRow, now: datetime) -> None:
     """
     player = keys.players.by_name(before.name)
     assert player is not None
-    could, can = (encryption.usable(keys_of(row), now) for row in (before, player))
+    could, can = (encryption.usable(keys_of(row.keys), now) for row in (before, player))
     if could and not can and keys.players.setting(player.name, "encrypted", "no") == "yes":
         keys.players.choose(player.name, "encrypted", "no")
         tell_player(keys, player, "in_the_clear", Phrase("Your letters are no longer encrypted"), now, {})

@@ -211,7 +211,7 @@ class Authentication:
             raise KeysChanged
         # The signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
         verdict = understood.heard.verdict
-        if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
+        if verdict.kind == "unknown key" and player is not None and player.keyless:
             verdict = Verdict("none", verdict.reason)
         # A token that was mailed to one mailbox only comes back from somebody who reads its mail, until others learn
         # it with the reveal of its game.
@@ -228,8 +228,8 @@ class Authentication:
         player, by_key = account_keys.writer(self.keys, mail.address, mail.player, mail.verdict)
         mail = replace(mail, player=player, by_key=by_key)
         # A player without a key may say what is due without a form.
-        if mail.verdict.kind == "none" and mail.keyless:
-            own = [token for token in mail.mailed if token.place and token.is_of(mail.address, mail.keyless)]
+        if mail.verdict.kind == "none" and mail.keyless_name:
+            own = [token for token in mail.mailed if token.place and token.is_of(mail.address, mail.keyless_name)]
             letter, reading = completion.without_form(self.seats, self.mailboxes, mail.letter, mail.understood, own)
             mail = replace(mail, letter=letter, understood=replace(mail.understood, reading=reading))
         # The time of arrival, before the evidence is made: evidence and papers must name the same time.
@@ -257,7 +257,7 @@ class Authentication:
             wanted = bool(tokens)
         else:
             wanted = any(spec.signed for spec, _ in specs) or reading.optout
-            wanted = (wanted or self.players.unreachable(player.name) is not None) and player.level == "mailbox"
+            wanted = (wanted or self.players.unreachable(player.name) is not None) and player.keyless
             tokens = [token for token in mail.secret if token.purpose == "reply"]
         row = replace(mail.row, received=mail.received)
         return self.mailboxes.judge(mail.letter, row, mail.understood.voucher, tokens, player) if wanted else None

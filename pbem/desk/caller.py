@@ -91,14 +91,14 @@ class Incoming(msgspec.Struct, frozen=True):
         return self.understood.reading
 
     @property
-    def keyless(self) -> str | None:
+    def keyless_name(self) -> str | None:
         """The name of its player, if that one has no key."""
-        return self.player.name if self.player is not None and self.player.level == "mailbox" else None
+        return self.player.name if self.player is not None and self.player.keyless else None
 
     @property
     def answers(self) -> Place | None:
         """The place that our letter to a player without a key names, if this one's addresses name it."""
-        ours = (token.place for token in self.mailed if token.purpose == "reply" and token.name == self.keyless)
+        ours = (token.place for token in self.mailed if token.purpose == "reply" and token.name == self.keyless_name)
         return next(filter(None, ours), None)
 
     @property

@@ -132,7 +132,7 @@ class ReplyTokens:
 
         None for a player without a key, for whom every letter has such a reply address.
         """
-        if player is not None and player.level == "mailbox":
+        if player is not None and player.keyless:
             return None
         return self.ask("write", address, player.name if player else "", now)
 

@@ -58,6 +58,11 @@ class PlayerRow(msgspec.Struct, frozen=True):
         """The level that the player's letters need: `mailbox`, until a first key makes it `key` for good."""
         return "key" if self.keys or self.former else "mailbox"
 
+    @property
+    def keyless(self) -> bool:
+        """True if the player never had a key: letters count by the mailbox."""
+        return self.level == "mailbox"
+
 
 class VacationRow(msgspec.Struct, frozen=True):
     """A vacation: its first and last day, and the times between which clocks stand for it."""

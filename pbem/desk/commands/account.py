@@ -231,7 +231,7 @@ def choose(
     if (name, value) == ("mail", "each"):
         held.hurry(caller.known_player.name, caller.now)
     now = written(caller.now, value) if name == TIMEZONE else None
-    able = encryption.usable(keys_of(caller.known_player), caller.now) if name == "encrypted" else []
+    able = encryption.usable(keys_of(caller.known_player.keys), caller.now) if name == "encrypted" else []
     return Reply("set", {"name": name, "value": value, "now": now, "able": able})
 
 
@@ -240,7 +240,7 @@ def _demand_decrypting(people: People, caller: Caller) -> None:
     player = caller.known_player
     if people.is_program(player.name):
         raise refused("set", "encrypted yes", Phrase("you are a program, and programs read no encrypted letters"))
-    keys = keys_of(player)
+    keys = keys_of(player.keys)
     if encryption.usable(keys, caller.now):
         return
     if not keys:
