@@ -53,6 +53,12 @@ _LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. 
 
 _WAITING = msgspec.json.Decoder(WrittenLetter)
 
+_ROOM = 6 * 1024 * 1024
+"""The largest bundle, in octets, that is mailed: mail servers accept ten million, and base64 adds a third.
+
+Players can make a bundle larger, because it holds their letters.
+"""
+
 
 @dataclass(eq=False, repr=False)
 class LetterWriter:
@@ -92,6 +98,11 @@ class LetterWriter:
     def setting(self, player: str, name: str) -> str:
         """The choice of the player of this name, or the default."""
         return self._players.setting(player, name, SETTINGS[name][0])
+
+    def room_for(self, player: str) -> int:
+        """The largest bundle, in octets, that is mailed to this player."""
+        # What is encrypted is in base64 a second time.
+        return _ROOM * 3 // 4 if self.setting(player, "encrypted") == "yes" else _ROOM
 
     def _mark(self, token: str) -> str:
         """The keyed mark of a Message-ID: nobody without the key can make another letter look like ours."""

@@ -68,12 +68,6 @@ if TYPE_CHECKING:
     from pbem.store.players import Players
     from pbem.tournament.tournament_state import Tournament
 
-ROOM = 6 * 1024 * 1024
-"""The largest bundle, in octets, that is mailed: mail servers accept ten million, and base64 adds a third.
-
-Players can make a bundle larger, because it holds their letters.
-"""
-
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 _PROOF = Phrase("game {game}, the proof")
 
@@ -524,9 +518,7 @@ class MatchLetters:
         if len(content) <= _BESIDE:
             return None
         out = self.thread(match, row, seat, _PROOF.given(game=match.game), latest)
-        # What is encrypted is in base64 a second time.
-        encrypted = self._writer.setting(match.name(seat), "encrypted") == "yes"
-        fits = len(content) <= (ROOM * 3 // 4 if encrypted else ROOM)
+        fits = len(content) <= self._writer.room_for(match.name(seat))
         if fits:
             out.attachments.append((name, "application/zip", content))
         m = self.view(match, row, seat, latest)

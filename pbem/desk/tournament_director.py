@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.desk import match_facts
-from pbem.desk.match_letters import ROOM
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament_archive import TournamentRepository, pinned_in_match
 from pbem.letters.draft import Facts, OutgoingLetter
@@ -245,9 +244,7 @@ class Director:
 
     def proof(self, t: Tournament, name: str) -> tuple[list[Enclosed], list[OutgoingLetter]]:
         """The file of a tournament for one who takes part and asks: with the answer, or in a letter of its own."""
-        # What is encrypted is in base64 a second time.
-        encrypted = self.letters.setting(name, "encrypted") == "yes"
-        content = self.archive.proof(t, ROOM * 3 // 4 if encrypted else ROOM)
+        content = self.archive.proof(t, self.letters.room_for(name))
         if content is not None and len(content) <= _BESIDE:
             return [(file_name(t), "application/zip", content)], []
         out = OutgoingLetter(Phrase("[pbem {id}] {subject}", id=t.id, subject=Phrase("the proof")), "")
