@@ -92,7 +92,7 @@ def _newcomers(players: Players, sender: str) -> list[PlayerRow]:
     return [player for player in map(players.by_name, names) if player is not None]
 
 
-def told(keys: Keyring, sender: str, player: PlayerRow | None, reading: Reading) -> bool:
+def holds_secret(keys: Keyring, sender: str, player: PlayerRow | None, reading: Reading) -> bool:
     """True if a letter holds a secret that only its player was mailed: the recovery code, or a challenge."""
     challenges = {waiting.challenge for waiting in keys.players.challenges(sender)}
     challenges |= {waiting.challenge for waiting in keys.players.waiting_addresses(address=sender)}

@@ -270,7 +270,7 @@ class Authentication:
         """The right by which a letter counts; and the outcome, if it is beyond the day's limit."""
         if mail.by_key:
             return Trust.KEY, ""
-        known = bool(mail.tokens) or account_keys.told(self.keys, mail.address, mail.player, mail.reading)
+        known = bool(mail.tokens) or account_keys.holds_secret(self.keys, mail.address, mail.player, mail.reading)
         trust = Trust.STRANGER
         if known or self._vouched(mail):
             trust = Trust.MAILBOX if mail.proof is not None and mail.proof.holds else Trust.VOUCHED
