@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pbem.desk.ratings import rated, reliability
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt, SetAside
@@ -175,7 +177,7 @@ class MatchRepository:
         return replace(
             match,
             resolve_at=from_db(row.resolve_at) if row.resolve_at else None,
-            clocks={int(seat): Clock.read(document) for seat, document in clock["clocks"].items()},
+            clocks={int(seat): msgspec.convert(kept, Clock) for seat, kept in clock["clocks"].items()},
             banks={int(seat): left for seat, left in clock["banks"].items()},
         )
 
@@ -194,7 +196,7 @@ class MatchRepository:
         for game, turn, seat, submission in step.submitted:
             self._write(number, game, turn, seat, submission)
         clock = {
-            "clocks": {str(seat): clock.document() for seat, clock in match.clocks.items()},
+            "clocks": msgspec.to_builtins(match.clocks, str_keys=True),
             "banks": {str(seat): left for seat, left in match.banks.items()},
         }
         resolve_at, due = (to_db(time) if time else None for time in (match.resolve_at, match.wakes))
