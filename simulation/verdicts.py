@@ -136,7 +136,7 @@ def _of_player(
 def _findings(proved: Proved, letters: Sequence[Read]) -> Iterator[tuple[Read, Finding]]:
     assert proved.bundle is not None
     assert proved.match is not None
-    against = Against(proved.bundle, proved.match, proved.told)
+    against = Against(proved.bundle, proved.match, proved.notices)
     for read in letters:
         for finding in against.judge(read.kept).findings:
             yield read, finding

@@ -17,7 +17,7 @@ from pbem.desk.reading import Question, find
 from pbem.games import rules
 from pbem.games.sealed import sealed_rules
 from pbem.identity import parse_key, ssh
-from pbem.match.sealed_game import SealedPlay, ToldGame
+from pbem.match.sealed_game import SealedGameState, SealedPlay
 from pbem.match.step import Signed
 from pbem.player.signed_texts import Contradiction, SealedState, fold
 from pbem.proof.signed_letters import Letters
@@ -126,13 +126,13 @@ def the_proof(content: str, form: SignedForm[Any]) -> bool:
     )
     received = Signed(_letter(content), "key", PUBLIC.fingerprint, "2026-03-01T00:00:00Z")
     try:
-        return Letters({}).said(match, form, 1, received, None) == form
+        return Letters({}).proved_form(match, form, 1, received, None) == form
     except ValueError:
         return False
 
 
 def another_player(content: str, form: SignedForm[Any]) -> bool:
-    begun = SealedPlay(RULES, SERVER, "m1", 1, ("ann", "bob"), HEAD, ToldGame({}, {}), RULES.begin(OPTIONS))
+    begun = SealedPlay(RULES, SERVER, "m1", 1, ("ann", "bob"), HEAD, SealedGameState({}, {}), RULES.begin(OPTIONS))
     keys = {"1": [PUBLIC.public], "2": [ssh.public(OTHER)]}
     earlier = SEAL.replace(HEAD, "11" * 32)
     texts = {"ann": signed(earlier), "bob": signed(earlier.replace("ann", "bob"), OTHER), "it": content}

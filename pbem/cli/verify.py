@@ -195,7 +195,7 @@ class _Asked(NamedTuple):
 
 def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Key]]) -> Status:
     """Verify a match, and print each finding at once; returns the exit status."""
-    proved = Proved(telling=bool(asked.letters or seeds))
+    proved = Proved(keep_notices=bool(asked.letters or seeds))
     as_json, made = asked.as_json, list[Check]()
     for check in checks(asked.content, Letters, asked.server_key, proved):
         if not as_json:  # at once: a long match takes a while

@@ -21,6 +21,7 @@ from pbem.match import seat_clock
 from pbem.match.changed import replace
 from pbem.match.events import keys_changed
 from pbem.match.pinned_keys import HOW, KeyChange
+from pbem.match.state import standing
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, Span
 from pbem.requests import Recover
@@ -70,10 +71,9 @@ def offered(keys: Keyring, sender: str, player: PlayerRow | None) -> list[Key]:
     if player is None:
         rows = [waiting.key for waiting in keys.players.challenges(sender)]
         rows += [key for owner in _newcomers(keys.players, sender) for key in owner.keys]
-        return [Key(row.format, row.fingerprint, row.public) for row in rows]
+        return keys_of(rows)
     rows = [*player.keys, *(waiting.key for waiting in keys.changes.of_player(player.name))]
-    found = [Key(row.format, row.fingerprint, row.public) for row in rows]
-    return found + [Key(row.format, row.fingerprint, row.public, state="revoked") for row in player.former]
+    return keys_of(rows) + [replace(key, state="revoked") for key in keys_of(player.former)]
 
 
 def writer(keys: Keyring, sender: str, player: PlayerRow | None, verdict: Verdict) -> tuple[PlayerRow | None, bool]:
@@ -92,7 +92,7 @@ def _newcomers(players: Players, sender: str) -> list[PlayerRow]:
     return [player for player in map(players.by_name, names) if player is not None]
 
 
-def told(keys: Keyring, sender: str, player: PlayerRow | None, reading: Reading) -> bool:
+def holds_secret(keys: Keyring, sender: str, player: PlayerRow | None, reading: Reading) -> bool:
     """True if a letter holds a secret that only its player was mailed: the recovery code, or a challenge."""
     challenges = {waiting.challenge for waiting in keys.players.challenges(sender)}
     challenges |= {waiting.challenge for waiting in keys.players.waiting_addresses(address=sender)}
@@ -144,7 +144,7 @@ def delay(config: Config) -> Phrase:
     return Span.of(int(config.recovery.delay.total_seconds()))
 
 
-def stop(keys: Keyring, caller: Caller) -> bool:
+def stop_recoveries(keys: Keyring, caller: Caller) -> bool:
     """An old key signed a new letter: stop recoveries by the mailbox alone; returns True if there were any."""
     player = caller.player
     assert player is not None
@@ -225,7 +225,7 @@ def stop_encrypting(keys: Keyring, before: PlayerRow, now: datetime) -> None:
     """
     player = keys.players.by_name(before.name)
     assert player is not None
-    could, can = (encryption.usable(keys_of(row), now) for row in (before, player))
+    could, can = (encryption.usable(keys_of(row.keys), now) for row in (before, player))
     if could and not can and keys.players.setting(player.name, "encrypted", "no") == "yes":
         keys.players.choose(player.name, "encrypted", "no")
         tell_player(keys, player, "in_the_clear", Phrase("Your letters are no longer encrypted"), now, {})
@@ -245,13 +245,8 @@ def enter(keys: Keyring, player: PlayerRow, change: KeyChange, now: datetime) ->
 
 def what_waits(keys: Keyring, player: PlayerRow) -> list[str]:
     """The matches in which something signed by the player waits for its turn."""
-    found = []
-    for seated in running(keys.seats, player.name):
-        match = seated.match
-        standing = (match.orders if match.phase == "playing" else match.setups).get(seated.seat)
-        if standing and standing.standing:
-            found.append(match.id)
-    return found
+    every = running(keys.seats, player.name)
+    return [seated.match.id for seated in every if standing(seated.match.submissions, seated.seat)]
 
 
 def tell_changed(keys: Keyring, player: PlayerRow, change: KeyChange, now: datetime, *, but: str) -> None:

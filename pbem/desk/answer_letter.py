@@ -109,16 +109,16 @@ class AnswerWriter:
         """
         at = next((reply.at for _, reply in replies if reply.at is not None), None)
         at = at or answered_at(self.seats, caller)
-        if at is None and caller.keyless:
-            numbers = self.seats.archive.matches.of_player(caller.keyless, ("proposed", *RUNNING))
-            at = seat_at(self.seats, numbers[0], caller.keyless) if len(numbers) == 1 else None
+        if at is None and caller.keyless_name:
+            numbers = self.seats.archive.matches.of_player(caller.keyless_name, ("proposed", *RUNNING))
+            at = seat_at(self.seats, numbers[0], caller.keyless_name) if len(numbers) == 1 else None
         return at
 
     def _send_before(self, caller: Caller, reply: Reply, at: SeatContext | None, language: str) -> None:
         """Send the separate letters that go with a reply."""
         for letter in reply.letters:
             letter.language = language
-            if at is not None and letter.detail is None and caller.keyless:
+            if at is not None and letter.detail is None and caller.keyless_name:
                 letter.detail, letter.place = self.mailboxes.detail_for(at.match, at.seat), at.place
             self.letters.send(caller.address, letter, caller.now)
 

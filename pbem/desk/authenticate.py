@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk import account_keys, completion, outcomes
-from pbem.desk.caller import Caller, Incoming, Said, Trust
+from pbem.desk.caller import Caller, Incoming, Novelty, Trust
 from pbem.desk.daily_limits import (
     PASSED_ON,
     REFUSED_SIGNATURE,
@@ -128,15 +128,15 @@ class Authentication:
         trust, outcome = self._trust(mail)
         if outcome:
             return outcome
-        said = self._said(mail)
-        if said is None:
+        novelty = self._novelty(mail)
+        if novelty is None:
             return outcomes.SAID_BEFORE.of(outcomes.UNVOUCHED.outcome)
         quiet = not all(mark.answered for mark in kept_marks(marks, mail.spoken))
         caller = Caller(
             **msgspec.structs.asdict(mail),
             language=self.letters.language_of(mail.player, mail.letter),
             trust=trust,
-            said=said,
+            novelty=novelty,
             misdated=misdated(mail.letter, mail.received),
             quiet=quiet,
         )
@@ -211,7 +211,7 @@ class Authentication:
             raise KeysChanged
         # The signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
         verdict = understood.heard.verdict
-        if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
+        if verdict.kind == "unknown key" and player is not None and player.keyless:
             verdict = Verdict("none", verdict.reason)
         # A token that was mailed to one mailbox only comes back from somebody who reads its mail, until others learn
         # it with the reveal of its game.
@@ -228,8 +228,8 @@ class Authentication:
         player, by_key = account_keys.writer(self.keys, mail.address, mail.player, mail.verdict)
         mail = replace(mail, player=player, by_key=by_key)
         # A player without a key may say what is due without a form.
-        if mail.verdict.kind == "none" and mail.keyless:
-            own = [token for token in mail.mailed if token.place and token.is_of(mail.address, mail.keyless)]
+        if mail.verdict.kind == "none" and mail.keyless_name:
+            own = [token for token in mail.mailed if token.place and token.is_of(mail.address, mail.keyless_name)]
             letter, reading = completion.without_form(self.seats, self.mailboxes, mail.letter, mail.understood, own)
             mail = replace(mail, letter=letter, understood=replace(mail.understood, reading=reading))
         # The time of arrival, before the evidence is made: evidence and papers must name the same time.
@@ -257,7 +257,7 @@ class Authentication:
             wanted = bool(tokens)
         else:
             wanted = any(spec.signed for spec, _ in specs) or reading.optout
-            wanted = (wanted or self.players.unreachable(player.name) is not None) and player.level == "mailbox"
+            wanted = (wanted or self.players.unreachable(player.name) is not None) and player.keyless
             tokens = [token for token in mail.secret if token.purpose == "reply"]
         row = replace(mail.row, received=mail.received)
         return self.mailboxes.judge(mail.letter, row, mail.understood.voucher, tokens, player) if wanted else None
@@ -270,29 +270,29 @@ class Authentication:
         """The right by which a letter counts; and the outcome, if it is beyond the day's limit."""
         if mail.by_key:
             return Trust.KEY, ""
-        known = bool(mail.tokens) or account_keys.told(self.keys, mail.address, mail.player, mail.reading)
+        known = bool(mail.tokens) or account_keys.holds_secret(self.keys, mail.address, mail.player, mail.reading)
         trust = Trust.STRANGER
         if known or self._vouched(mail):
             trust = Trust.MAILBOX if mail.proof is not None and mail.proof.holds else Trust.VOUCHED
         return trust, "" if known else self._left_unread(mail, trust)
 
-    def _said(self, mail: Incoming) -> Said | None:
+    def _novelty(self, mail: Incoming) -> Novelty | None:
         """The novelty of the words; None if somebody else may repeat them, and they get no answer and no effect."""
         if mail.seen is None or mail.tokens or self._vouched(mail):
-            return Said.SEEN if mail.came_before else Said.NEW
+            return Novelty.SEEN if mail.came_before else Novelty.NEW
         if self.strangers.may_be_answered(mail.address, mail.now):
-            return Said.REPEATED
+            return Novelty.REPEATED
         # Words that never changed anything may still count: somebody may have sent a copy first, so that it was
         # refused for its date, or because it came too early.
         changes = any(COMMANDS[command.name].changes for command in mail.reading.commands)
-        return Said.SILENT if changes and not mail.seen.changed else None
+        return Novelty.SILENT if changes and not mail.seen.changed else None
 
     def _is_revealed(self, token: Token) -> bool:
         """True if a token was for an agreement or a game whose end showed everybody from what it was made."""
         if token.place is None or not self.config.delimiter:
             return False
         match, _ = self.seats.archive.known(token.place[0])
-        return token.game < match.told[0]
+        return token.game < match.letter_place[0]
 
     def _arrival(self, player: PlayerRow, answered: Sequence[AnyCommand], received: datetime) -> datetime:
         """The time at which a letter of this player counts as received, by what it submits or withdraws.

@@ -129,7 +129,7 @@ class Bounces:
 
     def _reach(self, player: PlayerRow, since: datetime, now: datetime, *, heard: bool) -> None:
         """The player can be reached again: clocks run, and the opponents are told."""
-        self.players.find(player.name)
+        self.players.note_reached(player.name)
         _LOG.info("player reached again", player=player.name)
         self._clocks(player, now, None)
         subject = Phrase("{player} can be reached again", player=player.name)
@@ -169,16 +169,16 @@ class Bounces:
             return False
         if self.players.unreachable(player.name) or self.counts.left(OUT_OF_REACH, now, player.name) < 0:
             return False
-        return self.players.lose(player.name, to_db(now), failure.id)
+        return self.players.note_unreachable(player.name, to_db(now), failure.id)
 
     def _clocks(self, player: PlayerRow, now: datetime, since: datetime | None) -> None:
         """Stop the player's clocks as of a letter that did not arrive; None: let them run again."""
         for seated in running(self.seats, player.name):
             step = seated.step(now)
             if since is None:
-                clocks.find(step, seated.seat)
+                clocks.release_reached(step, seated.seat)
             else:
-                clocks.lose(step, seated.seat, since)
+                clocks.halt_unreachable(step, seated.seat, since)
             if step.entries:
                 self.seats.archive.save(seated.row.number, seated.match, step)
 

@@ -40,7 +40,7 @@ def of_match(stands: MatchView) -> JsonObject:
 def of_tournament(t: Tournament, reader: str, signature: str) -> JsonObject:
     """The state of a tournament for its reader, who may have no place in it; `signature` signs its head."""
     own = match_facts.standing_of(t, reader) or {"place": None, "of": None, "points": None, "running": 0}
-    line = t.line_of(reader)
+    entrant = t.entrant_of(reader)
     stands = TournamentView(
         tournament=t.id,
         head=TranscriptHead(t.seq, t.head, signature),
@@ -53,7 +53,7 @@ def of_tournament(t: Tournament, reader: str, signature: str) -> JsonObject:
         entrants=len(t.entrants),
         agreement=t.terms.document(),
         hash=t.rules,
-        entered=line is not None and not line.out,
+        entered=entrant is not None and not entrant.out,
         place=own["place"],
         of=own["of"],
         points=own["points"],

@@ -42,14 +42,14 @@ class Trust(IntEnum):
     """A key of its player signed it."""
 
 
-class Said(IntEnum):
+class Novelty(IntEnum):
     """The novelty of words that were proved: said for the first time, or before."""
 
     NEW = 0
     SEEN = 1
-    """They did, and come from their sender again."""
+    """Said before, and from their sender again."""
     REPEATED = 2
-    """They did, and somebody else may have sent them again."""
+    """Said before, and somebody else may have sent them again."""
     SILENT = 3
     """The same, and an answer would be one too many today: they get one only if they are obeyed now."""
 
@@ -91,14 +91,14 @@ class Incoming(msgspec.Struct, frozen=True):
         return self.understood.reading
 
     @property
-    def keyless(self) -> str | None:
+    def keyless_name(self) -> str | None:
         """The name of its player, if that one has no key."""
-        return self.player.name if self.player is not None and self.player.level == "mailbox" else None
+        return self.player.name if self.player is not None and self.player.keyless else None
 
     @property
     def answers(self) -> Place | None:
         """The place that our letter to a player without a key names, if this one's addresses name it."""
-        ours = (token.place for token in self.mailed if token.purpose == "reply" and token.name == self.keyless)
+        ours = (token.place for token in self.mailed if token.purpose == "reply" and token.name == self.keyless_name)
         return next(filter(None, ours), None)
 
     @property
@@ -140,7 +140,7 @@ class Caller(Incoming, frozen=True, kw_only=True):
     language: str
     """The language of the answer."""
     trust: Trust
-    said: Said
+    novelty: Novelty
     misdated: Phrase | None
     """The reason why the letter's date cannot be true: then it proves nothing later."""
     quiet: bool
@@ -149,17 +149,17 @@ class Caller(Incoming, frozen=True, kw_only=True):
     @property
     def new(self) -> bool:
         """True if this is proved to be by its sender, and nobody else could have sent it before."""
-        return self.trust >= Trust.MAILBOX and self.said is Said.NEW
+        return self.trust >= Trust.MAILBOX and self.novelty is Novelty.NEW
 
     @property
     def repeated(self) -> bool:
         """True if somebody else may have sent these words again."""
-        return self.said >= Said.REPEATED
+        return self.novelty >= Novelty.REPEATED
 
     @property
     def may_get_form(self) -> bool:
         """True if its words may go back as a form: they are the player's, or a key has to sign them."""
-        has_key = self.player is not None and not self.keyless
+        has_key = self.player is not None and not self.player.keyless
         return self.trust >= Trust.MAILBOX or (has_key and self.trust is Trust.VOUCHED)
 
     @property

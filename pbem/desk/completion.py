@@ -163,7 +163,7 @@ def understood(
     at = None if caller.trust is Trust.STRANGER else answered_at(seats, caller)
     if at is None:
         return None
-    if not caller.keyless:  # a key has to sign it, at the present place
+    if not caller.keyless_name:  # a key has to sign it, at the present place
         return _unplaced(mailboxes, caller, at, short, ())
     match, seat = at.match, at.seat
     older = [] if caller.answers == at.place else [_older(match)]
@@ -197,7 +197,7 @@ def _unplaced(
         broken = [Fault("orders", None, BROKEN)] if WRAPPED.search(short) else []
         told = [*older, *broken, *map(escaped, found.slips)]
         facts: dict[str, object] = {"faults": told, "form": found.form, "level": "key"}
-        if caller.keyless:
+        if caller.keyless_name:
             against = against_yes(mailboxes, caller, match)
             told += against or []
             # A yes never orders nothing.
@@ -295,7 +295,7 @@ def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bo
 
 def _form(match: Match, seat: int, text: str, *, final: bool, rev: int | None) -> str:
     playing = match.phase == "playing"
-    before = (match.orders if playing else match.setups).get(seat)
+    before = match.submissions.get(seat)
     least = before.rev + 1 if before else 1
     place = here(match, seat, max(rev or least, least), SubmitOrders())
     lines = [f"orders {match.id} turn {match.turn}" if playing else f"setup {match.id} game {match.game}"]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from pbem.desk import account_keys, outcomes, seats
-from pbem.desk.caller import Caller, Said, Trust, refused
-from pbem.desk.commands.account import stop
+from pbem.desk.caller import Caller, Novelty, Trust, refused
+from pbem.desk.commands.account import stop_mail
 from pbem.desk.completion import NOT_SIGNED, against_yes, completed, proposing, stands, understood
 from pbem.desk.daily_limits import (
     CHANGES_NOTHING,
@@ -160,7 +160,7 @@ class Dispatch:
             asked = draft.list_left_by_subject(subject)
             leaving = [command for command in asked if draft.may_leave_list(caller.tokens, command)]
             reading = replace(reading, commands=leaving or asked_by_subject(subject))
-        if caller.said is not Said.SILENT:
+        if caller.novelty is not Novelty.SILENT:
             return self._carry_out(caller, reading)
         try:
             with self.part():
@@ -172,13 +172,13 @@ class Dispatch:
         # Step 1: its player can be reached. A repeated letter shows nothing: anybody who saw it can send it.
         reached = self.bounces.hear_from(caller)
         # Step 2: the sender wants no more mail. If anybody else may have written that, only ask the address.
-        if reading.optout and not stop(self.keys, self.people, caller, reading.place):
+        if reading.optout and not stop_mail(self.keys, self.people, caller, reading.place):
             return outcomes.STOP.outcome
         # Step 3: each command is obeyed or refused, in its turn.
         replies, reading = self._replies(caller, reading)
         effect = _Effect.of(replies, optout=reading.optout)
         # Step 4: a stranger who repeats a player's words gets no answer, unless they are obeyed only now.
-        if caller.said is Said.SILENT and not effect.changes:
+        if caller.novelty is Novelty.SILENT and not effect.changes:
             raise _NothingObeyedError
         # Step 5: against replays, remember the letter's words, and use up a reply address that was of use.
         if caller.trust is Trust.KEY and caller.again is None:
@@ -189,7 +189,7 @@ class Dispatch:
             self.mailboxes.use(caller.proof.token, caller.letter, caller.now)
         # Step 6: a player who signs with an old key has not lost it: recoveries by the mailbox alone stop.
         if _is_of_player(caller, replies, changes=effect.changes):
-            account_keys.stop(self.keys, caller)
+            account_keys.stop_recoveries(self.keys, caller)
         # Step 7: answer, but not without end: machines would answer each other for ever.
         outcome = f"commands: {' '.join(command.name for command in reading.commands) or 'none'}"
         if caller.quiet:
@@ -321,7 +321,7 @@ class Dispatch:
             elif caller.player:
                 form = proposing(command, self.config.server, caller.player.name)
         told = self._shown_faults(caller, faults)
-        level = "mailbox" if caller.player is None or caller.keyless else "key"
+        level = "mailbox" if caller.player is None or caller.keyless_name else "key"
         kept = at is not None and stands(at, command)
         facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": kept}
         facts["yes"] = at is not None and against_yes(self.mailboxes, caller, at.match) is None
@@ -393,7 +393,10 @@ class Dispatch:
         place = {"server": server, "player": name, **seats.missing(command, at.match if at else None)}
         if place.keys() <= command.fields.keys() and ("prev" not in place or command.form.rev):
             return {}
-        rev = seats.next_rev(command, at.match, at.seat) if spec.sentence and at else self.players.said(name) + 1
+        if spec.sentence and at:
+            rev = seats.next_rev(command, at.match, at.seat)
+        else:
+            rev = self.players.handled_count(name) + 1
         return {**place, "rev": str(rev), **command.fields}
 
     def _demand_mailbox(self, caller: Caller, command: AnyCommand) -> None:

@@ -17,6 +17,7 @@ import structlog
 from pbem.desk import account_keys
 from pbem.desk.daily_limits import CLOCK_LEAPT, LITTLE_ROOM, OUTAGE
 from pbem.desk.seats import SeatContext
+from pbem.desk.tournament_director import UNHANDLED
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.phrase import Phrase
@@ -54,9 +55,6 @@ _WARNED = 3
 
 When only the reserve is left, the intake accepts no more letters: it is for those that are already here.
 """
-
-_UNHANDLED = timedelta(seconds=30)
-"""The delay before the clock looks again at a match past its deadline, while earlier letters may still wait."""
 
 _TRY_AGAIN = timedelta(hours=1)
 """The delay before the clock looks again at a match on which it failed."""
@@ -98,7 +96,7 @@ class DueTasks:
         heard = self.beat(now)
         following = self._do_what_is_due(heard)
         waits = following is not None and heard < following <= now
-        return now + _UNHANDLED if waits else following
+        return now + UNHANDLED if waits else following
 
     def _do_what_is_due(self, now: datetime) -> datetime | None:
         """Do it, each thing in a decision of its own; returns when the next is due."""
@@ -130,7 +128,7 @@ class DueTasks:
             with self.decision():
                 account_keys.carry_out(self.keys, min(now, self.inbox.oldest_unhandled() or now), now)
             recovery = self.keys.changes.next_due()
-        recovery = now + _UNHANDLED if recovery is not None and recovery <= now else recovery
+        recovery = now + UNHANDLED if recovery is not None and recovery <= now else recovery
         times = [self._when_due(next_due, do, now) for next_due, do in self.queues]
         kept = self._keep_house(now)
         # No match waits for the log of all heads, whatever is wrong there.
@@ -275,5 +273,5 @@ class DueTasks:
         progress.tick(step)
         at.commit(step)
         if oldest is not None and (wakes := step.match.wakes) is not None and wakes <= now:
-            self.seats.archive.matches.look_at(number, to_db(now + _UNHANDLED))
+            self.seats.archive.matches.look_at(number, to_db(now + UNHANDLED))
         self.points("clock written")

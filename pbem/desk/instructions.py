@@ -21,7 +21,7 @@ from pbem.games import Refused
 from pbem.mail import commands
 from pbem.match import progress
 from pbem.match.events import interventions
-from pbem.match.state import PHASES, RUNNING
+from pbem.match.state import AGREEING, PHASES, RUNNING
 from pbem.phrase import Phrase
 from pbem.requests import Rule
 from pbem.store.errors import StoreError
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from pbem.store.operator import Instructions
 
-
-PROPOSED = frozenset({"proposed", "open"})
 
 REASON = 200
 """The most characters of a reason that are kept: it stands in the transcript for ever."""
@@ -96,7 +94,7 @@ class Operator:
             raise refused(instruction.what, None, Phrase("there is no match m{number}", number=number))
         at = SeatContext(self.seats, *loaded)
         reason = " ".join(instruction.reason.split())[:REASON]
-        if instruction.what == "end" and at.match.phase in PROPOSED:
+        if instruction.what == "end" and at.match.phase in AGREEING:
             # Nobody has agreed to it yet: it has no transcript.
             self.offers.people.withdraw(at.row.number)
             at.give_up("declined")

@@ -32,7 +32,7 @@ from pbem.pages import Home, composer, fragment, page_file
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from pbem.config.server import Config
@@ -45,13 +45,19 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
     from pbem.store.outbox import DigestQueue, Outbox
-    from pbem.store.players import PlayerRow, Players
+    from pbem.store.players import KeyRow, PlayerRow, Players
     from pbem.store.questions import Notifications
 
 _CUT = Phrase("This answer became too long, and the rest is left out: ask for it in separate letters.")
 _LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")
 
 _WAITING = msgspec.json.Decoder(WrittenLetter)
+
+_ROOM = 6 * 1024 * 1024
+"""The largest bundle, in octets, that is mailed: mail servers accept ten million, and base64 adds a third.
+
+Players can make a bundle larger, because it holds their letters.
+"""
 
 
 @dataclass(eq=False, repr=False)
@@ -93,6 +99,11 @@ class LetterWriter:
         """The choice of the player of this name, or the default."""
         return self._players.setting(player, name, SETTINGS[name][0])
 
+    def room_for(self, player: str) -> int:
+        """The largest bundle, in octets, that is mailed to this player."""
+        # What is encrypted is in base64 a second time.
+        return _ROOM * 3 // 4 if self.setting(player, "encrypted") == "yes" else _ROOM
+
     def _mark(self, token: str) -> str:
         """The keyed mark of a Message-ID: nobody without the key can make another letter look like ours."""
         return self._digest(f"Message-ID {token}".encode())[:12]
@@ -124,7 +135,7 @@ class LetterWriter:
             mailing = (letter.mailing, self._mailboxes.ask("write", address, player.name, now))
         encrypting = None
         if player is not None and not letter.open and self.setting(player.name, "encrypted") == "yes":
-            letter, encrypting = self._encrypted(letter, keys_of(player), language, now)
+            letter, encrypting = self._encrypted(letter, keys_of(player.keys), language, now)
         page = framed_html(letter)
         raw = self._composer.compose(
             address,
@@ -150,7 +161,7 @@ class LetterWriter:
 
     def _addressed(self, letter: WrittenLetter, player: PlayerRow | None, now: datetime) -> tuple[str, str | None]:
         """A letter's Message-ID and Reply-To; tells programs without a key where they can answer it once."""
-        keyless = player is None or player.level == "mailbox"
+        keyless = player is None or player.keyless
         if player is not None and keyless and not letter.asks:
             letter.detail = letter.detail or self._mailboxes.draw()
             letter.reply_to = self._composer.reply_address(letter.detail)
@@ -307,7 +318,7 @@ class LetterWriter:
         assert player is not None
         matches: dict[int, list[WrittenLetter]] = {}
         for row in self._held.take(player.name):
-            about = row.match if player.level == "mailbox" else 0
+            about = row.match if player.keyless else 0
             matches.setdefault(about, []).append(_WAITING.decode(row.content))
         for outs in matches.values():
             self._send_together(player, outs, now, digest=True)
@@ -344,9 +355,9 @@ class LetterWriter:
         self._notifications.tell(player.name, text.strip(), now)
 
 
-def keys_of(player: PlayerRow) -> list[Key]:
-    """The player's valid keys, as those to which letters can be encrypted."""
-    return [Key(row.format, row.fingerprint, row.public) for row in player.keys]
+def keys_of(rows: Iterable[KeyRow]) -> list[Key]:
+    """The keys in these rows, which letters are signed with, or encrypted to."""
+    return [Key(row.format, row.fingerprint, row.public) for row in rows]
 
 
 def _fitting(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Attachment], list[str]]:

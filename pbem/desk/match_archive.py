@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pbem.desk.ratings import rated, reliability
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt, SetAside
@@ -175,7 +177,7 @@ class MatchRepository:
         return replace(
             match,
             resolve_at=from_db(row.resolve_at) if row.resolve_at else None,
-            clocks={int(seat): Clock.read(document) for seat, document in clock["clocks"].items()},
+            clocks={int(seat): msgspec.convert(kept, Clock) for seat, kept in clock["clocks"].items()},
             banks={int(seat): left for seat, left in clock["banks"].items()},
         )
 
@@ -188,13 +190,13 @@ class MatchRepository:
         """Write a step's result: entries with the server's signatures, papers, the row."""
         match = step.match
         for paper in step.papers:
-            self.matches.file(number, paper.path, paper.game, paper.seat, paper.content)
+            self.matches.file(number, paper.path, paper.opens_with, paper.seat, paper.content)
         if step.entries:
             self._enter(number, before, step.entries)
         for game, turn, seat, submission in step.submitted:
             self._write(number, game, turn, seat, submission)
         clock = {
-            "clocks": {str(seat): clock.document() for seat, clock in match.clocks.items()},
+            "clocks": msgspec.to_builtins(match.clocks, str_keys=True),
             "banks": {str(seat): left for seat, left in match.banks.items()},
         }
         resolve_at, due = (to_db(time) if time else None for time in (match.resolve_at, match.wakes))
@@ -243,7 +245,7 @@ class MatchRepository:
         self.matches.consent(number, seat, content, signed.raw)
 
     def consents(self, number: int) -> dict[int, Signed]:
-        """The letters by which seats agreed, by seat; older proposals, whose letters were not stored, lack some."""
+        """The letters by which seats agreed, by seat."""
         return {
             seat: Signed(
                 letter,
@@ -296,12 +298,12 @@ class _Rows:
     def paper(self, path: str) -> bytes | None:
         return self._letter(path) if path.startswith("letters/") else self._papers.get(path)
 
-    def said(
+    def proved_form(
         self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         asked = wanted.request
         if isinstance(asked, Sections):  # only the letter holds its words
-            return Letters({}).said(match, wanted, seat, signed, paper)
+            return Letters({}).proved_form(match, wanted, seat, signed, paper)
         if isinstance(asked, SubmitSetup | SubmitOrders):
             content = self._submitted[match.game, match.turn if isinstance(asked, SubmitOrders) else 0, seat]
             final = {"final": content["final"]} if isinstance(asked, SubmitOrders) else {}

@@ -102,11 +102,6 @@ def asked_for(match: Match) -> Phrase:
     return Phrase("turn {turn}", turn=match.turn) if match.phase == "playing" else Phrase("setup")
 
 
-def named(name: str) -> str:
-    """A player's name, or that the seat is still free."""
-    return Phrase("(free)") if name.startswith("?") else name
-
-
 def is_for_observers(notice: Notice, notices: Sequence[Notice]) -> bool:
     """True if observers get a notice too: once for all seats, and of steps only the result."""
     if notice.kind == "step" and not notice.facts["told"].reports:
@@ -250,13 +245,14 @@ class _AtHead:
 
 def of_tournament(t: Tournament, reader: str) -> Facts:
     """The public facts of a tournament, and its reader's games in it."""
-    line = t.line_of(reader)
+    entrant = t.entrant_of(reader)
+    name = entrant.name if entrant else None
     return _public_facts(_AtHead(t.head, t)) | {
         "me": reader,
-        "line": line.name if line else None,
-        "out": line.out if line else "",
+        "line": name,
+        "out": entrant.out if entrant else "",
         "standing": standing_of(t, reader),
-        "games": [_game_of(t, pairing, line.name) for pairing in t.pairings if line and line.name in pairing.names],
+        "games": [_game_of(t, pairing, name) for pairing in t.pairings if name and name in pairing.names],
     }
 
 
@@ -311,11 +307,11 @@ def _public_facts(at: _AtHead) -> Facts:
 
 def standing_of(t: Tournament, player: str) -> Facts | None:
     """The place of a player's line in the table; None if the player has none, or nothing has begun."""
-    line = t.line_of(player)
-    place: Facts | None = _public_facts(_AtHead(t.head, t))["places"].get(line.name) if line else None
-    if line is None or place is None:
+    entrant = t.entrant_of(player)
+    place: Facts | None = _public_facts(_AtHead(t.head, t))["places"].get(entrant.name) if entrant else None
+    if entrant is None or place is None:
         return None
-    running = sum(line.name in pairing.names and bool(pairing.match) for pairing in t.awaited)
+    running = sum(entrant.name in pairing.names and bool(pairing.match) for pairing in t.awaited)
     return {**place, "id": t.id, "running": running, "format": t.terms.format}
 
 
@@ -326,9 +322,9 @@ def lines_of_table(t: Tournament) -> list[list[TableLine]]:
 
 
 def _entrant(t: Tournament, name: str) -> Facts:
-    line = t.entrants[name]
-    level = "key" if line.player.keys else "mailbox"
-    return {"name": name, "player": line.player.name, "team": line.team, "level": level, "out": line.out}
+    entrant = t.entrants[name]
+    level = "key" if entrant.player.keys else "mailbox"
+    return {"name": name, "player": entrant.player.name, "team": entrant.team, "level": level, "out": entrant.out}
 
 
 def _group(t: Tournament, rows: Sequence[TableRow]) -> list[Facts]:

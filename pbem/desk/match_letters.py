@@ -68,12 +68,6 @@ if TYPE_CHECKING:
     from pbem.store.players import Players
     from pbem.tournament.tournament_state import Tournament
 
-ROOM = 6 * 1024 * 1024
-"""The largest bundle, in octets, that is mailed: mail servers accept ten million, and base64 adds a third.
-
-Players can make a bundle larger, because it holds their letters.
-"""
-
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 _PROOF = Phrase("game {game}, the proof")
 
@@ -312,7 +306,7 @@ class MatchLetters:
             "",
             reply_to=reply_to,
             detail=detail if keyless else None,
-            place=(row.number, *match.told),
+            place=(row.number, *match.letter_place),
             references=[self._writer.thread(match.id)],
         )
         # For programs: the state of the match, and the proof that witnesses saw its head.
@@ -497,7 +491,7 @@ class MatchLetters:
             # The same match with the same players, with this player in the first seat.
             own = match.name(notice.seat)
             others = [match.name(other) for other in match.seats if other != notice.seat]
-            rematch = {"players": others, "lines": match.terms.lines(), "rev": self._players.said(own) + 1}
+            rematch = {"players": others, "lines": match.terms.lines(), "rev": self._players.handled_count(own) + 1}
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
         t = self.tournament(match)
         standing = match_facts.standing_of(t, match.name(notice.seat)) if t is not None else None
@@ -524,9 +518,7 @@ class MatchLetters:
         if len(content) <= _BESIDE:
             return None
         out = self.thread(match, row, seat, _PROOF.given(game=match.game), latest)
-        # What is encrypted is in base64 a second time.
-        encrypted = self._writer.setting(match.name(seat), "encrypted") == "yes"
-        fits = len(content) <= (ROOM * 3 // 4 if encrypted else ROOM)
+        fits = len(content) <= self._writer.room_for(match.name(seat))
         if fits:
             out.attachments.append((name, "application/zip", content))
         m = self.view(match, row, seat, latest)

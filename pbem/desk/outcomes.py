@@ -81,8 +81,8 @@ class Silence(NamedTuple):
 
     outcome: str
     why: str
-    told: str
-    """The people who learn of the letter, and how."""
+    informed: str
+    """The people who learn of the letter nevertheless, and how."""
 
     def of(self, detail: object) -> str:
         """The outcome of one letter, with a detail."""

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 PROVISIONAL = 5
 """Below so many matches a rating is provisional, and marked."""
 
-FEW_TURNS = 10
-"""Below so many turns the share of those in time tells little, and is marked."""
-
 
 @cache
 def _model() -> PlackettLuce:

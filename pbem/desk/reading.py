@@ -1,7 +1,7 @@
 """Reading: the interface by which the desk has strangers' letters taken apart, judged and parsed.
 
 A letter is asked about before anything is decided on it, and the answer has all that a decision needs of what
-strangers wrote. Here live the question and the answer, the `Reader` that the desk is handed, and the one that reads
+strangers wrote. Here live the question, the answer, the `LetterReader` that the desk is handed, and one that reads
 in the same process (tests). The one with a separate process is the server's sandbox. Mail, identity and proof define
 what reading means; nothing here decides anything. Implements reliability.md, "Ground facts", case 16.
 """
@@ -107,7 +107,7 @@ class Findings(msgspec.Struct, frozen=True, tag=True):
     """Its report of a delivery, if it may be a bounce: `bounces.judge` decides whether it is."""
 
 
-class Reader(Protocol):
+class LetterReader(Protocol):
     """Reads what strangers wrote, within the limits it was made with."""
 
     def get_ready(self) -> None:

@@ -132,7 +132,7 @@ class ReplyTokens:
 
         None for a player without a key, for whom every letter has such a reply address.
         """
-        if player is not None and player.level == "mailbox":
+        if player is not None and player.keyless:
             return None
         return self.ask("write", address, player.name if player else "", now)
 
@@ -244,7 +244,7 @@ def is_spent(token: Token, letter: Letter) -> bool:
 
 def least(match: Match, seat: int) -> int:
     """The lowest revision at which a seat may submit what is due, or withdraw it."""
-    before = (match.setups if match.phase == "setup" else match.orders).get(seat)
+    before = match.submissions.get(seat)
     return before.rev + 1 if before else 1
 
 

@@ -83,7 +83,7 @@ class SeatContext(msgspec.Struct):
     @property
     def place(self) -> Place:
         """The place of the match."""
-        return self.row.number, *self.match.told
+        return self.row.number, *self.match.letter_place
 
     def step(self, now: datetime, oldest_unhandled: datetime | None = None) -> Step:
         """A new step of the match."""
@@ -203,7 +203,7 @@ def answered_at(seats: Seats, caller: Caller) -> SeatContext | None:
 
     Only the reply addresses of players without a key are secret; those of the others, and subjects, name the match.
     """
-    if caller.player is None or caller.keyless:
+    if caller.player is None or caller.keyless_name:
         return find_seat(seats, caller.answers[0], caller.player.name) if caller.player and caller.answers else None
     about = _ADDRESS.search("\n".join(caller.row.envelope.recipients)) or _ABOUT.search(caller.letter.subject)
     return find_seat(seats, int(about[1]), caller.player.name) if about else None
@@ -303,7 +303,7 @@ def next_rev(command: AnyCommand, match: Match, seat: int) -> int:
     """The next revision for this command."""
     spec = COMMANDS[command.name]
     if not (spec.stands or spec.withdraws):
-        return match.said.get((seat, command.name), 0) + 1
+        return match.sentence_revs.get((seat, command.name), 0) + 1
     if match.phase == "setup":
         before = match.setups.get(seat)
     else:

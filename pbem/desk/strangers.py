@@ -25,7 +25,7 @@ from pbem.desk.daily_limits import (
     DailyCounts,
     DailyLimit,
 )
-from pbem.desk.reading import Findings, Question, Reader, ReaderError
+from pbem.desk.reading import Findings, LetterReader, Question, ReaderError
 from pbem.desk.reply_tokens import ReplyTokens, demand_dns, token_in
 from pbem.identity import Key
 from pbem.mail import delivery_status
@@ -135,13 +135,15 @@ def one_mailbox(address: str) -> str:
 class DeskAdmission:
     """Checks whether letters beyond a network's limit are by players; its reader is started for the first of them."""
 
-    def __init__(self, config: Config, database: Database, vault: Vault, reader: Callable[[Limits], Reader]) -> None:
+    def __init__(
+        self, config: Config, database: Database, vault: Vault, reader: Callable[[Limits], LetterReader]
+    ) -> None:
         self._config = config
         self._outbox = Outbox(database, vault)
         self._players = Players(database)
         self._tokens = Tokens(database)
         self._open_reader = reader
-        self._reader: Reader | None = None
+        self._reader: LetterReader | None = None
 
     def knows(self, envelope: Envelope, raw: bytes, now: datetime) -> bool:
         """True if a letter answers one of ours, is a bounce of one, or says something new that a player signed."""
@@ -175,7 +177,7 @@ class DeskAdmission:
         return self._players.handled(player.name, found.understood.heard.words) is None
 
     @staticmethod
-    def _findings(reader: Reader, question: Question) -> Findings | None:
+    def _findings(reader: LetterReader, question: Question) -> Findings | None:
         """The findings about a letter; None if it cannot be read."""
         try:
             reader.ask([question])

@@ -90,7 +90,7 @@ class TournamentRepository:
             self.rows.append(number, step.entries[0].prev, made)
         if self._log is not None:
             self._log.queue(-number, [row.seq for row in made], hurry=False)
-        self.rows.seat(number, [line.player.name for line in t.live])
+        self.rows.seat(number, [entrant.player.name for entrant in t.live])
         self.rows.update(number, t.phase, due)
         self._warm[number] = t
 
@@ -133,9 +133,9 @@ class TournamentRepository:
         letters = {who: letter.hex() for who, letter in change.letters.items()}
         for number in self.rows.of_player(player):
             kept, t = change, self.load(number)
-            if change.change == "replaced" and t is not None and (line := t.line_of(player)) is not None:
+            if change.change == "replaced" and t is not None and (entrant := t.entrant_of(player)) is not None:
                 self.rows.forget_keys(number, player)
-                kept = replace(change, revoked=tuple(key["fingerprint"] for key in line.player.keys))
+                kept = replace(change, revoked=tuple(key["fingerprint"] for key in entrant.player.keys))
             self.rows.change_keys(number, player, {"body": kept.body(0), "letters": letters})
 
     def changes(self, t: Tournament, player: str) -> list[KeyChange]:

@@ -1,7 +1,7 @@
 """The director of tournaments: writes their steps, begins their matches, and tells their players.
 
 Every call is part of the decision that caused it: a letter, the clock, or the end of a match. Implements
-docs/bundle.md, 12, and the head of `pbem.tournament`.
+docs/bundle.md, 12.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.desk import match_facts
-from pbem.desk.match_letters import ROOM
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament_archive import TournamentRepository, pinned_in_match
 from pbem.letters.draft import Facts, OutgoingLetter
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
     from pbem.tournament.tournament_entries import TournamentEntry
     from pbem.tournament.tournament_state import Pairing, Tournament
 
-_UNHANDLED = timedelta(seconds=30)
-"""The delay before the clock looks again at a tournament whose time has come, while earlier letters may wait."""
+UNHANDLED = timedelta(seconds=30)
+"""The delay before the clock looks again at what is due, while letters that came before may wait."""
 
 _BESIDE = 640 * 1024
 """The largest proof, in octets, that comes with the letter about the end, which then has less than a mebibyte.
@@ -105,7 +104,8 @@ class Director:
         """Plan the matches that begin with a step, and the letters about it."""
         t, number = step.tournament, int(step.tournament.id[1:])
         news = [entry for entry in step.entries if entry.type in _NEWS]
-        for name in sorted({line.player.name for line in t.entrants.values()} | {t.organiser.name}) if news else ():
+        concerned = {t.organiser.name, *(entrant.player.name for entrant in t.entrants.values())}
+        for name in sorted(concerned) if news else ():
             own = [entry.seq for entry in news if self._concerns(entry, t, name)]
             if own:
                 self.archive.rows.plan_letter(number, name, own[0])
@@ -141,7 +141,7 @@ class Director:
     def _due(self, t: Tournament, now: datetime) -> str | None:
         """The time at which the clock is to look at a tournament."""
         if t.phase == "open" and t.terms.closes is not None:
-            return to_db(max(utc(t.terms.closes), now + _UNHANDLED))
+            return to_db(max(utc(t.terms.closes), now + UNHANDLED))
         ends = utc(t.round_ends) if t.phase == "playing" and t.round_ends else None
         return to_db(ends) if ends is not None and ends > now else None
 
@@ -176,10 +176,10 @@ class Director:
         at = SeatContext(seats, *seats.archive.known(number))
         step = at.step(now)
         players, consents = [], []
-        for seat, (line, mail) in enumerate(zip(pairing.names, pairing.mails, strict=True), start=1):
+        for seat, (name, mail) in enumerate(zip(pairing.names, pairing.mails, strict=True), start=1):
             signed, mailbox = self.archive.consent(t, mail)
             place = t.server, pairing.match, seat
-            players.append(pinned_in_match(t.entrants[line].player, mailbox, place, step.world.salt()))
+            players.append(pinned_in_match(t.entrants[name].player, mailbox, place, step.world.salt()))
             consents.append(signed)
         begun.agree(step, tuple(players), consents)
         for seat, name in enumerate(pairing.players, start=1):
@@ -214,7 +214,7 @@ class Director:
             return False
         if entry.type == "withdrawn":
             return bool(entry.body["why"] == "silent" and t.entrants[entry.body["player"]].player.name == name)
-        return name == t.organiser.name or t.line_of(name) is not None
+        return name == t.organiser.name or t.entrant_of(name) is not None
 
     def _wants(self, t: Tournament, name: str) -> bool:
         """True if a player wants to hear of a tournament while it goes on."""
@@ -229,7 +229,7 @@ class Director:
     def letter(self, t: Tournament, name: str, subject: Phrase, news: list[tuple[str, object]]) -> OutgoingLetter:
         """A letter about a tournament, with its table, and its reader's games."""
         proof = None
-        if t.phase == "ended" and name in {line.player.name for line in t.entrants.values()}:
+        if t.phase == "ended" and name in {entrant.player.name for entrant in t.entrants.values()}:
             proof = self.archive.proof(t, _BESIDE)
         facts = {"t": self.facts(t, name), "news": news, "attached": proof is not None}
         out = OutgoingLetter(Phrase("[pbem {id}] {subject}", id=t.id, subject=subject), "")
@@ -244,9 +244,7 @@ class Director:
 
     def proof(self, t: Tournament, name: str) -> tuple[list[Enclosed], list[OutgoingLetter]]:
         """The file of a tournament for one who takes part and asks: with the answer, or in a letter of its own."""
-        # What is encrypted is in base64 a second time.
-        encrypted = self.letters.setting(name, "encrypted") == "yes"
-        content = self.archive.proof(t, ROOM * 3 // 4 if encrypted else ROOM)
+        content = self.archive.proof(t, self.letters.room_for(name))
         if content is not None and len(content) <= _BESIDE:
             return [(file_name(t), "application/zip", content)], []
         out = OutgoingLetter(Phrase("[pbem {id}] {subject}", id=t.id, subject=Phrase("the proof")), "")
@@ -274,7 +272,7 @@ class Director:
         """Plan the table of a tournament, if it is under way, for the digests of those who get digests."""
         t = self.archive.load(number)
         assert t is not None
-        playing = [line.player.name for line in t.live]
+        playing = [entrant.player.name for entrant in t.live]
         for name in playing if t.phase == "playing" else ():
             if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
                 self.archive.rows.plan_letter(number, name, 0)

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.desk.caller import Caller
     from pbem.desk.outcomes import Handler, Reply
-    from pbem.desk.reading import Reader
+    from pbem.desk.reading import LetterReader
     from pbem.mail.commands import Command
     from pbem.mail.compose import Composer
     from pbem.store.database import Database
@@ -88,7 +88,7 @@ class Desk:
     signing_key: Ed25519PrivateKey
     composer: Composer
     random: Callable[[int], bytes]
-    reader: Reader
+    reader: LetterReader
     points: Failpoints = passing
     software: str = field(default_factory=_software)
     """The software and its version, as transcripts name it."""

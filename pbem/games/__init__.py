@@ -145,7 +145,7 @@ class State(Protocol):
         """The result by the rules, or None while the game is not over."""
 
 
-class Told(list[Report]):
+class ShownReports(list[Report]):
     """The reports of one turn as one reader may read them.
 
     `memory` is for the game's `view`: the result of this turn and all those before it, so that the next turn's view

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, Union
 
-from pbem.games import Told
+from pbem.games import ShownReports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -122,11 +122,11 @@ def followed(
     known = begun() if known is None else known.copy()
     for turn, reports in enumerate(turns[done:], start=done + 1):
         follow(known, reports, turn)
-    if turns and isinstance(latest := turns[-1], Told):
+    if turns and isinstance(latest := turns[-1], ShownReports):
         latest.memory = known.copy()
         # Something was kept after a later turn than these.
         for earlier in turns[max(0, done - 1) : -1]:
-            assert isinstance(earlier, Told)
+            assert isinstance(earlier, ShownReports)
             if not earlier.kept:
                 earlier.memory = None
     return known
@@ -153,5 +153,5 @@ def _remembered(turns: Sequence[Sequence[Report]]) -> Iterator[tuple[int, Any]]:
     """The numbers of turns after which something was kept, and what, the latest first."""
     for count in range(len(turns), 0, -1):
         reports = turns[count - 1]
-        if isinstance(reports, Told) and reports.memory is not None:
+        if isinstance(reports, ShownReports) and reports.memory is not None:
             yield count, reports.memory

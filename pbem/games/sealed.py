@@ -18,7 +18,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pbem.games import Report, Result, Rules, Told
+    from pbem.games import Report, Result, Rules, ShownReports
     from pbem.grown import Grown
 
 
@@ -98,7 +98,7 @@ class Table(State, Protocol):
         """The position in the game's own type, as far as all know it: nothing that is secret is in it."""
 
     @property
-    def played(self) -> Grown[Told]:
+    def played(self) -> Grown[ShownReports]:
         """The reports of each finished turn, merged from the seats' papers: equal to those of `Rules.turn`.
 
         Everybody knows all of them here, so `Rules.show` has nothing to remove.

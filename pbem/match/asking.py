@@ -52,7 +52,7 @@ def ask_for_setups(step: Step, options: Options) -> None:
         default_late_from={},
         offers={},
         former={},
-        said={},
+        sentence_revs={},
     )
     if not match.rules.secret_setups:
         step.match = replace(step.match, clocks={})
@@ -103,7 +103,7 @@ def ask_for_reveals(step: Step, ending: Ending) -> None:
         banks=banks(step),
         missed=frozenset(),
         offers={},
-        said={},
+        sentence_revs={},
     )
     start_clocks(step, match.seats)
     step.notify("reveals", ending=ending)
@@ -167,7 +167,7 @@ def file_replies_of_proposal(step: Step) -> dict[str, str]:
 def show_replies_of_setups(step: Step) -> None:
     """Show the secret of the addresses for setups, if the match closes before their game begins."""
     if step.match.replies:
-        step.papers.append(Document(of_setups(step.match.game), _paper(step.match), step.match.game - 1))
+        step.papers.append(Document(of_setups(step.match.game), _paper(step.match), step.match.last_revealed))
 
 
 def of_setups(game: int) -> str:

@@ -30,7 +30,7 @@ NO_SEED: Final = "0" * 64
 """The value that stands for the seed of the turn before the first."""
 
 _NEVER: Final = 999_999_999
-"""The game of a paper that nobody ever gets: no match has as many."""
+"""The game with which a paper opens that nobody ever gets: no match has as many."""
 
 
 @lru_cache(maxsize=4)  # of some megabytes

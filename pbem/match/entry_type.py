@@ -130,7 +130,7 @@ def seats(value: object) -> bool:
     return _numbers(value) and isinstance(value, list) and value == sorted(set(value))
 
 
-def said(**form: Form) -> Form:
+def sentence_form(**form: Form) -> Form:
     """A player's sentence, with its letter."""
     return mapping({**form, "mail": hash_, "received": time, "rev": number}, _MAILBOX)
 

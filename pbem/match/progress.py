@@ -11,7 +11,7 @@ from pbem.match.changed import replace
 from pbem.match.events import sealed_events
 from pbem.match.events.begun import begin
 from pbem.match.events.clocks import catch_up
-from pbem.match.events.silence import forfeit, lost, miss
+from pbem.match.events.silence import forfeit, losing_seats, miss
 from pbem.match.events.turn import play_on, resolve
 from pbem.match.state import standing
 from pbem.match.step import Notice
@@ -59,7 +59,7 @@ def _setup(step: Step) -> None:
     if match.begins_by_itself or not missing:
         begin(step) if match.sealed_rules is None else sealed_events.begin(step)
     elif all(match.silent_by_now(seat) for seat in missing):
-        forfeit(step, [seat for seat in lost(match) if seat in missing])
+        forfeit(step, [seat for seat in losing_seats(match) if seat in missing])
 
 
 def _playing(step: Step) -> None:
@@ -76,7 +76,7 @@ def _playing(step: Step) -> None:
     settled = match.resolve_at or step.world.now + match.terms.settling
     if settled > step.world.now and not all(orders is None or orders.final for orders in waiting.values()):
         step.match = replace(match, resolve_at=settled)
-    elif gone := [seat for seat in lost(match) if not waiting.get(seat)]:
+    elif gone := [seat for seat in losing_seats(match) if not waiting.get(seat)]:
         forfeit(step, gone)
     else:
         resolve(step)

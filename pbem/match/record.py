@@ -373,7 +373,7 @@ def _block(text: str) -> str:
 def replay(record: Record) -> Replay:
     """Play a record through the rules; raises `Illegal` naming turn, seat and order."""
     try:
-        return _Player(record).replay()
+        return _RecordReplay(record).replay()
     except Illegal as illegal:
         illegal.game = record.game
         raise
@@ -384,10 +384,10 @@ def replayed(record: Record) -> Iterator[ReplayedTurn]:
 
     The result is not judged.
     """
-    return _Player(record).turns()
+    return _RecordReplay(record).turns()
 
 
-class _Player:
+class _RecordReplay:
     """The replay of one record, turn by turn."""
 
     def __init__(self, record: Record) -> None:

@@ -70,7 +70,7 @@ class Source(Protocol):
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle, or None when it is not there."""
 
-    def said(
+    def proved_form(
         self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         """The form in a letter, signed by that seat, that makes the wanted request; raises ValueError.
@@ -325,7 +325,7 @@ class Remaking(msgspec.Struct):
     ) -> SignedForm[Requested]:
         """The form in the letter of this path, by this seat, that makes the request; `match`: as it was then."""
         try:
-            return self.source.said(match or self.match, wanted, seat, signed, paper)
+            return self.source.proved_form(match or self.match, wanted, seat, signed, paper)
         except ValueError as error:
             raise self.unproved(path, error) from error
 

@@ -165,7 +165,7 @@ class Ending(msgspec.Struct, frozen=True):
         return self.result.reason in {"resignation", "forfeit"}
 
 
-class ToldGame(msgspec.Struct, frozen=True):
+class SealedGameState(msgspec.Struct, frozen=True):
     """All commitments and everything told in a game so far."""
 
     commitments: Mapping[int, str]
@@ -199,7 +199,7 @@ class ToldGame(msgspec.Struct, frozen=True):
         latest = next(self.of(seat, turn), None)
         return latest if latest and not latest.path else None
 
-    def told(self) -> list[SealedStep]:
+    def steps_for_rules(self) -> list[SealedStep]:
         """The steps as the rules know them."""
         return [SealedStep(filed.turn, filed.seat, filed.step, filed.lines) for filed in self.steps]
 
@@ -215,7 +215,7 @@ class SealedPlay(msgspec.Struct, frozen=True):
     players: tuple[str, ...]
     terms: str
     """The hash of the agreed terms."""
-    game: ToldGame
+    game: SealedGameState
     table: Table
     restored: bool = False
     """True if the server was restored from a backup: papers may have been made after a head that it has forgotten."""

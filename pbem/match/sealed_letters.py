@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pbem.games.sealed import Falsehood, Paper
-    from pbem.match.sealed_game import ToldGame, Verdict
+    from pbem.match.sealed_game import SealedGameState, Verdict
     from pbem.match.state import Match
     from pbem.match.step import Signed, Step
     from pbem.requests import Reveal, Seal, Section, SignedForm, TakeSteps
@@ -304,7 +304,7 @@ def _orders_opened(write: Callable[[str], str], turn: int, expected: str, text: 
     return found
 
 
-def named_orders(game: ToldGame, seat: int) -> Iterator[tuple[int, str]]:
+def named_orders(game: SealedGameState, seat: int) -> Iterator[tuple[int, str]]:
     """The turns for which a seat gave a hash of its orders, with that hash."""
     for filed in game.steps:
         if filed.seat == seat and ORDERS in filed.values:
@@ -342,6 +342,6 @@ def verdict(match: Match) -> Verdict:
     assert match.options is not None
     found: dict[int, str | Falsehood] = dict.fromkeys(match.seats, SILENT)
     for seat, revealed in game.reveals.items():
-        false = rules.first_false(match.options, seat, revealed.setup, revealed.orders, game.told())
+        false = rules.first_false(match.options, seat, revealed.setup, revealed.orders, game.steps_for_rules())
         found[seat] = false or HONEST
     return found

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from zoneinfo import ZoneInfo
 
-    from pbem.json_object import JsonObject
 
 DAY = 86400
 """Seconds of a day of the calendar."""
@@ -163,16 +162,6 @@ class Clock(msgspec.Struct, frozen=True):
             for stop in self.stops
         ]
         return replace(self, stops=tuple(stops))
-
-    def document(self) -> JsonObject:
-        """The clock as it is stored: a JSON object."""
-        document: JsonObject = msgspec.to_builtins(self)
-        return document
-
-    @classmethod
-    def read(cls, document: JsonObject) -> Clock:
-        """The clock of such an object."""
-        return msgspec.convert(document, cls)
 
     def floor(self, start: datetime, seconds: int) -> datetime | None:
         """The earliest moment at which this many seconds can be over in any zone, if the zone is not known."""

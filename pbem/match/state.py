@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Self, TypedDict, cast, overload
 
 import msgspec
 
-from pbem.games import Options, Report, Rules, State, Told, rules
+from pbem.games import Options, Report, Rules, ShownReports, State, rules
 from pbem.games.sealed import SealedRules, sealed_rules
 from pbem.grown import Grown
 from pbem.match import stored_orders
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.match.documents import SetAside
     from pbem.match.pinned_keys import Player
-    from pbem.match.sealed_game import ToldGame
+    from pbem.match.sealed_game import SealedGameState
     from pbem.match.seat_clock import Clock
     from pbem.match.terms import Terms
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class Reports(tuple[Report, ...]):
     """The reports of one turn; what each reader may read of them is computed once."""
 
-    shown: dict[int | None, Told]
+    shown: dict[int | None, ShownReports]
 
     def __new__(cls, reports: Iterable[Report]) -> Self:
         """The reports in their order."""
@@ -182,7 +182,7 @@ class Match(msgspec.Struct, frozen=True):
     """Orders for later turns, by seat and turn, and default orders at `DEFAULT`; not judged yet."""
     position: State | None = None
     """The position; in a sealed game the table, which is public."""
-    sealed_game: ToldGame | None = None
+    sealed_game: SealedGameState | None = None
     """The game of a sealed match, as soon as all seats have committed to their setups."""
     turns: Grown[Played] = msgspec.field(default_factory=Grown)
     """The turns of this game."""
@@ -224,8 +224,13 @@ class Match(msgspec.Struct, frozen=True):
     """The secret of the reply addresses for what is due, if somebody plays by mailbox."""
     chance: str = ""
     """The secret of the chain of this game's dice or cards, which only the server has."""
-    said: Mapping[tuple[int, str], int] = msgspec.field(default_factory=dict)
+    sentence_revs: Mapping[tuple[int, str], int] = msgspec.field(default_factory=dict)
     """The last revision of each of a seat's sentences since the last letters, so that none is obeyed twice."""
+
+    @property
+    def submissions(self) -> Mapping[int, Submission]:
+        """The submissions for what is due: setups before the game begins, then the orders of the turn."""
+        return self.setups if self.phase == "setup" else self.orders
 
     @property
     def place(self) -> MatchPlace:
@@ -237,9 +242,14 @@ class Match(msgspec.Struct, frozen=True):
         return {"turn": turn} if self.phase == "playing" else {"game": self.game}
 
     @property
-    def told(self) -> tuple[int, int]:
+    def letter_place(self) -> tuple[int, int]:
         """The game and the turn that letters are about now; after the last game, one more than was played."""
         return self.game + (self.phase == "closed"), self.turn
+
+    @property
+    def last_revealed(self) -> int:
+        """The last game that is revealed: what opens with it is open to all at once."""
+        return self.game - 1
 
     @property
     def rules(self) -> Rules:
@@ -354,17 +364,17 @@ class Match(msgspec.Struct, frozen=True):
         """True if letters of this game printed this head: orders in advance may cite an earlier one than `prev`."""
         return head == self.prev or any(turn.prev == head for turn in reversed(self.turns))
 
-    def shown(self, seat: int | None) -> Sequence[Told]:
+    def shown(self, seat: int | None) -> Sequence[ShownReports]:
         """The reports of this game's turns as the seat (None: the public) may read them."""
         return _Shown(self, seat)
 
-    def show(self, seat: int | None, reports: Reports) -> Told:
+    def show(self, seat: int | None, reports: Reports) -> ShownReports:
         """The reports of a turn as the seat may read them, without what the game does not show."""
         if seat not in reports.shown:
             rules = self.rules
             # In a sealed game, the players have told each other all reports.
             shown = reports if self.terms.sealed else [rules.show(report, seat) for report in reports]
-            reports.shown[seat] = Told([report for report in shown if report is not None])
+            reports.shown[seat] = ShownReports([report for report in shown if report is not None])
         return reports.shown[seat]
 
     def view(self, seat: int | None) -> Mapping[str, object] | None:
@@ -394,7 +404,7 @@ class Match(msgspec.Struct, frozen=True):
         return replace(self, turns=Grown((*self.turns[:whole], *earlier, self.turns[-1])))
 
 
-class _Shown(Sequence[Told]):
+class _Shown(Sequence[ShownReports]):
     """The reports of each turn as a seat may read them: filtered on access, because views begin with the latest."""
 
     def __init__(self, match: Match, seat: int | None) -> None:
@@ -405,12 +415,12 @@ class _Shown(Sequence[Told]):
         return len(self._match.turns)
 
     @overload
-    def __getitem__(self, at: int) -> Told: ...
+    def __getitem__(self, at: int) -> ShownReports: ...
 
     @overload
-    def __getitem__(self, at: slice) -> list[Told]: ...
+    def __getitem__(self, at: slice) -> list[ShownReports]: ...
 
-    def __getitem__(self, at: int | slice) -> Told | list[Told]:
+    def __getitem__(self, at: int | slice) -> ShownReports | list[ShownReports]:
         if isinstance(at, slice):
             return [self[turn] for turn in range(*at.indices(len(self)))]
         reports = self._match.turns[at].reports

@@ -149,11 +149,12 @@ class Environment(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A file of the match's evidence, by its path in the bundle; `seat` may see it before the reveal, if any."""
+    """A file of the match's evidence, by its path in the bundle; `seat` may see it before it opens, if any."""
 
     path: str
     content: bytes
-    game: int = 0
+    opens_with: int = 0
+    """The game whose reveal opens it to all; with one that is revealed, or 0, it is open at once."""
     seat: int | None = None
 
     def __repr__(self) -> str:
@@ -187,11 +188,11 @@ class Step(msgspec.Struct):
             says = Phrase("this match demands a signature by a key; `help signing` says how")
             raise Refused(Fault("keys", None, says))
 
-    def file_letter(self, name: str, letter: bytes, evidence: bytes, game: int, seat: int | None) -> None:
+    def file_letter(self, name: str, letter: bytes, evidence: bytes, opens_with: int, seat: int | None) -> None:
         """Keep a player's letter and, if it is not signed, the evidence that vouches for it."""
-        self.papers.append(Document(f"letters/{name}.eml", letter, game, seat))
+        self.papers.append(Document(f"letters/{name}.eml", letter, opens_with, seat))
         if evidence:
-            self.papers.append(Document(f"evidence/{name}.txt", evidence, game, seat))
+            self.papers.append(Document(f"evidence/{name}.txt", evidence, opens_with, seat))
 
     def file_mailbox(self, seat: int, player: Player) -> None:
         """Keep the paper about the mailbox that the next entry pins, if it pins one."""
@@ -199,16 +200,15 @@ class Step(msgspec.Struct):
             path = f"evidence/mailbox-{self.match.seq + 1}-seat-{seat}.txt"
             self.papers.append(Document(path, player.named.text().encode(), 0, seat))
 
-    def file_trace(self, what: str, game: int) -> dict[str, str]:
-        """File what was set aside up to the next entry with the papers of this game; returns how the entry names it.
+    def file_trace(self, what: str, opens_with: int) -> dict[str, str]:
+        """File what was set aside up to the next entry, to open with this game; returns how the entry names it.
 
         The files are what was withdrawn, or could not be played; at the end of a game that is default orders, too.
         """
         match = self.match
         found = self.world.set_aside(match, what)
         if found is None:
-            submissions = match.setups if match.phase == "setup" else match.orders
-            found = [(seat, aside) for seat, sent in sorted(submissions.items()) for aside in sent.aside]
+            found = [(seat, aside) for seat, sent in sorted(match.submissions.items()) for aside in sent.aside]
             for seat in match.seats if what == "end" and match.phase == "playing" else ():
                 if stored := match.stored.get((seat, DEFAULT)):
                     found += [(seat, aside) for aside in stored.aside]
@@ -218,9 +218,9 @@ class Step(msgspec.Struct):
         place = (match.server, match.id, match.game, match.turn)
         trace = Trace.of(place, self.world.salt(path), (aside for _, aside in found)).text().encode()
         for _, aside in found:
-            self.papers.append(Document(aside.path, aside.paper.encode(), game))
-            self.file_letter(aside.stem, aside.letter, aside.evidence, game, None)
-        self.papers.append(Document(path, trace, game))
+            self.papers.append(Document(aside.path, aside.paper.encode(), opens_with))
+            self.file_letter(aside.stem, aside.letter, aside.evidence, opens_with, None)
+        self.papers.append(Document(path, trace, opens_with))
         return {"trace": sha256_hex(trace)}
 
     def named(self, signed: Signed) -> JsonObject:
@@ -238,15 +238,15 @@ class Step(msgspec.Struct):
         """
         match = self.match
         self.demand_key(signed)
-        before = 0 if player else match.said.get((seat, what), 0)
+        before = 0 if player else match.sentence_revs.get((seat, what), 0)
         faults = misplaced(match, form, seat, None, player=player, **match.place)
         if form.rev is not None and form.rev <= before:
             faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before)))
         if faults:
             raise Refused(*faults)
-        game = match.game if match.phase == "playing" else match.game - 1
-        self.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
-        self.match = replace(match, said={**match.said, (seat, what): form.rev or 1})
+        opens_with = match.game if match.phase == "playing" else match.last_revealed
+        self.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, opens_with, seat)
+        self.match = replace(match, sentence_revs={**match.sentence_revs, (seat, what): form.rev or 1})
         return self.named(signed) | {"rev": form.rev}
 
     def append_entry(self, kind: str, body: JsonObject) -> Entry:

@@ -19,8 +19,6 @@ from pbem.phrase import Phrase
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pbem.games import Rules, State
     from pbem.match.state import Match
     from pbem.match.step import Signed, Step
@@ -138,12 +136,11 @@ def clear(step: Step, seat: int, form: SignedForm[Clear], signed: Signed) -> Sub
     if match.phase not in RUNNING:
         raise Refused(Fault("clear", None, Phrase("nothing is due")))
     where = "setups" if match.phase == "setup" else "orders"
-    submissions: Mapping[int, Submission] = getattr(match, where)
-    submission = standing(submissions, seat)
+    submission = standing(match.submissions, seat)
     if submission is None:
         raise Refused(Fault("clear", None, Phrase("you have submitted nothing")))
     given_up = withdrawn(step, seat, match.turn, form, signed, submission)
-    step.match = replace(step.match, resolve_at=None, **{where: {**submissions, seat: given_up}})
+    step.match = replace(step.match, resolve_at=None, **{where: {**match.submissions, seat: given_up}})
     _answered_at(step, seat, None)
     return submission
 

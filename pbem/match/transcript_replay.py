@@ -44,11 +44,11 @@ def replay_transcript(
     *,
     until: int | None = None,
     passed: Callable[[Entry], None] | None = None,
-    told: Callable[[Sequence[Notice]], None] | None = None,
+    on_notices: Callable[[Sequence[Notice]], None] | None = None,
 ) -> Match:
     """The match after these entries, or the first `until` of them; `passed` is called for each that was found true.
 
-    `told` is called with the notices of each step.
+    `on_notices` is called with the notices of each step.
 
     Raises `TranscriptError` at the first that does not follow.
     """
@@ -64,8 +64,8 @@ def replay_transcript(
             if passed:
                 passed(made)
             at += 1
-        if told:
-            told(step.notices)
+        if on_notices:
+            on_notices(step.notices)
         match = step.match
     return match
 

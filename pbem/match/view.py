@@ -13,7 +13,7 @@ import msgspec
 
 from pbem.games import GAMES, rules
 from pbem.match.events import silence
-from pbem.match.state import PHASES, Count, Ended, MatchOutcome
+from pbem.match.state import AGREEING, PHASES, RUNNING, Count, Ended, MatchOutcome
 from pbem.match.transcript import is_time, written
 from pbem.phrase import Phrase
 
@@ -126,7 +126,7 @@ class TermsView(MatchView, frozen=True, kw_only=True):
 
 def submitted(match: Match, seat: int) -> Submission | None:
     """What a seat sent for what is due now, also if it was withdrawn."""
-    return {"setup": match.setups, "playing": match.orders}.get(match.phase, {}).get(seat)
+    return match.submissions.get(seat) if match.phase in RUNNING else None
 
 
 def view(
@@ -163,11 +163,11 @@ def view(
         miss=terms.miss,
         deadline=written(deadline) if (deadline := match.deadline(reader)) else None,
         accepted=accepted,
-        agreement=terms.document() if match.phase in ("open", "proposed") else None,
+        agreement=terms.document() if match.phase in AGREEING else None,
         hash=match.rules_hash,
         prev=match.prev,
         rev=submission.rev + 1 if submission else 1,
-        said={what: rev for (by, what), rev in sorted(match.said.items()) if by == reader},
+        said={what: rev for (by, what), rev in sorted(match.sentence_revs.items()) if by == reader},
         offers=sorted(what for what, seats in match.offers.items() if seats - {reader}),
         ended=list(match.games),
         outcome=None if match.outcome is None else MatchOutcome(**match.outcome),

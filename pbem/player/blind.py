@@ -130,7 +130,7 @@ def replayed(proved: Proved, opened: Sequence[bytes]) -> Iterator[Finding]:
             yield Finding("contradicts", f"seat {seat}", "its letter commits to more than one seed", 1)
         elif promised:
             program, named, hashed = promised[0]
-            yield _judged(bundle, match, proved.told, seat, Commitment(program, int(named), hashed), opened)
+            yield _judged(bundle, match, proved.notices, seat, Commitment(program, int(named), hashed), opened)
     if not committed and match.terms.tournament is not None:  # its programs commit in their greetings
         yield Finding("open", "opponent", "letters of entry into a tournament commit to no seed", 1)
     elif not committed:
@@ -138,7 +138,7 @@ def replayed(proved: Proved, opened: Sequence[bytes]) -> Iterator[Finding]:
 
 
 def _judged(
-    bundle: Bundle, match: Match, told: Sequence[Notice], seat: int, promised: Commitment, opened: Sequence[bytes]
+    bundle: Bundle, match: Match, notices: Sequence[Notice], seat: int, promised: Commitment, opened: Sequence[bytes]
 ) -> Finding:
     """Play a seat again by its commitment."""
     what = f"seat {seat}"
@@ -153,7 +153,7 @@ def _judged(
     if plan is None:
         return Finding("contradicts", what, f"no seed given here opens the commitment of {player}", 1)
     moves = 0
-    for seq, where, played, again in _PlayedSeat(bundle, match, told, seat, plan).moves():
+    for seq, where, played, again in _PlayedSeat(bundle, match, notices, seat, plan).moves():
         if again is None:
             return Finding("contradicts", what, f"{where}: {player} is a program, and these are not its own", seq)
         if played != again:
@@ -190,7 +190,7 @@ class _PlayedSeat(msgspec.Struct, frozen=True):
 
     bundle: Bundle
     match: Match
-    told: Sequence[Notice]
+    notices: Sequence[Notice]
     seat: int
     plan: Plan
 
@@ -198,7 +198,7 @@ class _PlayedSeat(msgspec.Struct, frozen=True):
         """The moves in order: entry, place, text sent, and the text that the plan gives (None: none)."""
         before = {
             (notice.match.game, notice.match.turn): notice.match
-            for notice in reversed(self.told)  # the game's last notice is about the turn that ended it
+            for notice in reversed(self.notices)  # the game's last notice is about the turn that ended it
             if notice.seat == self.seat and notice.kind in {"begin", "turn"}
         }
         for entry in self.bundle.entries:
@@ -244,10 +244,10 @@ class _PlayedSeat(msgspec.Struct, frozen=True):
         Up to the first step that was false: what came after it does not follow from the seat's own secrets.
         """
         judge, seat = sealed_rules(self.plan.game), self.seat
-        known = [notice.match for notice in self.told if notice.match.game == game and notice.match.sealed_game]
+        known = [notice.match for notice in self.notices if notice.match.game == game and notice.match.sealed_game]
         if judge is None or not known or known[-1].sealed_game is None or known[-1].options is None:
             return
-        options, steps = known[-1].options, known[-1].sealed_game.told()
+        options, steps = known[-1].options, known[-1].sealed_game.steps_for_rules()
         played = {step.turn: text for step in steps if (text := self._revealed(game, ORDERS, step.turn)) is not None}
         bodies = [
             entry.body for entry in self.bundle.entries if entry.type == "verdict" and entry.body["game"] == game

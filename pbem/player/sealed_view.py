@@ -16,8 +16,8 @@ from pbem.match.changed import replace
 from pbem.match.sealed_game import (
     ORDERS,
     PaperPlace,
+    SealedGameState,
     SealedPlay,
-    ToldGame,
     hashed,
     lines_of,
     orders_paper,
@@ -90,7 +90,7 @@ class SealedSide(msgspec.Struct, frozen=True):
         options = _options(standing.rules, document, len(players))
         place = PaperPlace(server, standing.match, document["game"], standing.seat, standing.player)
         where = (server, place.match, place.game, players, standing.hash)
-        begun = SealedPlay(found, *where, ToldGame({}, {}), found.begin(options), standing.restored > 0)
+        begun = SealedPlay(found, *where, SealedGameState({}, {}), found.begin(options), standing.restored > 0)
         play, resigned = fold(begun, told, texts, heads)
         if len(play.game.commitments) < len(players):
             raise Contradiction("a game has begun to which not everybody committed")
@@ -109,7 +109,7 @@ class SealedSide(msgspec.Struct, frozen=True):
     @property
     def steps(self) -> Sequence[SealedStep]:
         """All steps, as they were entered."""
-        return self.play.game.told()
+        return self.play.game.steps_for_rules()
 
     def commitment(self, secrets: Secrets) -> str:
         """The commitment to the player's own setup."""

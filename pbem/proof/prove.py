@@ -65,4 +65,4 @@ def against(proved: Proved, witnesses: Sequence[VerifierKey] = ()) -> Against:
     """A bundle that was found good, for letters to be compared with it."""
     assert proved.bundle is not None
     assert proved.match is not None
-    return Against(proved.bundle, proved.match, proved.told, witnesses)
+    return Against(proved.bundle, proved.match, proved.notices, witnesses)

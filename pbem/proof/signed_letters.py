@@ -90,7 +90,7 @@ class Letters:
         self.used.add(path)
         return self.papers.get(path)
 
-    def said(
+    def proved_form(
         self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         """The form in a letter that makes the wanted request, after a check that the letter is the player's.

@@ -211,9 +211,9 @@ class _TournamentLetters:
             return self._with_mailbox(player)
         if entry.type == "ruled":
             return self._with_mailbox(tournament.organiser)
-        line = tournament.line_of(body["player"])
-        assert line is not None, "the fold has found it"
-        return self._with_mailbox(line.player)
+        entrant = tournament.entrant_of(body["player"])
+        assert entrant is not None, "the fold has found it"
+        return self._with_mailbox(entrant.player)
 
     def _with_mailbox(self, player: Player) -> Player:
         return replace(player, named=self._mailboxes.get(player.mailbox))
@@ -281,8 +281,8 @@ def _passed(tournament: Tournament, entry: Entry) -> TournamentCheck:
 
 def _has_other_keys(tournament: Tournament, body: JsonObject) -> bool:
     """True if a player enters again with other keys: nothing proves that they are the player's."""
-    line = tournament.line_of(body["player"]["name"])
-    return line is not None and line.player.document() != body["player"]
+    entrant = tournament.entrant_of(body["player"]["name"])
+    return entrant is not None and entrant.player.document() != body["player"]
 
 
 def _says_announced(tournament: Tournament, body: JsonObject) -> str:
@@ -293,10 +293,10 @@ def _says_announced(tournament: Tournament, body: JsonObject) -> str:
 def _says_entered(tournament: Tournament, body: JsonObject) -> str:
     name = body["player"]["name"]
     keys = ", ".join(key["fingerprint"] for key in body["player"]["keys"]) or "the mailbox"
-    line = tournament.entrants.get(tournament.nominated.get(name, ""))
-    if line is not None:
-        return f"{name} plays on for {line.name}, by {keys}"
-    again = " again" if tournament.line_of(name) else ""
+    entrant = tournament.entrants.get(tournament.nominated.get(name, ""))
+    if entrant is not None:
+        return f"{name} plays on for {entrant.name}, by {keys}"
+    again = " again" if tournament.entrant_of(name) else ""
     word = ": other keys, by the server's word" if _has_other_keys(tournament, body) else ""
     return f"{name} enters{again} by {keys}{word}"
 
@@ -382,7 +382,7 @@ def _match(tournament: Tournament, pairing: Pairing | None, match: str, content:
 
     if pairing is None:
         return fails("names this tournament, which did not pair it")
-    proved = Proved(telling=False)
+    proved = Proved(keep_notices=False)
     *_, last = verify_match(content, Letters, tournament.server_key, proved)
     if last.what == "limits" or last.holds is None:
         return TournamentCheck("OPEN", match, last.found)

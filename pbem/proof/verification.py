@@ -57,9 +57,9 @@ class Proved(msgspec.Struct):
     bundle: Bundle | None = None
     match: Match | None = None
     """The match after all entries that are open."""
-    told: list[Notice] = msgspec.field(default_factory=list)
-    telling: bool = True
-    """True if `told` is wanted: it holds the match as it was after each turn."""
+    notices: list[Notice] = msgspec.field(default_factory=list)
+    keep_notices: bool = True
+    """True if `notices` are wanted: they hold the match as it was after each turn."""
     server_key: str | None = None
 
 
@@ -71,7 +71,7 @@ def verify(
     `server_key` (64 hex digits) is the server's known key; without it, the key that the bundle itself names is
     used, and the check says so. `proved` gets the results.
     """
-    for check in _checks(content, reader, server_key, proved or Proved(telling=False)):
+    for check in _checks(content, reader, server_key, proved or Proved(keep_notices=False)):
         yield replace(check, what=harmless(check.what), found=harmless(check.found))
 
 
@@ -181,7 +181,7 @@ def _walk(found: Bundle, reader: type[Letters], proved: Proved) -> Iterator[Chec
             source,
             until=until,
             passed=lambda entry: checks.append(_passed(entry, found.papers)),
-            told=proved.told.extend if proved.telling else None,
+            on_notices=proved.notices.extend if proved.keep_notices else None,
         )
     except TranscriptError:
         yield from checks

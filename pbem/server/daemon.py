@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from pbem.config.limits import Limits
     from pbem.config.server import Config
-    from pbem.desk.reading import Reader
+    from pbem.desk.reading import LetterReader
     from pbem.server.desk_process import DeskPlace, OpenPlace
     from pbem.server.desk_work import OpenDesk
     from pbem.server.http_call import Post, Tell
@@ -101,7 +101,7 @@ class Daemon:
     random: Callable[[int], bytes] = os.urandom
     desk: OpenDesk = open_desk
     place: OpenPlace = OwnProcess
-    reader: Callable[[Limits], Reader] = Worker
+    reader: Callable[[Limits], LetterReader] = Worker
     transport: Transport | None = None
     resolve: Resolve = field(default_factory=txt)
     tell: Tell = field(default_factory=told)

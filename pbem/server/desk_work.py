@@ -49,13 +49,13 @@ if TYPE_CHECKING:
 
     from pbem.config.limits import Limits
     from pbem.config.server import Config
-    from pbem.desk.reading import Reader
+    from pbem.desk.reading import LetterReader
     from pbem.failpoints import Failpoints
     from pbem.store.disk import Disk
     from pbem.store.noted_time import Leap
     from pbem.store.own_keys import OwnKeys
 
-    OpenDesk = Callable[["Supplies", Database, OwnKeys, Composer, Reader], "DeskLike"]
+    OpenDesk = Callable[["Supplies", Database, OwnKeys, Composer, LetterReader], "DeskLike"]
     """Makes the desk of a server, on its own connection to the store."""
 
 READY, WORKED, FAILED, HERE = b"!", b".", b"?", b"h"
@@ -89,7 +89,9 @@ class DeskLike(Protocol):
         """Tell the operator, once, that nothing is decided, because the clock leapt."""
 
 
-def open_desk(supplies: Supplies, database: Database, keys: OwnKeys, composer: Composer, reader: Reader) -> DeskLike:
+def open_desk(
+    supplies: Supplies, database: Database, keys: OwnKeys, composer: Composer, reader: LetterReader
+) -> DeskLike:
     """The real desk, on its own connection to the store."""
     from pbem.desk.letter_handling import WorkingDesk
     from pbem.desk.wiring import Desk
@@ -106,7 +108,7 @@ class Supplies:
     machine: Machine = THIS_MACHINE
     random: Callable[[int], bytes] = os.urandom
     open_desk: OpenDesk = open_desk
-    reader: Callable[[Limits], Reader] = Worker
+    reader: Callable[[Limits], LetterReader] = Worker
     points: Failpoints = passing
     server: str = ""
     """The name of this server among those that share a store; "" where it has one of its own."""

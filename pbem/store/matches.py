@@ -267,9 +267,9 @@ class Matches(Registers):
         query = "SELECT seq, entry, head, signature FROM entries WHERE match = ? AND head = ?"
         return self._database.read_one(EntryRow, query, (number, head))
 
-    def file(self, number: int, path: str, game: int, seat: int | None, content: bytes) -> None:
-        """Keep a paper of the match; one that is filed again is shown with the game that is named last."""
-        row = self._sealed("papers", match=number, path=path, game=game, seat=seat, sealed=content)
+    def file(self, number: int, path: str, opens_with: int, seat: int | None, content: bytes) -> None:
+        """Keep a paper of the match; one that is filed again opens with the game that is named last."""
+        row = self._sealed("papers", match=number, path=path, game=opens_with, seat=seat, sealed=content)
         self._database.put("papers", "match, path", **row)
 
     def secret(self, number: int) -> str:

@@ -58,6 +58,11 @@ class PlayerRow(msgspec.Struct, frozen=True):
         """The level that the player's letters need: `mailbox`, until a first key makes it `key` for good."""
         return "key" if self.keys or self.former else "mailbox"
 
+    @property
+    def keyless(self) -> bool:
+        """True if the player never had a key: letters count by the mailbox."""
+        return self.level == "mailbox"
+
 
 class VacationRow(msgspec.Struct, frozen=True):
     """A vacation: its first and last day, and the times between which clocks stand for it."""
@@ -292,11 +297,11 @@ class Players:
         query = "SELECT player, since FROM unreachable ORDER BY since, player"
         return {row["player"]: row["since"] for row in self._database.rows(query)}
 
-    def lose(self, player: str, since: str, letter: int) -> bool:
+    def note_unreachable(self, player: str, since: str, letter: int) -> bool:
         """Note that a letter, by its number in the outbox, did not arrive; returns True if that is new."""
         return self._database.add("unreachable", player=player, since=since, letter=letter)
 
-    def find(self, player: str) -> None:
+    def note_reached(self, player: str) -> None:
         """Note that the player can be reached again."""
         self._database.write("DELETE FROM unreachable WHERE player = ?", (player,))
 
@@ -306,7 +311,7 @@ class Players:
         row = self._database.row(query, (player, signed))
         return HandledRow(row["received"], bool(row["effect"] & _EFFECT), bool(row["effect"])) if row else None
 
-    def said(self, player: str) -> int:
+    def handled_count(self, player: str) -> int:
         """The number of the player's signed texts that were handled."""
         return int(self._database.scalar("SELECT count(*) FROM handled WHERE player = ?", (player,)))
 

@@ -16,7 +16,7 @@ from random import Random
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
-from pbem.games import GAMES, Refused, Told, part_of, rules
+from pbem.games import GAMES, Refused, ShownReports, part_of, rules
 from pbem.games.draws import play_turn
 from pbem.match.record import Record, Turn
 
@@ -113,9 +113,9 @@ class PlayedGame:
     """By turn, the seed of what chance dealt; empty texts in a game without chance."""
 
 
-def shown(judge: Rules, reports: Sequence[Report], reader: int | None) -> Told:
+def shown(judge: Rules, reports: Sequence[Report], reader: int | None) -> ShownReports:
     """The reports of a turn as a reader may read them."""
-    return Told(found for report in reports if (found := judge.show(report, reader)) is not None)
+    return ShownReports(found for report in reports if (found := judge.show(report, reader)) is not None)
 
 
 def play(
@@ -126,7 +126,7 @@ def play(
     setups = [judge.setup(options, seat, players.setup(random, options, seat)) for seat in range(1, seats + 1)]
     state = judge.begin(options, setups)
     played = PlayedGame(judge.name, options, [setup.text for setup in setups], states=[state])
-    told: dict[int, list[Told]] = {seat: [] for seat in range(1, seats + 1)}
+    told: dict[int, list[ShownReports]] = {seat: [] for seat in range(1, seats + 1)}
     while state.result is None and len(played.orders) < most:
         texts = {
             seat: players.orders(random, dict(judge.view(state, seat, told[seat]))) if forced is None else forced.text

@@ -157,7 +157,7 @@ def follows(tournament: Tournament, time: str = "") -> Following | None:
         return "withdrawn", {"player": leaving.name, "why": leaving.leaves, "games": _fate(tournament, leaving)}
     if len(tournament.entrants) < FEWEST[tournament.terms.format]:
         return _end(tournament, "too few")
-    pairs = _PAIRED[tournament.terms.format](tournament, time)
+    pairs = _PAIRING[tournament.terms.format](tournament, time)
     if pairs is not None:
         return "paired", pairs
     if (
@@ -174,7 +174,7 @@ def _end(tournament: Tournament, reason: str) -> Following:
 
 
 def _fate(tournament: Tournament, entrant: Entrant) -> str:
-    """The fate of the games of a line that is withdrawn: the chess federations' rule for round robins.
+    """The fate of the games of an entrant that is withdrawn: the chess federations' rule for round robins.
 
     Of whoever finished fewer than half of the games, none count; otherwise those that have not begun are lost.
     """
@@ -192,7 +192,7 @@ def _fate(tournament: Tournament, entrant: Entrant) -> str:
 # Pairing.
 
 
-def _paired(pairs: list[JsonObject], **more: object) -> JsonObject:
+def _pairs_body(pairs: list[JsonObject], **more: object) -> JsonObject:
     return {"pairs": pairs, "bye": None, "unfinished": [], "rematches": 0, **more}
 
 
@@ -206,7 +206,7 @@ def _pair_robin(tournament: Tournament, _time: str) -> JsonObject | None:
         if not pairing.match and all(playing[name] < most for name in pairing.names):
             playing.update(pairing.names)
             begin.append({"round": pairing.round, "board": pairing.board, "players": list(pairing.names)})
-    return _paired(begin) if begin else None
+    return _pairs_body(begin) if begin else None
 
 
 def _goes_on(tournament: Tournament) -> bool:
@@ -235,17 +235,17 @@ def _pair_swiss(tournament: Tournament, time: str) -> JsonObject | None:
         {"round": tournament.round + 1, "board": board, "players": sorted(pair, key=firsts.__getitem__)}
         for board, pair in enumerate(pairs, start=1)
     ]
-    return _paired(places, bye=bye, unfinished=unfinished, rematches=rematches)
+    return _pairs_body(places, bye=bye, unfinished=unfinished, rematches=rematches)
 
 
 def _pair_ladder(tournament: Tournament, _time: str) -> JsonObject | None:
     """The challenge that was made."""
     if tournament.challenge is None:
         return None
-    return _paired([{"round": len(tournament.pairings) + 1, "board": 1, "players": list(tournament.challenge)}])
+    return _pairs_body([{"round": len(tournament.pairings) + 1, "board": 1, "players": list(tournament.challenge)}])
 
 
-_PAIRED: Mapping[str, Callable[[Tournament, str], JsonObject | None]] = {
+_PAIRING: Mapping[str, Callable[[Tournament, str], JsonObject | None]] = {
     **dict.fromkeys(FEWEST, _pair_robin),
     SWISS: _pair_swiss,
     LADDER: _pair_ladder,
@@ -261,9 +261,11 @@ def _entered(tournament: Tournament, entry: Entry) -> Tournament:
     player = Player.read(body["player"])
     signed: dict[str, Any] = {"player": player, "mail": body["mail"], "words": body["words"]}
     nominated_for = tournament.entrants.get(tournament.nominated.get(player.name, ""))
-    line = nominated_for if nominated_for is not None and not nominated_for.out else tournament.line_of(player.name)
+    entrant = nominated_for
+    if entrant is None or entrant.out:
+        entrant = tournament.entrant_of(player.name)
     closed = tournament.closed_to(body["received"])
-    if closed or (line is None and tournament.phase != "open" and tournament.terms.format != LADDER):
+    if closed or (entrant is None and tournament.phase != "open" and tournament.terms.format != LADDER):
         says = Phrase("entries are closed") if closed else Phrase("the tournament has begun")
         raise _refused("enter", tournament.id, says)
     # Whoever is in first plays on: no other nominee displaces a substitute.
@@ -273,15 +275,15 @@ def _entered(tournament: Tournament, entry: Entry) -> Tournament:
     }
     entered = {**tournament.entered, player.name: tournament.entered.get(player.name, 0) + 1}
     tournament = replace(tournament, nominated=nominated, entered=entered)
-    if line is not None:
-        if body["team"] not in {None, line.team}:
+    if entrant is not None:
+        if body["team"] not in {None, entrant.team}:
             raise _refused("team", body["team"], Phrase("the team of an entry does not change"))
-        return _with(tournament, replace(line, **signed))
-    return _new_line(tournament, Entrant(player.name, **signed, team=body["team"], active=entry.time))
+        return _with(tournament, replace(entrant, **signed))
+    return _with_new(tournament, Entrant(player.name, **signed, team=body["team"], active=entry.time))
 
 
-def _new_line(tournament: Tournament, entrant: Entrant) -> Tournament:
-    """The tournament with one more line."""
+def _with_new(tournament: Tournament, entrant: Entrant) -> Tournament:
+    """The tournament with one more entrant."""
     if entrant.name in tournament.entrants and not tournament.entrants[entrant.name].out:
         raise _refused("enter", entrant.name, Phrase("somebody else plays on in this place"))
     if len(tournament.live) >= tournament.terms.entrants:
@@ -295,20 +297,20 @@ def _with(tournament: Tournament, *entrants: Entrant) -> Tournament:
     return replace(tournament, entrants={**tournament.entrants, **{entrant.name: entrant for entrant in entrants}})
 
 
-def _own_line(tournament: Tournament, player: str) -> Entrant:
-    line = tournament.line_of(player)
-    if line is None:
+def _entrant_of(tournament: Tournament, player: str) -> Entrant:
+    entrant = tournament.entrant_of(player)
+    if entrant is None:
         raise _refused("enter", tournament.id, Phrase("{player} is not in the tournament", player=player))
-    return line
+    return entrant
 
 
 def _left(tournament: Tournament, entry: Entry) -> Tournament:
-    line = _own_line(tournament, entry.body["player"])
+    entrant = _entrant_of(tournament, entry.body["player"])
     if tournament.phase == "open" and not tournament.closed_to(entry.body["received"]):
         return replace(
-            tournament, entrants={name: other for name, other in tournament.entrants.items() if name != line.name}
+            tournament, entrants={name: other for name, other in tournament.entrants.items() if name != entrant.name}
         )
-    return _with(tournament, replace(line, leaves="left"))
+    return _with(tournament, replace(entrant, leaves="left"))
 
 
 def _challenged(tournament: Tournament, entry: Entry) -> Tournament:
@@ -318,7 +320,7 @@ def _challenged(tournament: Tournament, entry: Entry) -> Tournament:
     """
     if tournament.terms.format != LADDER:
         raise _refused("challenge", tournament.id, Phrase("nobody is challenged in this tournament: it is no ladder"))
-    own, other = _own_line(tournament, entry.body["player"]).name, _own_line(tournament, entry.body["against"]).name
+    own, other = (_entrant_of(tournament, entry.body[key]).name for key in ("player", "against"))
     if not 0 < tournament.ladder.index(own) - tournament.ladder.index(other) <= tournament.terms.places:
         says = Phrase(
             "you may challenge those who are up to {places} places above you", places=tournament.terms.places
@@ -352,7 +354,7 @@ def _started(tournament: Tournament, entry: Entry) -> Tournament:
     body, terms = entry.body, tournament.terms
     if not can_start(tournament, entry.time):
         raise _untrue(entry, "entries are not closed, or the tournament has begun")
-    if sha256_hex(body["secret"].encode()) != tournament.secret:
+    if sha256_hex(body["secret"].encode()) != tournament.secret_hash:
         raise _untrue(entry, "`secret`: not the one to which the server committed itself")
     entries = {name: entrant.words for name, entrant in tournament.entrants.items()}
     order = drawn(tournament.rules, body["secret"], entries)
@@ -371,22 +373,22 @@ def _started(tournament: Tournament, entry: Entry) -> Tournament:
     return replace(tournament, pairings=tuple(Pairing(*place) for place in table_))
 
 
-def _pair(tournament: Tournament, entry: Entry) -> Tournament:
+def _paired(tournament: Tournament, entry: Entry) -> Tournament:
     """Matches begin."""
     known = {(pairing.round, pairing.board): pairing for pairing in tournament.pairings}
     names = [pair["match"] for pair in entry.body["pairs"]]
     if len(set(names)) < len(names) or any(tournament.pairing_of(name) for name in names):
         raise _untrue(entry, "a match twice")
     for pair in entry.body["pairs"]:
-        place, lines = (pair["round"], pair["board"]), [tournament.entrants[name] for name in pair["players"]]
+        place, entrants = (pair["round"], pair["board"]), [tournament.entrants[name] for name in pair["players"]]
         known[place] = Pairing(
             *place,
             tuple(pair["players"]),
             pair["match"],
             entry.head,
             _later(entry.time, tournament.terms.longest) if tournament.terms.format == LADDER else "",
-            tuple(line.player.name for line in lines),
-            tuple(line.mail for line in lines),
+            tuple(entrant.player.name for entrant in entrants),
+            tuple(entrant.mail for entrant in entrants),
         )
     tournament = replace(tournament, pairings=tuple(known.values()), challenge=None)
     if tournament.terms.format == SWISS:
@@ -408,13 +410,13 @@ def _resulted(tournament: Tournament, entry: Entry) -> Tournament:
     ):
         raise _untrue(entry, "not the result of a match of two")
     # Whoever fell silent again is to be withdrawn.
-    lines = []
+    entrants = []
     for seat, name in enumerate(pairing.names, start=1):
-        line = tournament.entrants[name]
-        silent = line.silent + 1 if seat in result.silent else 0
-        leaves = line.leaves or ("silent" if silent >= _SILENCE and not line.out else "")
-        lines.append(replace(line, silent=silent, leaves=leaves, active=entry.time))
-    return _ranked(_changed(_with(tournament, *lines), pairing, result=result, over=entry.time), pairing, result)
+        entrant = tournament.entrants[name]
+        silent = entrant.silent + 1 if seat in result.silent else 0
+        leaves = entrant.leaves or ("silent" if silent >= _SILENCE and not entrant.out else "")
+        entrants.append(replace(entrant, silent=silent, leaves=leaves, active=entry.time))
+    return _ranked(_changed(_with(tournament, *entrants), pairing, result=result, over=entry.time), pairing, result)
 
 
 def _changed(tournament: Tournament, pairing: Pairing, **changes: object) -> Tournament:
@@ -440,8 +442,8 @@ def _without_late(tournament: Tournament, time: str) -> Tournament:
     Their results count nevertheless, or whoever plays slowly would keep the place.
     """
     for pairing in [pairing for pairing in tournament.awaited if pairing.until <= time]:
-        lines = [tournament.entrants[name] for name in pairing.names]
-        active = [replace(line, active=max(line.active, pairing.until)) for line in lines]
+        entrants = [tournament.entrants[name] for name in pairing.names]
+        active = [replace(entrant, active=max(entrant.active, pairing.until)) for entrant in entrants]
         tournament = _changed(_with(tournament, *active), pairing, late=True)
     return tournament
 
@@ -460,10 +462,10 @@ def _sunk(tournament: Tournament, time: str) -> Tournament:
         if times > 0:
             sunk.append((_later(active, times * tournament.terms.idle), name))
     sunk.sort()
-    lines = [replace(tournament.entrants[name], active=last) for last, name in sunk]
+    entrants = [replace(tournament.entrants[name], active=last) for last, name in sunk]
     gone = {name for _, name in sunk}
     ladder = (*(name for name in tournament.ladder if name not in gone), *(name for _, name in sunk))
-    return replace(_with(tournament, *lines), ladder=ladder)
+    return replace(_with(tournament, *entrants), ladder=ladder)
 
 
 def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
@@ -479,13 +481,13 @@ def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
     if body["what"] == "close":
         return replace(tournament, closing=True)
     if body["what"] == "substitute":
-        line = _own_line(tournament, body["for"])
-        if tournament.line_of(body["player"]) or body["player"] in tournament.entrants:
+        entrant = _entrant_of(tournament, body["for"])
+        if tournament.entrant_of(body["player"]) or body["player"] in tournament.entrants:
             raise _refused("rule", body["player"], Phrase("{player} is in the tournament", player=body["player"]))
-        if tournament.nominated.get(body["player"]) == line.name:
+        if tournament.nominated.get(body["player"]) == entrant.name:
             says = Phrase("{player} is nominated for this place", player=body["player"])
             raise _refused("rule", body["player"], says)
-        return replace(tournament, nominated={**tournament.nominated, body["player"]: line.name})
+        return replace(tournament, nominated={**tournament.nominated, body["player"]: entrant.name})
     pairing = tournament.pairing_of(body["match"])
     if pairing is None or pairing.annulled:
         raise _refused("rule", body["match"], Phrase("this is no match of the tournament that counts"))
@@ -497,7 +499,7 @@ def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
 def _concerned(tournament: Tournament, pairing: Pairing) -> set[str]:
     """The players whose match this is, was, or is to be."""
     concerned = {*pairing.players, *(tournament.entrants[name].player.name for name in pairing.names)}
-    concerned |= {name for name, line in tournament.nominated.items() if line in pairing.names}
+    concerned |= {name for name, place in tournament.nominated.items() if place in pairing.names}
     return concerned | ({*pairing.result.players} if pairing.result is not None else set())
 
 
@@ -523,7 +525,7 @@ _APPLY: Mapping[str, Callable[[Tournament, Entry], Tournament]] = {
     "left": _left,
     "challenged": _challenged,
     "started": _started,
-    "paired": _pair,
+    "paired": _paired,
     "result": _resulted,
     "ruled": _ruled,
     "restored": _restored,

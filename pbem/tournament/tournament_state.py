@@ -31,7 +31,7 @@ class Entrant(msgspec.Struct, frozen=True):
 
     name: str
     player: Player
-    """The player of this line now, with the keys of the latest entry letter."""
+    """The player in this place now, with the keys of the latest entry letter."""
     mail: str
     """The hash of that letter, which stands for the agreement to every match."""
     words: str
@@ -44,18 +44,18 @@ class Entrant(msgspec.Struct, frozen=True):
     silent: int = 0
     """The matches lost by silence since the last one that was not."""
     leaves: str = ""
-    """The reason for which the line is to be withdrawn: `left` or `silent`."""
+    """The reason for which the entrant is to be withdrawn: `left` or `silent`."""
     out: str = ""
     """Withdrawn: its games are `annulled`, those that have not begun are `forfeited`, or all are `kept`."""
 
 
 class Pairing(msgspec.Struct, frozen=True):
-    """Two lines that meet: in a round robin from the start, otherwise since they were paired."""
+    """Two entrants that meet: in a round robin from the start, otherwise since they were paired."""
 
     round: int
     board: int
     names: tuple[str, str]
-    """The lines, in seat order."""
+    """The entrants, in seat order."""
     match: str = ""
     """The match; empty until it begins."""
     entry: str = ""
@@ -63,7 +63,7 @@ class Pairing(msgspec.Struct, frozen=True):
     until: str = ""
     """In a ladder, the end of the longest time of the match."""
     players: tuple[str, ...] = ()
-    """Those who played for the lines then."""
+    """Those who played for these then."""
     mails: tuple[str, ...] = ()
     """The hashes of their entry letters."""
     result: MatchResult | None = None
@@ -76,7 +76,7 @@ class Pairing(msgspec.Struct, frozen=True):
 
     @property
     def pair(self) -> frozenset[str]:
-        """The two lines."""
+        """The two entrants."""
         return frozenset(self.names)
 
 
@@ -89,8 +89,8 @@ class Tournament(msgspec.Struct, frozen=True):
     terms: TournamentTerms
     rules: str
     """The hash of the terms."""
-    secret: str | None
-    """The hash of the server's secret for the lot; None: nothing is drawn."""
+    secret_hash: str | None
+    """Of the server's secret for the lot; None: nothing is drawn."""
     organiser: Player
     phase: str
     """`open`, `playing` or `ended`; a ladder is played from the announcement on."""
@@ -100,13 +100,13 @@ class Tournament(msgspec.Struct, frozen=True):
     entrants: Mapping[str, Entrant] = {}
     pairings: tuple[Pairing, ...] = ()
     ladder: tuple[str, ...] = ()
-    """The lines of a ladder, the highest first."""
+    """The entrants of a ladder, the highest first."""
     challenge: tuple[str, str] | None = None
-    """The challenge that is to be paired: the challenger's line, and the other."""
+    """The challenge that is to be paired: the challenger, and the other."""
     entered: Mapping[str, int] = {}
     """The number of letters of entry of each player, also of those who left."""
     nominated: Mapping[str, str] = {}
-    """The substitutes whose entry is awaited, each with the line."""
+    """The substitutes whose entry is awaited, each with the entrant."""
     rounds: int = 0
     """The number of rounds of a Swiss tournament."""
     round: int = 0
@@ -127,7 +127,7 @@ class Tournament(msgspec.Struct, frozen=True):
 
     @property
     def groups(self) -> list[list[str]]:
-        """The lines of each group, in the order of the lot; only round robins have several groups."""
+        """The entrants of each group, in the order of the lot; only round robins have several groups."""
         drawn = sorted(self.entrants.values(), key=lambda entrant: entrant.ordinal)
         count = -(-len(drawn) // self.terms.group) if self.terms.robin else 1
         return [[entrant.name for entrant in drawn[group::count]] for group in range(count)]
@@ -143,11 +143,11 @@ class Tournament(msgspec.Struct, frozen=True):
 
     @property
     def live(self) -> list[Entrant]:
-        """The lines that are not withdrawn."""
+        """The entrants that are not withdrawn."""
         return [entrant for entrant in self.entrants.values() if not entrant.out]
 
-    def line_of(self, player: str) -> Entrant | None:
-        """The line, not withdrawn, for which a player plays."""
+    def entrant_of(self, player: str) -> Entrant | None:
+        """The entrant, not withdrawn, for which a player plays."""
         return next((entrant for entrant in self.live if entrant.player.name == player), None)
 
     def pairing_of(self, match: str) -> Pairing | None:

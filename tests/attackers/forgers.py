@@ -33,14 +33,14 @@ class Remembering(Letters):
 
     known: dict[object, AnyForm | ValueError]
 
-    def said(
+    def proved_form(
         self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         keys = repr((match.players, match.terms))  # those of `agreed` and `substituted` stand in that very entry
         place = (match.head, match.replies, keys, match.game, match.turn, wanted, seat, paper, signed)
         if place not in self.known:
             try:
-                self.known[place] = super().said(match, wanted, seat, signed, paper)
+                self.known[place] = super().proved_form(match, wanted, seat, signed, paper)
             except ValueError as error:
                 self.known[place] = error
         found = self.known[place]
@@ -90,7 +90,7 @@ def against(content: bytes | Bundle | Proved, witnesses: Sequence[Any] = ()) -> 
     found = content if isinstance(content, Proved) else proved(content)
     assert found.bundle is not None
     assert found.match is not None
-    return Against(found.bundle, found.match, found.told, witnesses)
+    return Against(found.bundle, found.match, found.notices, witnesses)
 
 
 class Store:

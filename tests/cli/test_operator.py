@@ -115,7 +115,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     referee.turn((ann, "Gx3 bGx1Gx3"), (bob, ""))
     referee.turn((ann, "Ox4"))
     with referee.database.transaction():
-        Players(referee.database).lose("bob", to_db(START), 1)
+        Players(referee.database).note_unreachable("bob", to_db(START), 1)
         aside = referee.inbox.put
     aside(Envelope("eve@mail.example", ("pbem@play.example",)), b"Subject: hush\r\n\r\nsecret words\r\n", START)
     with referee.database.transaction():

@@ -120,7 +120,7 @@ def test_the_end_of_a_game_comes_without_what_no_mail_server_takes(
     referee: Referee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or it bounces, and whose letters bounce does not hear that the next setup is due."""
-    monkeypatch.setattr("pbem.desk.match_letters.ROOM", 1024 * 1024)
+    monkeypatch.setattr("pbem.desk.letter_writer._ROOM", 1024 * 1024)
     ann, bob = referee.begun(f"{SMALL}\nkind: scored", SETUPS)
     for _ in range(6):
         padded(referee, ann, ann.filled("orders", "final\n# none"))

@@ -277,7 +277,7 @@ def test_evidence_is_judged_again_at_verification(post: Post, changes: dict[str,
 
     def form() -> None:
         signed = Signed(sent.letter, "mailbox", "", evidence.received, evidence.text().encode())
-        Letters({}).said(at_setup, SETUP, 2, signed, opening)
+        Letters({}).proved_form(at_setup, SETUP, 2, signed, opening)
 
     if told:
         with pytest.raises(ValueError, match=told):
@@ -303,7 +303,7 @@ def test_only_the_pinned_mailbox_counts_and_only_without_a_key(post: Post) -> No
         opening = Opening.read(sent.paper)
         signed = Signed(sent.letter, "mailbox", "", opening.received, sent.evidence)
         with pytest.raises(ValueError, match=told):
-            Letters({}).said(changed, SETUP, 2, signed, opening)
+            Letters({}).proved_form(changed, SETUP, 2, signed, opening)
 
 
 # Tokens.
@@ -410,7 +410,7 @@ def test_an_answer_brings_a_player_back_who_was_out_of_reach_and_a_forged_one_do
     used = reply_to(bob.last)
     post.reply(bob, bob.filled("orders", "final"), to=used)
     with referee.database.transaction():
-        players.lose("bob", to_db(referee.now), 1)
+        players.note_unreachable("bob", to_db(referee.now), 1)
     referee.now += timedelta(hours=1)
     fresh = reply_to(bob.last)
     for to, sign in (("pbem+m1@play.example", post.sign), (used, post.sign), (fresh, bytes)):
@@ -420,7 +420,7 @@ def test_an_answer_brings_a_player_back_who_was_out_of_reach_and_a_forged_one_do
     assert players.unreachable("bob") is None
     # Nor by the same letter, should it be seen and sent once more.
     with referee.database.transaction():
-        players.lose("bob", to_db(referee.now), 1)
+        players.note_unreachable("bob", to_db(referee.now), 1)
     referee.now += timedelta(hours=1)
     post.reply(bob, "status m1 # again", to=fresh)
     assert players.unreachable("bob")

@@ -21,7 +21,7 @@ from signing.dresses import DRESSES, WAYS
 
 from pbem import identity
 from pbem.match.changed import replace
-from pbem.match.sealed_game import ToldGame
+from pbem.match.sealed_game import SealedGameState
 from pbem.match.transcript import sha256_hex
 from pbem.player import secret_vault
 from pbem.player.signed_texts import Contradiction, SealedState, fold
@@ -58,7 +58,7 @@ class Post(NamedTuple):
             return False
         shown = self.referee.desk.archive.matches.text(2, sha256_hex(raw))
         assert shown is not None
-        begun = replace(self.game.play, match="m2", game=ToldGame({}, {}))
+        begun = replace(self.game.play, match="m2", game=SealedGameState({}, {}))
         told = SealedState(self.game.told.keys, signed=["it"])
         play, _ = fold(begun, told, {"it": shown.encode()}.get, {})
         assert play.game.commitments == {1: commitment}

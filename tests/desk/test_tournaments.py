@@ -612,7 +612,7 @@ def test_a_large_proof_is_not_in_everybodys_last_letter(club: Club, monkeypatch:
     (apart,) = (one for one in bob.letters if str(one["Subject"]) == "[pbem t1] the proof")
     (file,) = apart.iter_attachments()
     assert not [check for check in verify_tournament(file.get_content()) if check.standing == "FAIL"]
-    monkeypatch.setattr("pbem.desk.tournament_director.ROOM", 1000)
+    monkeypatch.setattr("pbem.desk.letter_writer._ROOM", 1000)
     club.say("bob", "tournament t1")
     assert [len([*one.iter_attachments()]) for one in bob.letters if "the proof" in str(one["Subject"])] == [1, 0]
 

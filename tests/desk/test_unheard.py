@@ -396,7 +396,7 @@ def test_notices_are_not_counted_as_of_letters_without_a_command_where_one_may_b
 
 def test_each_silence_has_a_reason_and_says_who_is_told() -> None:
     assert len({silence.outcome for silence in SILENCES}) == len(SILENCES)
-    assert all(silence.why and silence.told for silence in SILENCES)
+    assert all(silence.why and silence.informed for silence in SILENCES)
 
 
 def _kept(referee: Referee) -> None:
@@ -526,4 +526,4 @@ def test_each_silence_is_reached(referee: Referee, silence: Silence) -> None:
 def test_the_operators_document_shows_the_table() -> None:
     page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
     for silence in SILENCES:
-        assert f"| `{silence.outcome}` | {silence.why} | {silence.told} |" in page
+        assert f"| `{silence.outcome}` | {silence.why} | {silence.informed} |" in page

@@ -18,7 +18,7 @@ from playing.sealed_writer import Known, SealedWriter
 from pbem.games import rules
 from pbem.games.sealed import sealed_rules
 from pbem.mail.commands.sections import written
-from pbem.match.sealed_game import PaperPlace, SealedPlay, ToldGame, hashed
+from pbem.match.sealed_game import PaperPlace, SealedGameState, SealedPlay, hashed
 from pbem.player.signed_texts import SealedState, fold
 from pbem.requests import Section
 
@@ -112,7 +112,7 @@ class SealedSeat(SealedWriter):
         assert sealed is not None
         where = told["server"], told["match"], told["game"], tuple(told["names"]), self.stands["hash"]
         restored = bool(self.stands["restored"])
-        begun = SealedPlay(sealed, *where, ToldGame({}, {}), sealed.begin(self.options), restored)
+        begun = SealedPlay(sealed, *where, SealedGameState({}, {}), sealed.begin(self.options), restored)
         return fold(begun, SealedState.read(told["sealed"]), self.texts.get, {})[0]
 
     @property

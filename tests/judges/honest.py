@@ -57,7 +57,7 @@ def _accusations(contents: Iterable[bytes], letters: Iterable[bytes]) -> Iterato
             continue
         assert proved.bundle is not None
         assert proved.match is not None
-        against = Against(proved.bundle, proved.match, proved.told)
+        against = Against(proved.bundle, proved.match, proved.notices)
         judged = [against.judge(one) for one in told]
         if not any(letter.standing == "agrees" for letter in judged):
             yield "no letter agrees"

@@ -123,7 +123,7 @@ class Table:
 
     def clear(self, seat: int) -> Submission:
         step = self.step()
-        sent = (self.match.setups if self.match.phase == "setup" else self.match.orders).get(seat)
+        sent = self.match.submissions.get(seat)
         rev = sent.rev + 1 if sent else 1
         submission = submissions.clear(step, seat, here(self.match, seat, rev), signed(b"clear"))
         self.done(step)
@@ -137,7 +137,7 @@ class Table:
 
     def rev(self, seat: int, word: str) -> int:
         """The next revision of what a seat says with this word."""
-        return self.match.said.get((seat, word), 0) + 1
+        return self.match.sentence_revs.get((seat, word), 0) + 1
 
     def nominate(self, by: int, seat: int, name: str = "carl") -> None:
         step = self.step()
@@ -276,7 +276,7 @@ class TestPapers:
 
     def test_setups_and_orders(self) -> None:
         table = Table().agree().begin()
-        assert {(paper.path, paper.game, paper.seat) for paper in table.papers if paper.game == 1} == {
+        assert {(paper.path, paper.opens_with, paper.seat) for paper in table.papers if paper.opens_with == 1} == {
             *((f"openings/game-1-seat-{seat}.txt", 1, seat) for seat in (1, 2)),
             *((f"letters/game-1-setup-seat-{seat}.eml", 1, seat) for seat in (1, 2)),
             ("traces/game-1-setup.txt", 1, None),
@@ -284,7 +284,7 @@ class TestPapers:
         table.papers.clear()
         for seat in (1, 2):
             table.order(seat, "")
-        found = {paper.path: (paper.game, paper.seat) for paper in table.papers}
+        found = {paper.path: (paper.opens_with, paper.seat) for paper in table.papers}
         for seat in (1, 2):
             assert found[f"receipts/game-1-turn-1-seat-{seat}.txt"] == (1, seat)
             assert found[f"letters/game-1-turn-1-seat-{seat}.eml"] == (1, seat)
@@ -295,7 +295,7 @@ class TestPapers:
         def papers(table: Table) -> list[tuple[int, int | None]]:
             step = table.step()
             clocks.extend(step, 1, here(table.match, 1, 1, Extend(seconds=3600)), signed(b"extend"))
-            return [(paper.game, paper.seat) for paper in step.papers]
+            return [(paper.opens_with, paper.seat) for paper in step.papers]
 
         assert papers(Table().agree()) == [(0, 1)]
         assert papers(Table().agree().begin()) == [(1, 1)]
@@ -499,7 +499,7 @@ class TestResigning:
         assert table.match.phase == "setup"
         ended = table.match.games[0]
         assert (ended.winner, ended.reason, ended.turns) == (2, "resignation", 1)
-        assert table.match.said == {}, "revisions of sentences begin again with each game"
+        assert table.match.sentence_revs == {}, "revisions of sentences begin again with each game"
         assert table.types[-3:] == ["resigned", "ended", "revealed"]
 
     @pytest.mark.parametrize("whole", [True, False])
@@ -564,7 +564,7 @@ def test_evidence_is_filed_beside_the_letter() -> None:
         step = table.step()
         submissions.setup(step, seat, table.form(seat, setup), letter)
         table.done(step)
-    assert [(paper.path, paper.game, paper.seat) for paper in step.papers if paper.content == b"evidence"] == [
+    assert [(paper.path, paper.opens_with, paper.seat) for paper in step.papers if paper.content == b"evidence"] == [
         ("evidence/game-1-setup-seat-2.txt", 1, 2)
     ]
     step = table.step()
@@ -572,7 +572,7 @@ def test_evidence_is_filed_beside_the_letter() -> None:
     endings.resign(step, 2, here(table.match, 2, 1, Resign()), mailbox)
     assert step.entries[0].body["level"] == "mailbox"
     assert step.entries[0].body["evidence"] == sha256_hex(b"evidence")
-    filed = {paper.path: (paper.content, paper.game, paper.seat) for paper in step.papers}
+    filed = {paper.path: (paper.content, paper.opens_with, paper.seat) for paper in step.papers}
     assert filed["letters/resign-3-seat-2.eml"] == (b"letter", 1, 2)
     assert filed["evidence/resign-3-seat-2.txt"] == (b"evidence", 1, 2)
 
@@ -593,12 +593,12 @@ class TestWithoutClocks:
         table = Table(pace="none").agree()
         for times in range(2):
             step = table.step()
-            clocks.lose(step, 1, START)
+            clocks.halt_unreachable(step, 1, START)
             table.done(step)
             assert table.types == ["agreed", "halted"], times
         assert table.match.unreachable == {1: START}
         step = table.step()
-        clocks.find(step, 1)
+        clocks.release_reached(step, 1)
         table.done(step)
         assert table.types == ["agreed", "halted", "moved"]
         assert not table.match.unreachable
@@ -699,7 +699,7 @@ class TestSubstitutes:
 
     def test_what_was_said(self) -> None:
         """Revisions of the newcomer begin with 1."""
-        assert self.taken(self.table()).said == {(2, "substitute"): 1}
+        assert self.taken(self.table()).sentence_revs == {(2, "substitute"): 1}
 
     def test_what_was_sent(self) -> None:
         table = self.table()
@@ -847,7 +847,7 @@ class TestClocks:
         """By two missed turns in a row, or by one where that was agreed; nobody in a match that waits."""
         silent = {"missed": frozenset({1, 2}), "misses": {2: 2}}
         found = {
-            miss: silence.lost(replace(Table(miss=miss).agree().begin().match, **silent))
+            miss: silence.losing_seats(replace(Table(miss=miss).agree().begin().match, **silent))
             for miss in ("pass", "forfeit", "wait", "default")
         }
         assert found == {"pass": [2], "forfeit": [1, 2], "wait": [], "default": []}

@@ -56,8 +56,8 @@ FORMS: dict[str, tuple[Form, Sequence[object], Sequence[object]]] = {
         [{"name": "anna", "keys": []}, {"name": "anna", "keys": [KEY, KEY], "mailbox": HASH}],
         [{"name": "anna"}, {"keys": []}, {"name": "anna", "keys": [{}]}, {"name": "a", "keys": [], "mailbox": ""}],
     ),
-    "said": (
-        entry_type.said(to=entry_type.number),
+    "sentence": (
+        entry_type.sentence_form(to=entry_type.number),
         [{**LETTER, "rev": 1, "to": 2}, {**AT_MAILBOX, "rev": 1, "to": 2}],
         [{**LETTER, "rev": 1}, {**LETTER, "to": 2}, {**LETTER, "rev": -1, "to": 2}, {"rev": 1, "to": 2}],
     ),

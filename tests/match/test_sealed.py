@@ -132,13 +132,15 @@ def test_papers_of_a_step_may_be_seen_by_who_sent_it() -> None:
     said, sent = table.letter(owner, "step", f"game {match.game} turn {match.turn}", owner.steps(match))
     step = table.step()
     take(step, 1, said, sent)
-    assert {(paper.path.partition("/")[0], paper.game, paper.seat) for paper in step.papers} == {("letters", 0, 1)}
+    assert {(paper.path.partition("/")[0], paper.opens_with, paper.seat) for paper in step.papers} == {
+        ("letters", 0, 1)
+    }
     table.take(owner, said, sent)
     owner, match = table.owners[1], table.match
     said, sent = table.letter(owner, "step", f"game {match.game} turn {match.turn}", owner.steps(match))
     step = table.step()
     take(step, 2, said, sent)
-    assert {(paper.path.partition("/")[0], paper.game, paper.seat) for paper in step.papers} == {
+    assert {(paper.path.partition("/")[0], paper.opens_with, paper.seat) for paper in step.papers} == {
         *(("letters", 0, 2), ("steps", 0, 2))
     }
 

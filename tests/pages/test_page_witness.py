@@ -96,12 +96,12 @@ def test_the_latest_entry_that_each_witness_saw_and_when_at_the_latest(scripts: 
 
 def by_python(found: Bundle, shown: Sequence[tuple[int, str]]) -> tuple[dict[str, tuple[int, int]], int]:
     """What `pbem verify` says: what was seen, and how many proofs were worth nothing."""
-    proved = Proved(telling=True)
+    proved = Proved(keep_notices=True)
     assert all(check.holds for check in verify(bundle.write(found), Letters, None, proved))
     assert proved.bundle is not None
     assert proved.match is not None
     keys = [witnessed.witness(name)[0] for name in (W, V)]
-    bench = Against(proved.bundle, proved.match, proved.told, witnesses=keys)
+    bench = Against(proved.bundle, proved.match, proved.notices, witnesses=keys)
     faults = 0
     for seq, proof in shown:
         letter = bench.judge(Kept("x", None, "", logged=(Logged(*witnessed.about(found), seq, proof),)))
@@ -206,7 +206,7 @@ def test_what_the_server_signed_beyond_the_bundle_as_verify_says_it(
     letters = [witnessed.letter(given, [witnessed.signed_head(given, seq, head * 64, key)]) for head in heads]
     at = {kind: [seq + one for one in entries] for kind, entries in told.items()}
     assert look(scripts, given, letters=letters)["stories"] == NONE | at
-    proved = Proved(telling=True)
+    proved = Proved(keep_notices=True)
     list(verify(bundle.write(found), Letters, None, proved))
     assert proved.match is not None
     against = Against(given, proved.match)
@@ -216,7 +216,7 @@ def test_what_the_server_signed_beyond_the_bundle_as_verify_says_it(
 
 def convicted(found: Bundle, whole: Bundle, letters: Sequence[bytes]) -> set[int | None]:
     """The entries of which `pbem verify --against` says that the server told two stories; None for its log."""
-    proved = Proved(telling=True)
+    proved = Proved(keep_notices=True)
     list(verify(bundle.write(whole), Letters, None, proved))
     assert proved.match is not None
     against = Against(found, proved.match)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from playing import random_players
 
-from pbem.games import GAMES, Refused, Told, rules
+from pbem.games import GAMES, Refused, ShownReports, rules
 from pbem.player.opponent import Chance, Position, strategy
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def play(game: str, seed: str, levels: Sequence[int], raw: Mapping[str, Any] | N
             raise AssertionError(f"{texts}: {refused}") from refused
         state, reports = judge.turn(state, orders)
         for seat, heard in shown.items():
-            heard.append(Told(found for report in reports if (found := judge.show(report, seat)) is not None))
+            heard.append(ShownReports(found for report in reports if (found := judge.show(report, seat)) is not None))
         played.orders.append(texts)
         played.state = state
     return played

@@ -335,7 +335,7 @@ def proved_after() -> dict[int, Proved]:
 
 def test_what_is_remembered_of_a_match_grows_as_it_does(proved_after: dict[int, Proved]) -> None:
     """And not with the square of its turns: the match is remembered as it was after each."""
-    few, many = (pointers(proved_after[turns].told) for turns in (25, 50))
+    few, many = (pointers(proved_after[turns].notices) for turns in (25, 50))
     assert many < 2.2 * few, f"{few} pointers become {many}"
 
 
@@ -359,7 +359,7 @@ def test_the_work_for_positions_in_letters_does_not_grow_with_the_match(
     monkeypatch.setattr(papers, "STRIDE", 5)
     found = []
     for proved in proved_after.values():
-        heads = [notice.match.prev for notice in reversed(proved.told) if notice.kind == "step"][:40]
+        heads = [notice.match.prev for notice in reversed(proved.notices) if notice.kind == "step"][:40]
         bench = against(proved)
         bench.judge(kept("x", positions(heads[-1:])))  # as far as that, each turn is looked at once
         found.append(calls(partial(_judged, bench, positions(heads if cites == "each" else heads[:1] * 40))))

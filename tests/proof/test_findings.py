@@ -427,7 +427,7 @@ class TestTheLog:
 def test_what_a_position_tells_of_a_sealed_game(change: dict[str, Any], standing: str) -> None:
     """Which letters make it, and that no reveal was asked for while it was on."""
     bench = against("sealed-running")
-    match = next(notice.match for notice in reversed(proved("sealed-running").told) if notice.kind == "step")
+    match = next(notice.match for notice in reversed(proved("sealed-running").notices) if notice.kind == "step")
     sealed = of_seat(match, None) | change
     position = document("position 1", game=1, seat=1, turn=match.turn, prev=match.prev, sealed=sealed)
     (finding,) = findings(bench, **attached("position.json", position))
@@ -436,7 +436,7 @@ def test_what_a_position_tells_of_a_sealed_game(change: dict[str, Any], standing
 
 def test_what_a_file_says_that_a_player_signed() -> None:
     bench = against("sealed-running")
-    match = next(notice.match for notice in reversed(proved("sealed-running").told) if notice.kind == "step")
+    match = next(notice.match for notice in reversed(proved("sealed-running").notices) if notice.kind == "step")
     assert match.sealed_game is not None
     first, second = [path for path in match.sealed_game.letters if "step-" in path][:2]
     true, other = (bench.found.papers[path].partition(b"\r\n\r\n")[2] for path in (first, second))

@@ -47,7 +47,7 @@ def bundle(referee: Referee) -> bytes:
 
 def told(referee: Referee, person: Mailbox) -> list[tuple[str, str]]:
     """What the letters of a player show against the bundle."""
-    proved = Proved(telling=True)
+    proved = Proved(keep_notices=True)
     *_, last = verify(bundle(referee), Letters, None, proved)
     assert last.holds
     assert proved.bundle

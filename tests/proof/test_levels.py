@@ -345,19 +345,19 @@ class TestSeveralForms:
     def test_a_sentence_is_the_one_of_its_revision(self, rev: int) -> None:
         """Without a signature the letter need not say its place, but for that."""
         self.Given.text = "extend m1 1d\nrev 1\n\nextend m1 1d\nrev 2\n"
-        said = self.Given({}).said(turn_2(), self.gift(rev), 1, AT_MAILBOX, Sentence(rev))
+        said = self.Given({}).proved_form(turn_2(), self.gift(rev), 1, AT_MAILBOX, Sentence(rev))
         assert said.rev == rev
 
     def test_a_sentence_is_the_one_of_this_turn(self) -> None:
         self.Given.text = "\n".join(f"extend m1 1d\nturn {turn}\nrev 1\n" for turn in (3, 2, 1))
-        assert self.Given({}).said(turn_2(), self.gift(1), 1, AT_MAILBOX, Sentence(1)).turn == 2
+        assert self.Given({}).proved_form(turn_2(), self.gift(1), 1, AT_MAILBOX, Sentence(1)).turn == 2
 
     def test_a_withdrawal_is_the_one_of_this_place(self) -> None:
         self.Given.text = f"clear m1 turn 2\nrev 2\n\nclear m1 turn 2\nprev {'0' * 64}\nrev 2\n"
         paper = Withdrawal(SERVER, "m1", 1, 2, 1, "ann", 2, "key", "k", "0" * 64, received=AFTERWARDS, salt="0" * 64)
         found = turn_2()
         assert (
-            self.Given({}).said(found, SignedForm(Clear(match="m1"), rev=2, turn=2), 1, AT_MAILBOX, paper).prev
+            self.Given({}).proved_form(found, SignedForm(Clear(match="m1"), rev=2, turn=2), 1, AT_MAILBOX, paper).prev
             == found.prev
         )
 
@@ -390,5 +390,5 @@ AT_MAILBOX = Signed(b"", "mailbox", "", "", b"x")
 @cache
 def turn_2() -> Match:
     """A match whose second turn is due."""
-    told = proved((VECTORS / "good/ssh-rsa.pbem.zip").read_bytes()).told
+    told = proved((VECTORS / "good/ssh-rsa.pbem.zip").read_bytes()).notices
     return next(one.match for one in told if one.kind == "turn" and one.match.turn == 2)

@@ -20,7 +20,7 @@ from world.mutations import rewritten, signed_again
 from pbem.desk.ratings import reliability
 from pbem.games import Refused
 from pbem.match.documents import Receipt
-from pbem.match.events.silence import lose, miss
+from pbem.match.events.silence import end_by_silence, miss
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.fates import Fates
@@ -261,7 +261,7 @@ def test_who_has_revealed_has_missed_nothing() -> None:
 def forfeited(table: SealedMatch) -> None:
     def event(step: Step) -> None:
         step.append_entry("forfeited", {"game": 1, "seats": [1]})
-        lose(step, [1])
+        end_by_silence(step, [1])
 
     entered(table, event)
 
@@ -270,7 +270,7 @@ def claimed(table: SealedMatch) -> None:
     def event(step: Step, seat: int, form: SignedForm[Any], signed: Signed) -> None:
         sentence = step.sentence("claim", seat, form, signed)
         step.append_entry("claimed", {"seat": seat, "against": [1], **sentence})
-        lose(step, [1])
+        end_by_silence(step, [1])
 
     table.say(table.owners[1], "claim m1", event)
 

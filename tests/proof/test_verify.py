@@ -582,7 +582,7 @@ class TestHostileBundles:
 
     def test_an_error_that_nobody_thought_of_is_a_failed_check(self, proof: bytes) -> None:
         class Broken(Letters):
-            def said(self, *_: object) -> Any:
+            def proved_form(self, *_: object) -> Any:
                 raise ZeroDivisionError("oh")
 
         checks = list(verify(proof, Broken))

@@ -24,7 +24,7 @@ from signing.domains import Domain, rsa_key
 
 from pbem.config.limits import Limits
 from pbem.config.values import Duration
-from pbem.desk.reading import Findings, InProcess, Question, Reader, ReaderError
+from pbem.desk.reading import Findings, InProcess, LetterReader, Question, ReaderError
 from pbem.identity import Key, parse_key
 from pbem.requests import Recover, Register
 from pbem.server.sandbox import Worker
@@ -70,12 +70,12 @@ def pid(worker: Worker) -> int:
     return worker._process.pid
 
 
-def found(reader: Reader, *questions: Question) -> list[Findings | ReaderError]:
+def found(reader: LetterReader, *questions: Question) -> list[Findings | ReaderError]:
     reader.ask(questions)
     return reader.found()
 
 
-def read(reader: Reader, raw: bytes) -> Letter | None:
+def read(reader: LetterReader, raw: bytes) -> Letter | None:
     """A letter as a reader reads it; raises what the reader says went wrong with it."""
     (answer,) = found(reader, Question(raw, AT))
     if isinstance(answer, ReaderError):
@@ -83,7 +83,7 @@ def read(reader: Reader, raw: bytes) -> Letter | None:
     return answer.letter
 
 
-def sender(reader: Reader, raw: bytes) -> str | None:
+def sender(reader: LetterReader, raw: bytes) -> str | None:
     letter = read(reader, raw)
     assert letter is not None
     return letter.sender

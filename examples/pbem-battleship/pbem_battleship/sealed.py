@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Refused, Result, Told, refuse
+from pbem.games import Fault, Refused, Result, ShownReports, refuse
 from pbem.games.sealed import COMMIT, Answering, Own, Paper, misplaced
 from pbem.grown import Grown
 from pbem.phrase import Phrase
@@ -37,7 +37,7 @@ class Table(NamedTuple):
     """Both sides, without ships."""
     scores: tuple[int, int] = (sum(FLEET.values()),) * 2
     """The squares of each seat's ships that were not called to be hit."""
-    played: Grown[Told] = Grown()
+    played: Grown[ShownReports] = Grown()
     result: Result | None = None
 
     @property
@@ -111,7 +111,9 @@ def _contradiction(table: Table, seat: int, lines: Iterable[str]) -> Fault | Non
 
 def _finished(table: Table) -> Table:
     """The table of the next turn, once all shots of this one are answered."""
-    reports = Told(report for seat in sorted(table.opened) for report in _told(seat, table.answered[3 - seat]))
+    reports = ShownReports(
+        report for seat in sorted(table.opened) for report in _told(seat, table.answered[3 - seat])
+    )
     sides, scores = list(table.sides), list(table.scores)
     for seat, squares in table.opened.items():
         sides[seat - 1] = sides[seat - 1]._replace(fired=sides[seat - 1].fired.union(squares))

@@ -25,7 +25,7 @@ from pbem.identity.security_keys import way
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, SETTINGS, AnyCommand, Command
 from pbem.match.seat_clock import written, zone_named
-from pbem.match.state import RUNNING
+from pbem.match.state import AGREEING, RUNNING
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, either
 from pbem.store.database import to_db
@@ -231,7 +231,7 @@ def choose(
     if (name, value) == ("mail", "each"):
         held.hurry(caller.known_player.name, caller.now)
     now = written(caller.now, value) if name == TIMEZONE else None
-    able = encryption.usable(keys_of(caller.known_player), caller.now) if name == "encrypted" else []
+    able = encryption.usable(keys_of(caller.known_player.keys), caller.now) if name == "encrypted" else []
     return Reply("set", {"name": name, "value": value, "now": now, "able": able})
 
 
@@ -240,7 +240,7 @@ def _demand_decrypting(people: People, caller: Caller) -> None:
     player = caller.known_player
     if people.is_program(player.name):
         raise refused("set", "encrypted yes", Phrase("you are a program, and programs read no encrypted letters"))
-    keys = keys_of(player)
+    keys = keys_of(player.keys)
     if encryption.usable(keys, caller.now):
         return
     if not keys:
@@ -261,7 +261,7 @@ def _judge_program(players: Players, people: People, matches: Matches, caller: C
         faults.append(Fault("set", "program yes", Phrase("only a signature with your key says this")))
     if value == "yes" and players.setting(player.name, "encrypted", "no") == "yes":
         faults.append(Fault("set", "program yes", Phrase("programs read no encrypted letters: `set encrypted no`")))
-    if begun := matches.of_player(player.name, ("open", "proposed", *RUNNING)):
+    if begun := matches.of_player(player.name, (*AGREEING, *RUNNING)):
         others = Phrase("the others there agreed to play with a person: first end {matches}")
         named = ", ".join(f"m{number}" for number in begun)
         faults.append(Fault("set", "program yes", others.given(matches=named)))
@@ -320,7 +320,7 @@ def _post_code(keys: Keyring, caller: Caller, command: Command[Notify], url: str
     return Reply("set_notify", {"state": "asked", "host": host})
 
 
-def stop(keys: Keyring, people: People, caller: Caller, place: Mapping[str, str]) -> bool:
+def stop_mail(keys: Keyring, people: People, caller: Caller, place: Mapping[str, str]) -> bool:
     """Send the address no more mail, if its owner said so; otherwise ask there. Returns True if its owner did.
 
     `place` is the place that the letter names.

@@ -17,7 +17,7 @@ from pbem.match import progress
 from pbem.match.events import clocks, endings, silence
 from pbem.match.events.clocks import announce
 from pbem.match.seat_clock import days_of_year, on_a_day, vacation_stop, written
-from pbem.match.state import PHASES, RUNNING
+from pbem.match.state import AGREEING, PHASES, RUNNING
 from pbem.phrase import Phrase, Span, either
 from pbem.store.database import to_db
 from pbem.store.players import Players, VacationRow
@@ -54,7 +54,7 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
         raise refused("press", None, says)
     by, everybody = seated.match.name(seated.seat), command.request.public
     # People who were only asked to play get messages from players they know.
-    begun = seated.match.phase not in {"open", "proposed"}
+    begun = seated.match.phase not in AGREEING
     others = [row for row in seated.row.seats if row.seat != seated.seat]
     readers = [row for row in others if begun or row.accepted or people.played_together(row.player, by)]
     if not readers:

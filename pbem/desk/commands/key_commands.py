@@ -112,7 +112,7 @@ def revoke(keys: Keyring, caller: Caller, command: Command[RevokeKey]) -> Reply:
 
 def keep(keys: Keyring, caller: Caller, _command: Command[KeepKeys]) -> Reply:
     """`key keep`: the player still has a key: nothing is recovered."""
-    return Reply("key_kept", {"stopped": account_keys.stop(keys, caller)})
+    return Reply("key_kept", {"stopped": account_keys.stop_recoveries(keys, caller)})
 
 
 def recover(keys: Keyring, caller: Caller, command: Command[Recover]) -> Reply:

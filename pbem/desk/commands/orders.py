@@ -106,8 +106,7 @@ def clear(seated: SeatContext, caller: Caller, command: Command[Clear]) -> Reply
         raise refused("clear", f"turn {given}", Phrase("that turn is not being played"))
     demand_room(seated, command, caller)
     step, submission = seated.say(caller, command, submissions.clear)
-    where = step.match.setups if step.match.phase == "setup" else step.match.orders
-    withdrawn = where[seated.seat]
+    withdrawn = step.match.submissions[seated.seat]
     seated.submit(step, withdrawn)
     facts, attachments = seated.withdrawn(withdrawn)
     return Reply("clear", facts | {"withdrawn": submission.text} | seated.facts(), attachments, seated)

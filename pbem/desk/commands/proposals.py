@@ -21,7 +21,7 @@ from pbem.letters.digest import next_digest
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.changed import replace
 from pbem.match.events import begun
-from pbem.match.state import PHASES, RUNNING, Match
+from pbem.match.state import AGREEING, PHASES, RUNNING, Match
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE
 from pbem.pages import served
@@ -316,7 +316,7 @@ def give_up(
     """`decline` or `withdraw`: a proposed match is turned down, or the proposal is taken back."""
     phase = "declined" if command.name == "decline" else "withdrawn"
     match, number = seated.match, seated.row.number
-    if match.phase not in ("proposed", "open"):
+    if match.phase not in AGREEING:
         late = Phrase("this match has begun; resign it, or offer to annul it")
         if match.phase not in RUNNING:
             late = Phrase(

@@ -103,7 +103,7 @@ def enter(director: Director, seats: Seats, people: People, caller: Caller, comm
     if t.entered.get(name, 0) >= _ENTRIES:
         says = Phrase("{name} has entered {most} times, and may not again", name=name, most=_ENTRIES)
         raise refused("enter", t.id, says)
-    if t.line_of(name) is None:
+    if t.entrant_of(name) is None:
         demand_leisure(seats, name, director.to_begin(name) + t.terms.games_at_once)
     people.opt_in(caller.address)
     director.begin_matches(seats, t, caller.now, name)
@@ -198,8 +198,8 @@ def _said(caller: Caller) -> SaidLetter:
 
 def _demand_entered(director: Director, t: Tournament, name: str, caller: Caller) -> None:
     """Refuse what no verifier could take for the player's: a letter by a key or an address that entered later."""
-    line = t.line_of(name)
-    if line is not None and not _is_pinned(director, t, line.player, caller):
+    entrant = t.entrant_of(name)
+    if entrant is not None and not _is_pinned(director, t, entrant.player, caller):
         says = Phrase(
             "your entry names another key or address than this letter's: first send `enter {id} {hash}`",
             id=t.id,

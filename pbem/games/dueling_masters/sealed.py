@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Refused, Result, Told, refuse
+from pbem.games import Fault, Refused, Result, ShownReports, refuse
 from pbem.games.dueling_masters import RULES
 from pbem.games.dueling_masters.board import (
     ASTEROID,
@@ -104,7 +104,7 @@ class Table(NamedTuple):
     """The transits checked in this turn, first met first."""
     met: tuple[Met, ...] = ()
     """The pieces met by each transit that the opponent has checked; the others in the queue are all of one side."""
-    played: Grown[Told] = Grown()
+    played: Grown[ShownReports] = Grown()
     result: Result | None = None
 
     @property
@@ -288,7 +288,7 @@ def _told_of(table: Table, seat: int) -> dict[int, list[int]]:
 def _finished(table: Table) -> Table:
     """The table of the next turn: all collisions are judged, survivors rest, and the piece departs or does not."""
     options, seat = table.options, moves(table.turn)
-    reports = Told(check(options.pieces, *checked) for checked in table.queue)
+    reports = ShownReports(check(options.pieces, *checked) for checked in table.queue)
     told = list(table.pieces)
     for square, *slots in table.collisions:
         report = collision(options.pieces, square, *slots)

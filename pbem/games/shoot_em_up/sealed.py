@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Told
+from pbem.games import ShownReports
 from pbem.games.sealed import COMMIT, Own, Paper, SealedGame
 from pbem.games.shoot_em_up import RULES, action
 from pbem.games.shoot_em_up.action import State
@@ -43,7 +43,7 @@ class Table(NamedTuple):
     committed: frozenset[int] = frozenset()
     opened: Mapping[int, Orders] = {}
     """Both of the turn that is due."""
-    played: Grown[Told] = Grown()
+    played: Grown[ShownReports] = Grown()
 
     @property
     def position(self) -> State:
@@ -106,7 +106,9 @@ def _finished(table: Table) -> Table:
     if not table.opened.keys() >= set(table.remaining):
         return table
     state, reports = action.resolve(table.state, table.opened)
-    return table._replace(state=state, committed=frozenset(), opened={}, played=table.played.and_(Told(reports)))
+    return table._replace(
+        state=state, committed=frozenset(), opened={}, played=table.played.and_(ShownReports(reports))
+    )
 
 
 OwnSide = Own[State, Orders]

@@ -11,7 +11,7 @@ from collections import Counter
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Result, Told, refuse
+from pbem.games import Fault, Result, ShownReports, refuse
 from pbem.games.sealed import COMMIT, Answering, Own, Paper, misplaced
 from pbem.games.spaceships import RULES, turn
 from pbem.games.spaceships.fleet import Options
@@ -83,7 +83,7 @@ class Table(NamedTuple):
     """The lines of this turn's opened orders and answers, each by seat."""
     spaces: tuple[Space, Space] = (Space(), Space())
     """The spaces at the start of the turn."""
-    played: Grown[Told] = Grown()
+    played: Grown[ShownReports] = Grown()
     result: Result | None = None
 
     @property
@@ -266,7 +266,7 @@ def _finished(table: Table, flashed: Iterable[str] = ()) -> Table:
     # Both sides' reports, in the order of ruling 21.
     first = first_to_report(table.options, table.turn)
     given = {seat: iter(found) for seat, found in flashes.items()}
-    told = Told()
+    told = ShownReports()
     for owner, answered in answers.items():
         for line in answered.lines:
             told.append(_report(owner if line.kind == "death" else 3 - owner, line, given[3 - owner]))

@@ -1,7 +1,7 @@
 """The table of commands: each row holds all properties of one command, and no other module repeats them.
 
 The reader, the desk, identity (which gets the words passed), proof, forms, help and pages read the row. The function
-of the same name in `pbem.desk.commands` does what the command does. No decisions. Implements protocol.md, "Commands".
+that `pbem.desk.wiring` names beside it does what the command does. No decisions. Implements protocol.md, "Commands".
 """
 
 from __future__ import annotations

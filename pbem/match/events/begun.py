@@ -163,7 +163,9 @@ def begin(step: Step) -> None:
     position = match.rules.begin(match.options, setups)
     head = step.match.head
     begun = {seat: replace(submission, aside=()) for seat, submission in match.setups.items()}
-    step.match = replace(step.match, phase="playing", setups=begun, prev=head, position=position, misses={}, said={})
+    step.match = replace(
+        step.match, phase="playing", setups=begun, prev=head, position=position, misses={}, sentence_revs={}
+    )
     ask_for_orders(step)
     step.notify("begin")
     play_on(step)

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace, without
-from pbem.match.entry_type import EntryType, day, either, mapping, number, one_of, said, seat_number, seats, time
+from pbem.match.entry_type import (
+    EntryType,
+    day,
+    either,
+    mapping,
+    number,
+    one_of,
+    seat_number,
+    seats,
+    sentence_form,
+    time,
+)
 from pbem.match.seat_clock import VACATION, Stop
 from pbem.match.state import RUNNING, UNREACHABLE
 from pbem.match.step import Notice
@@ -45,8 +56,8 @@ def delay(step: Step, seat: int, asked: datetime, since: datetime) -> None:
     step.append_entry("halted", {"seat": seat, "reason": DELIVERY})
 
 
-def lose(step: Step, seat: int, since: datetime) -> None:
-    """No letter reaches a seat's player since then: the clock stands until `find`, if the terms say so.
+def halt_unreachable(step: Step, seat: int, since: datetime) -> None:
+    """No letter reaches a seat's player since then: the clock stands until `release_reached`, if the terms say so.
 
     Anybody can let letters bounce. By default it is silence: otherwise no player need ever lose by the clock.
     """
@@ -132,7 +143,7 @@ def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datet
     return True
 
 
-def find(step: Step, seat: int) -> None:
+def release_reached(step: Step, seat: int) -> None:
     """A seat's player can be reached again: the clock continues."""
     match = step.match
     if seat not in match.unreachable or match.phase not in RUNNING:
@@ -152,11 +163,11 @@ MOVED = EntryType(
 )
 
 
-def announce(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, date] | None) -> None:
-    """A player's vacations as they are now; `said` is the one announced, None if they were called off."""
+def announce(step: Step, seat: int, stops: Iterable[Stop], announced: tuple[date, date] | None) -> None:
+    """A player's vacations as they are now; `announced` is the one to come, None if they were called off."""
     if clock := step.match.clocks.get(seat):
         step.set_clock(seat, clock.with_stops(VACATION, stops))
-    first, last = said or (None, None)
+    first, last = announced or (None, None)
     days = {"from": first and first.isoformat(), "to": last and last.isoformat()}
     step.append_entry("vacation", {"seat": seat, **days})
     step.notify("vacation", seat, seat=seat, first=first, last=last)
@@ -215,7 +226,7 @@ def _remake_extended(remaking: Remaking) -> Step:
 
 EXTENDED = EntryType(
     "extended",
-    said(seat=seat_number, to=seats, seconds=number),
+    sentence_form(seat=seat_number, to=seats, seconds=number),
     remake=_remake_extended,
     says="a gift of {seconds} seconds from seat {seat} to seats {to}, signed",
     between=True,

@@ -189,7 +189,7 @@ def close(step: Step, winner: int, reason: str) -> None:
     over: dict[str, object] = {"outcome": outcome, "clocks": {}, "missed": frozenset(), "offers": {}}
     trace = {}
     if step.match.phase == "setup":
-        trace = step.file_trace("end", step.match.game - 1)
+        trace = step.file_trace("end", step.match.last_revealed)
         over |= {"setups": {}, "resolve_at": None}
         show_replies_of_setups(step)
     step.append_entry("closed", {**outcome, **trace})

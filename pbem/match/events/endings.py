@@ -12,7 +12,7 @@ from pbem.games import Fault, Refused, Result
 from pbem.match.asking import banks
 from pbem.match.changed import replace, without
 from pbem.match.documents import Evidence, level_in_words
-from pbem.match.entry_type import EntryType, boolean, one_of, said, seat_number
+from pbem.match.entry_type import EntryType, boolean, one_of, seat_number, sentence_form
 from pbem.match.events.ended import abandon, close, end_game
 from pbem.match.remaking import of_sentence
 from pbem.match.state import RUNNING, not_played, only_one_without, standing
@@ -107,7 +107,7 @@ def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
 
 RESIGNED = EntryType(
     "resigned",
-    said(seat=seat_number, match=boolean),
+    sentence_form(seat=seat_number, match=boolean),
     remake=of_sentence("resign", _resignation, resign),
     says=_says,
     between=True,
@@ -166,7 +166,7 @@ def _entry(what: str, of: str, request: type[Draw | Annul]) -> EntryType:
     """The entry of an offer of this, or of an answer."""
     return EntryType(
         what,
-        said(seat=seat_number, word=one_of(*WORDS)),
+        sentence_form(seat=seat_number, word=one_of(*WORDS)),
         remake=of_sentence(what, lambda match, body: request(match=match.id, word=body["word"]), agree),
         says=f"seat {{seat}}, of {of}: {{word}}, signed",
         between=True,

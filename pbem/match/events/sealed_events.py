@@ -30,11 +30,11 @@ from pbem.match.entry_type import (
     time,
 )
 from pbem.match.events.ended import conclude, end_game, record_of
-from pbem.match.events.silence import forfeit, lost
+from pbem.match.events.silence import forfeit, losing_seats
 from pbem.match.events.turn import tell
 from pbem.match.record import Turn
 from pbem.match.remaking import of_letter
-from pbem.match.sealed_game import HONEST, SILENT, ToldGame
+from pbem.match.sealed_game import HONEST, SILENT, SealedGameState
 from pbem.match.sealed_letters import judge_reveal, judge_steps, receipt_path, refuse_paused, seal, under_way, verdict
 from pbem.match.state import Played, Reports, only_one_without
 from pbem.match.step import Document, Notice, misplaced
@@ -60,7 +60,7 @@ def begin(step: Step) -> None:
     match = step.match
     assert match.options is not None
     assert match.sealed_rules is not None
-    open_to_all = match.game - 1  # as what was revealed before: nothing in it is secret
+    open_to_all = match.last_revealed  # nothing in it is secret
     setups, seals = sorted(match.setups.items()), {}
     for seat, submission in setups:
         paper = submission.paper.encode()
@@ -83,9 +83,9 @@ def begin(step: Step) -> None:
         setups={},
         prev=step.match.head,
         position=match.sealed_rules.begin(match.options),
-        sealed_game=ToldGame(commitments, seals),
+        sealed_game=SealedGameState(commitments, seals),
         misses={},
-        said={},
+        sentence_revs={},
     )
     ask_for_steps(step)
     step.notify("begin")
@@ -145,17 +145,17 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
     _demand_due(step, seat, form)
     name = f"step-{match.seq + 1}-seat-{seat}"
     taken = judge_steps(under_way(match), seat, form, signed.hash, f"letters/{name}.eml")
-    step.file_letter(name, signed.raw, signed.evidence, match.game - 1, seat)
+    step.file_letter(name, signed.raw, signed.evidence, match.last_revealed, seat)
     told = Entered(seat, match.turn)
     for one in taken:
         if one.paper:
-            step.papers.append(Document(one.filed.path, one.paper.encode(), match.game - 1, seat))
+            step.papers.append(Document(one.filed.path, one.paper.encode(), match.last_revealed, seat))
         told = replace(told, steps=(*told.steps, _enter(step, one.filed, signed)))
         told = _finish(step, one.play.table, told)
     step.match = replace(step.match, misses=without(step.match.misses, seat))
     if not step.match.owes(seat):
         answered(step, seat, signed)
-    step.match = replace(step.match, prev=step.match.head, said={})
+    step.match = replace(step.match, prev=step.match.head, sentence_revs={})
     ask_for_steps(step, by=seat)
     step.notify("step", seat, told=told)
     if step.match.table.result is not None:
@@ -251,9 +251,9 @@ def reveal(step: Step, seat: int, form: SignedForm[Reveal], signed: Signed) -> N
         raise Refused(*faults, *refused.faults) from refused
     if faults:
         raise Refused(*faults)
-    step.file_letter(f"reveal-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, match.game - 1, seat)
+    step.file_letter(f"reveal-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, match.last_revealed, seat)
     for path, content in papers.items():
-        step.papers.append(Document(path, content.encode(), match.game - 1, seat))
+        step.papers.append(Document(path, content.encode(), match.last_revealed, seat))
     step.append_entry("reveal", {"game": match.game, "seat": seat, **step.named(signed)})
     game = replace(match.sealed_game, reveals={**match.sealed_game.reveals, seat: revealed})
     step.match = replace(step.match, sealed_game=game, missed=match.missed - {seat})
@@ -292,7 +292,7 @@ def proceed(step: Step) -> None:
     match = step.match
     if _is_due(match):
         judge(step)
-    elif gone := [seat for seat in lost(match) if match.asked(seat)]:
+    elif gone := [seat for seat in losing_seats(match) if match.asked(seat)]:
         forfeit(step, gone)
 
 
@@ -335,7 +335,7 @@ def _is_due(match: Match) -> bool:
     return match.revealing and not any(match.asked(seat) and seat not in match.missed for seat in match.seats)
 
 
-def _true_result(match: Match, ending: Ending, game: ToldGame) -> tuple[Result, Record]:
+def _true_result(match: Match, ending: Ending, game: SealedGameState) -> tuple[Result, Record]:
     """The result of a game in which everybody was honest, and its record."""
     assert match.options is not None
     setups = {seat: revealed.setup for seat, revealed in game.reveals.items()}

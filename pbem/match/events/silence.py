@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused, Result
 from pbem.match.asking import start_clocks
 from pbem.match.changed import replace, without
-from pbem.match.entry_type import EntryType, mapping, number, said, seat_number, seats, time
+from pbem.match.entry_type import EntryType, mapping, number, seat_number, seats, sentence_form, time
 from pbem.match.events.clocks import out_of_reach
 from pbem.match.events.ended import abandon, close, end_game
 from pbem.match.state import PAUSE, RUNNING, not_played, standing
@@ -103,14 +103,14 @@ def forfeit(step: Step, silent: Iterable[int]) -> None:
     """Seats that were silent for too long lose the game, or the whole match if no game has begun."""
     match = step.match
     losing = sorted(silent)
-    allowed = [seat for seat in match.seats if seat in lost(match)]
+    allowed = [seat for seat in match.seats if seat in losing_seats(match)]
     if not losing or not set(losing) <= set(allowed):
         raise Refused(Fault("forfeit", None, Phrase("nobody was silent for that long")))
     step.append_entry("forfeited", {"game": match.game, "seats": losing})
-    lose(step, losing)
+    end_by_silence(step, losing)
 
 
-def lose(step: Step, silent: Sequence[int]) -> None:
+def end_by_silence(step: Step, silent: Sequence[int]) -> None:
     """End the game or match because these seats were silent: nobody wins if all were silent."""
     match = step.match
     in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
@@ -123,7 +123,7 @@ def lose(step: Step, silent: Sequence[int]) -> None:
         close(step, winner, reason)
 
 
-def lost(match: Match) -> list[int]:
+def losing_seats(match: Match) -> list[int]:
     """The seats that lose the game by their silence, unless their answer came in after all.
 
     None once it is over: who reveals nothing is judged for that.
@@ -160,8 +160,8 @@ def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> Non
     # A claimant who missed the time, too, would lose: `claimable_seats` asks whether this seat has answered.
     missed = match.missed if match.terms.claimable else frozenset[int]()
     others = [other for other in match.seats if other != seat and other not in missed]
-    lost = [other for other in others if out_of_reach(match, other, step.world.now)]
-    if against := claimable_seats(match, seat) or lost:
+    unreachable = [other for other in others if out_of_reach(match, other, step.world.now)]
+    if against := claimable_seats(match, seat) or unreachable:
         grant(step, seat, against, form, signed)
     elif not match.terms.claimable:
         says = Phrase("there is nothing to claim: the agreed rules say what a miss means")
@@ -176,8 +176,7 @@ def claimable_seats(match: Match, seat: int) -> list[int]:
     """The seats against which this seat may claim now, as they missed their time; none while it is asked itself."""
     if match.phase not in RUNNING or match.revealing or not match.terms.claimable or match.asked(seat):
         return []
-    submissions = match.setups if match.phase == "setup" else match.orders
-    answered = {other for other in match.seats if standing(submissions, other) or match.silent_by_now(other)}
+    answered = {other for other in match.seats if standing(match.submissions, other) or match.silent_by_now(other)}
     return sorted(match.missed - answered - {seat})
 
 
@@ -185,13 +184,13 @@ def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm[Claim]
     """Grant this seat's claim against those. Raises `Refused` if it could never be granted."""
     match = step.match
     missed = match.terms.claimable and not match.revealing and set(against) <= match.missed
-    lost = all(out_of_reach(match, other, step.world.now) for other in against)
-    if seat in against or not against or not (missed or lost):
+    unreachable = all(out_of_reach(match, other, step.world.now) for other in against)
+    if seat in against or not against or not (missed or unreachable):
         raise Refused(Fault("claim", match.id, Phrase("nobody has missed the deadline and the grace period")))
     sentence = step.sentence("claim", seat, form, signed)
     step.append_entry("claimed", {"seat": seat, "against": list(against), **sentence})
     if missed:
-        lose(step, against)
+        end_by_silence(step, against)
     else:
         abandon(step)
 
@@ -206,7 +205,7 @@ def _remake_claimed(remaking: Remaking) -> Step:
 
 CLAIMED = EntryType(
     "claimed",
-    said(seat=seat_number, against=seats),
+    sentence_form(seat=seat_number, against=seats),
     remake=_remake_claimed,
     says="seat {seat} claimed from the silent seats {against}, signed",
     letter="claim",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.asking import start_clocks
 from pbem.match.changed import replace, without
-from pbem.match.entry_type import EntryType, said, seat_number, text
+from pbem.match.entry_type import EntryType, seat_number, sentence_form, text
 from pbem.match.entry_type import player as player_form
 from pbem.match.events.clocks import out_of_reach
 from pbem.match.pinned_keys import Player
@@ -46,8 +46,7 @@ def gone(match: Match, seat: int, now: datetime) -> bool:
     The player missed a deadline and has sent nothing since, or has been out of reach for longer than others must
     wait.
     """
-    submissions = match.setups if match.phase == "setup" else match.orders
-    return (late(match, seat) and not standing(submissions, seat)) or out_of_reach(match, seat, now)
+    return (late(match, seat) and not standing(match.submissions, seat)) or out_of_reach(match, seat, now)
 
 
 def may_be_agreed(match: Match, seat: int, now: datetime) -> bool:
@@ -141,7 +140,7 @@ def _remake_nominated(remaking: Remaking) -> Step:
 
 NOMINATED = EntryType(
     "substitute",
-    said(**{"seat": seat_number, "for": seat_number, "name": text}),
+    sentence_form(**{"seat": seat_number, "for": seat_number, "name": text}),
     remake=_remake_nominated,
     says="seat {seat} wants {name} in seat {for}, signed",
     between=True,
@@ -168,8 +167,8 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
     step.append_entry("substituted", {"seat": seat, "player": player.document(), **sentence})
     left = match.players[seat - 1]
     given_up = "setups" if match.phase == "setup" else "orders"
-    waiting = without(getattr(match, given_up), seat)
-    if (sent := getattr(match, given_up).get(seat)) and sent.aside:
+    waiting = without(match.submissions, seat)
+    if (sent := match.submissions.get(seat)) and sent.aside:
         waiting = {**waiting, seat: replace(sent, standing=False)}
         step.submitted.append((match.game, match.turn, seat, waiting[seat]))
     step.match = replace(
@@ -181,7 +180,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
         unreachable=without(match.unreachable, seat),
         offers={what: willing - {seat} for what, willing in match.offers.items()},
         nominated=without(match.nominated, seat),
-        said={place: rev for place, rev in match.said.items() if place[0] != seat},
+        sentence_revs={place: rev for place, rev in match.sentence_revs.items() if place[0] != seat},
         former={**match.former, (seat, left.name): left},
         **{given_up: waiting},
     )
@@ -215,7 +214,7 @@ def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
 
 SUBSTITUTED = EntryType(
     "substituted",
-    said(seat=seat_number, player=player_form),
+    sentence_form(seat=seat_number, player=player_form),
     remake=_remake_substituted,
     says=_says,
     between=True,

@@ -99,7 +99,7 @@ def resolve(step: Step) -> None:
         orders={},
         resolve_at=None,
         prev=step.match.head,
-        said={},
+        sentence_revs={},
         misses=without(match.misses, *sent),
     )
     ask_for_orders(step)
@@ -133,21 +133,21 @@ def _shown(match: Match, reports: Sequence[Report]) -> None:
 def tell(step: Step, turn: int, told: Reports) -> dict[int, bytes]:
     """The reports of a turn that the players of a sealed game told each other; returns their files, by seat."""
     game = step.match.game
-    files, everything = _file_reports(step, turn, told, game - 1)
+    files, everything = _file_reports(step, turn, told, step.match.last_revealed)
     shown = {str(seat): sha256_hex(content) for seat, content in files.items()}
     step.append_entry("turn", {"game": game, "turn": turn, "shown": shown, "reports": everything})
     return files
 
 
-def _file_reports(step: Step, turn: int, told: Reports, game: int) -> tuple[dict[int, bytes], str]:
-    """Keep the reports of a turn among the game's papers: as each seat may read them, and the hash of all."""
+def _file_reports(step: Step, turn: int, told: Reports, opens_with: int) -> tuple[dict[int, bytes], str]:
+    """Keep the reports of a turn, to open with this game: as each seat may read them, and the hash of all."""
     match = step.match
     # Written without a check of their values: they are part of all reports, which `canonical` checks below.
     files = {seat: dumped(_report_file(step, turn, seat, match.show(seat, told))) for seat in match.seats}
     everything = canonical(_report_file(step, turn, None, told))
     for seat, content in files.items():
-        step.papers.append(Document(_report_path(match.game, turn, seat), content, game, seat))
-    step.papers.append(Document(_report_path(match.game, turn, None), everything, game))
+        step.papers.append(Document(_report_path(match.game, turn, seat), content, opens_with, seat))
+    step.papers.append(Document(_report_path(match.game, turn, None), everything, opens_with))
     return files, sha256_hex(everything)
 
 

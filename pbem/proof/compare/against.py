@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Against:
     """A verified bundle, and everything with which letters are compared; letters are compared with one another, too.
 
-    `told` are the notices of the match as they follow from the letters and the rules, as far as it is revealed.
+    `notices` are those of the match as they follow from the letters and the rules, as far as it is revealed.
     The cosignatures of `witnesses` in the server's log are believed.
     """
 
@@ -43,7 +43,7 @@ class Against:
         self,
         found: Bundle,
         match: Match,
-        told: Sequence[Notice] = (),
+        notices: Sequence[Notice] = (),
         witnesses: Sequence[VerifierKey] = (),
     ) -> None:
         self.found = found
@@ -51,7 +51,7 @@ class Against:
         index = self._index = BundleIndex(found, match)
         self._heads = Heads(index)
         self._log = LogCheck(index, witnesses)
-        positions, acknowledged = Positions(index, told), Acknowledged(index)
+        positions, acknowledged = Positions(index, notices), Acknowledged(index)
         self._kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]] = (
             compare_reports,
             positions.compare,

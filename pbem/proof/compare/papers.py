@@ -126,17 +126,17 @@ def _of_no_turn(file: AttachedFile, what: str, game: object, turn: object) -> Fi
 class Positions:
     """The positions that seats were shown, as the notices of the match tell them."""
 
-    def __init__(self, index: BundleIndex, told: Sequence[Notice]) -> None:
+    def __init__(self, index: BundleIndex, notices: Sequence[Notice]) -> None:
         self.index = index
         self._milestones: dict[int, dict[int, Match]] = {}
         """Some positions from which the views of later ones can begin, by game and turn."""
-        for notice in told:
+        for notice in notices:
             turn = notice.match.turn
             if turn and turn % STRIDE == 0 and notice.match.turns:
                 self._milestones.setdefault(notice.match.game, {})[turn] = notice.match
         self._positions = {
             (notice.match.game, seat, notice.match.prev): notice.match
-            for notice in told
+            for notice in notices
             if notice.kind in {"begin", "turn", "step", "reveals"}
             # What leads to a position is told to all; whoever told it has it in the answer to the letter.
             for seat in notice.match.seats
