@@ -1,7 +1,7 @@
 """The papers that a letter brings: receipts and the like by their fate, reports by hash, positions by the rules.
 
 An attachment may have been sent in one of several forms, as mail programs change line ends: it is judged in the form
-that the letter or the bundle names. A bundle accounts for each acknowledged paper: `pbem.proof.fates`.
+that the letter or the bundle names. A bundle accounts for each acknowledged paper: `pbem.proof.compare.fates`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pbem.match.documents import NotADocument, Opening, Receipt, Withdrawal
 from pbem.match.sealed_game import SIGNED_TEXT, text_name
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.proof import bundle
+from pbem.proof.compare.fates import Fates
 from pbem.proof.compare.finding import Finding, differs, not_signed_by_the_server, unknown_head
-from pbem.proof.fates import Fates
 from pbem.proof.signed_letters import shown, signed_text
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ AT_ONCE = {
 """The commands that have an entry of their own as soon as they are done."""
 
 BY_RECEIPT = {"setup", "seal", "orders", "clear"}
-"""The commands whose answer brings a paper, which the transcript accounts for: `pbem.proof.fates`."""
+"""The commands whose answer brings a paper, which the transcript accounts for: `pbem.proof.compare.fates`."""
 
 OVER = {"decline", "withdraw"}
 """The commands after which a match never begins."""
