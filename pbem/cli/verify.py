@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pbem.identity import Key
-    from pbem.proof.compare.finding import Finding, NamedLetter, Standing
+    from pbem.proof.compare.finding import Finding, JudgedLetter, Standing
     from pbem.proof.tournament_proof import TournamentCheck
 
 
@@ -201,7 +201,7 @@ def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Ke
         if not as_json:  # at once: a long match takes a while
             click.echo(f"{_RESULTS[check.holds]}  {check.what:<10} {check.found}")
         made.append(check)
-    judged: list[NamedLetter] = []
+    judged: list[JudgedLetter] = []
     seen: dict[str, tuple[int, int]] = {}
     played: list[Finding] = []
     owned: list[Finding] = []
@@ -373,7 +373,7 @@ def kept_letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
 
 
 def _status(
-    last: Check, judged: Sequence[NamedLetter], played: Sequence[Finding], asked: bool, unseen: bool
+    last: Check, judged: Sequence[JudgedLetter], played: Sequence[Finding], asked: bool, unseen: bool
 ) -> Status:
     """The exit status; `unseen` if no letter shows what a named witness saw."""
     if last.what in _WITHOUT_A_VERDICT:
@@ -387,7 +387,7 @@ def _status(
     return Status.WELL
 
 
-def _print_letters(judged: Sequence[NamedLetter], asked: bool, blind: bool) -> None:
+def _print_letters(judged: Sequence[JudgedLetter], asked: bool, blind: bool) -> None:
     """Print the letters about the match, each with its findings, and a summary."""
     for letter in judged:
         if letter.standing != "silent":
@@ -422,7 +422,7 @@ def _print_witnesses(believed: Sequence[VerifierKey], seen: Mapping[str, tuple[i
             click.echo(f"{name}: no letter shows that it saw an entry of this match.")
 
 
-def _lines(letter: NamedLetter) -> Iterator[str]:
+def _lines(letter: JudgedLetter) -> Iterator[str]:
     """Agreement on one line, anything else on separate lines."""
     agreed = [
         f"{finding.what} ({finding.found})" if finding.found else finding.what
@@ -439,7 +439,7 @@ def _lines(letter: NamedLetter) -> Iterator[str]:
 def _document(
     made: Sequence[Check],
     proved: Proved,
-    judged: Sequence[NamedLetter],
+    judged: Sequence[JudgedLetter],
     played: Sequence[Finding],
     owned: Sequence[Finding],
     seen: Mapping[str, tuple[int, int]],

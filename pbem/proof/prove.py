@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare.finding import NamedLetter
+    from pbem.proof.compare.finding import JudgedLetter
     from pbem.verifier_key import VerifierKey
 
 
@@ -27,7 +27,7 @@ class Proof(msgspec.Struct, frozen=True):
 
     checks: Sequence[Check]
     """All checks up to the first that fails or is open."""
-    letters: Sequence[NamedLetter] = ()
+    letters: Sequence[JudgedLetter] = ()
     """The kept letters with their findings; none if the bundle does not hold."""
     bundle: Bundle | None = None
     """The bundle, if it could be read."""
@@ -38,7 +38,7 @@ class Proof(msgspec.Struct, frozen=True):
         return self.checks[-1].holds is True and not self.accusing
 
     @property
-    def accusing(self) -> list[NamedLetter]:
+    def accusing(self) -> list[JudgedLetter]:
         """The letters that contradict the bundle."""
         return [letter for letter in self.letters if letter.standing in {"contradicts", "two stories"}]
 

@@ -34,7 +34,7 @@ class Finding(msgspec.Struct, frozen=True):
     seq: int | None = None
 
 
-class NamedLetter(msgspec.Struct, frozen=True):
+class JudgedLetter(msgspec.Struct, frozen=True):
     """A kept letter with its findings."""
 
     kept: Kept
