@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.proof.compare.chain import Heads, LogCheck, compare_bundle, compare_generations
 from pbem.proof.compare.finding import Finding, JudgedLetter
-from pbem.proof.compare.index import BundleIndex, Shown
+from pbem.proof.compare.index import BundleIndex, ShownMatchLetter
 from pbem.proof.compare.papers import (
     Acknowledged,
     Positions,
@@ -69,7 +69,7 @@ class Against:
         """Compare a letter with the bundle."""
         if kept.unread:
             return JudgedLetter(kept, (Finding("open", "letter", kept.unread),))
-        letter = Shown(kept, self._index)
+        letter = ShownMatchLetter(kept, self._index)
         findings = [
             *self._heads.compare(letter),
             *compare_vouchers(letter),

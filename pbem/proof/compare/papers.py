@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.match.state import Match
     from pbem.match.step import Notice
-    from pbem.proof.compare.index import AttachedFile, BundleIndex, Shown
+    from pbem.proof.compare.index import AttachedFile, BundleIndex, ShownMatchLetter
 
 
-def compare_vouchers(letter: Shown) -> Iterator[Finding]:
+def compare_vouchers(letter: ShownMatchLetter) -> Iterator[Finding]:
     """The findings about the signed hashes of papers in a letter, if the papers are not attached."""
     index, kept = letter.index, letter.kept
     attached = {sha256_hex(way) for attachment in kept.attached for way in attachment.ways}
@@ -47,7 +47,9 @@ def compare_vouchers(letter: Shown) -> Iterator[Finding]:
             yield Finding("open", what, f"{reason}: it may have been replaced by a later one")
 
 
-def compare_files(letter: Shown, kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]]) -> Iterator[Finding]:
+def compare_files(
+    letter: ShownMatchLetter, kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]]
+) -> Iterator[Finding]:
     """The findings about the attached files, each in the form which the letter or the bundle names."""
     for attached in letter.kept.attached:
         best: list[Finding] = []
