@@ -20,7 +20,7 @@ from pbem.identity import parse_key, ssh
 from pbem.match.sealed_game import SealedPlay, ToldGame
 from pbem.match.step import Signed
 from pbem.player.signed_texts import Contradiction, SealedState, fold
-from pbem.proof.signed_letters import Letters
+from pbem.proof.signed_letters import BundleLetters
 from pbem.requests import Resign, Seal, Section, SignedForm
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def the_proof(content: str, form: SignedForm[Any]) -> bool:
     )
     received = Signed(_letter(content), "key", PUBLIC.fingerprint, "2026-03-01T00:00:00Z")
     try:
-        return Letters({}).said(match, form, 1, received, None) == form
+        return BundleLetters({}).said(match, form, 1, received, None) == form
     except ValueError:
         return False
 

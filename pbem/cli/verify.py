@@ -22,7 +22,6 @@ from pbem.mail.message import Unreadable, read_letter
 from pbem.match.transcript import sha256_hex, written_seconds
 from pbem.phrase import harmless
 from pbem.proof.bundle import LIMITS, NotABundle, is_tournament, load
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Check, Proved
 from pbem.proof.verification import verify as checks
 from pbem.verifier_key import COSIGNATURE, VerifierKey
@@ -197,7 +196,7 @@ def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Ke
     """Verify a match, and print each finding at once; returns the exit status."""
     proved = Proved(telling=bool(asked.letters or seeds))
     as_json, made = asked.as_json, list[Check]()
-    for check in checks(asked.content, Letters, asked.server_key, proved):
+    for check in checks(asked.content, asked.server_key, proved):
         if not as_json:  # at once: a long match takes a while
             click.echo(f"{_RESULTS[check.holds]}  {check.what:<10} {check.found}")
         made.append(check)

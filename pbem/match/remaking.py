@@ -274,7 +274,7 @@ class Remaking(msgspec.Struct):
         The other rules about the time of arrival, which entries and papers call `received`:
         - A time is written as UTC to the second: `_Paper` in `documents`, `entry_type` for entries.
         - The letter's own date lies near it: `misdated` in `pbem/proof/signed_letters.py`.
-        - Evidence names the same time (`Letters._judge_once` there), at which its DKIM signature must hold
+        - Evidence names the same time (`BundleLetters._judge_once` there), at which its DKIM signature must hold
           (`pbem/proof/mailbox_evidence.py`). A letter that counts twice by one address has one time (there, too).
         - An entry is no earlier than any letter that waits: `Step.append_entry`.
         - Orders that came before a miss would have prevented it: `_came_after_a_miss` in `events/turn.py`; default

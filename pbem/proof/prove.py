@@ -11,7 +11,6 @@ import msgspec
 
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Check, Proved, verify
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def prove(
     `server_key` (64 hex digits) is the server's key as known from elsewhere. `match` is the match that it must be of.
     """
     proved = Proved()
-    checks = list(verify(bundle, Letters, server_key, proved))
+    checks = list(verify(bundle, server_key, proved))
     if not checks[-1].holds or proved.match is None:
         return Proof(checks, bundle=proved.bundle)
     if match is not None and proved.match.id != match:  # it holds, and proves nothing of this one

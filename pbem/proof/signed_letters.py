@@ -71,7 +71,7 @@ UNCLEAR: Final = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202
 """Characters that some programs read as the end of a line or of the text, and others as a blank, or not at all."""
 
 
-class Letters:
+class BundleLetters:
     """The letters of a bundle as a source for a replay: each signature is checked, nothing is trusted."""
 
     def __init__(self, papers: Mapping[str, bytes]) -> None:

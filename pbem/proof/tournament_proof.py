@@ -26,7 +26,6 @@ from pbem.phrase import harmless
 from pbem.proof import bundle
 from pbem.proof.mailbox_evidence import marks
 from pbem.proof.signed_letters import (
-    Letters,
     check_players,
     misdated,
     names,
@@ -383,7 +382,7 @@ def _match(tournament: Tournament, pairing: Pairing | None, match: str, content:
     if pairing is None:
         return fails("names this tournament, which did not pair it")
     proved = Proved(telling=False)
-    *_, last = verify_match(content, Letters, tournament.server_key, proved)
+    *_, last = verify_match(content, tournament.server_key, proved)
     if last.what == "limits" or last.holds is None:
         return TournamentCheck("OPEN", match, last.found)
     if not last.holds or proved.match is None or proved.bundle is None:

@@ -25,7 +25,7 @@ from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.phrase import harmless
 from pbem.proof import bundle, without_rules
 from pbem.proof.named_papers import letter_of, named, named_letter, revealed
-from pbem.proof.signed_letters import check_players
+from pbem.proof.signed_letters import BundleLetters, check_players
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.proof.bundle import Bundle
-    from pbem.proof.signed_letters import Letters
 
 __all__ = ["Check", "Ordered", "Proved", "verify"]
 
@@ -64,18 +63,22 @@ class Proved(msgspec.Struct):
 
 
 def verify(
-    content: bytes, reader: type[Letters], server_key: str | None = None, proved: Proved | None = None
+    content: bytes,
+    server_key: str | None = None,
+    proved: Proved | None = None,
+    *,
+    reader: type[BundleLetters] = BundleLetters,
 ) -> Iterator[Check]:
     """Check a bundle; yields each check, and none after the first that fails or is open.
 
     `server_key` (64 hex digits) is the server's known key; without it, the key that the bundle itself names is
-    used, and the check says so. `proved` gets the results.
+    used, and the check says so. `proved` gets the results; a `reader` may remember what it read.
     """
     for check in _checks(content, reader, server_key, proved or Proved(telling=False)):
         yield replace(check, what=harmless(check.what), found=harmless(check.found))
 
 
-def _checks(content: bytes, reader: type[Letters], server_key: str | None, proved: Proved) -> Iterator[Check]:
+def _checks(content: bytes, reader: type[BundleLetters], server_key: str | None, proved: Proved) -> Iterator[Check]:
     try:
         found = bundle.read(content)
         proved.bundle = found
@@ -142,7 +145,7 @@ def check_signatures(
     return f"each head signed by {server} with {key} ({known})"
 
 
-def _by_the_rules(found: Bundle, match: Match, reader: type[Letters], proved: Proved) -> Iterator[Check]:
+def _by_the_rules(found: Bundle, match: Match, reader: type[BundleLetters], proved: Proved) -> Iterator[Check]:
     """Make every entry again by the rules of the game; where they are not those that were agreed on, say so."""
     game, agreed = match.terms.game, match.terms.rules_package
     if game in BUILT_IN and agreed is not None:
@@ -171,7 +174,7 @@ def _open(found: Bundle, match: Match, reason: str) -> Check:
     return Check(None, "rules", f"{reason}. Without them: {without_rules.check(found, match)}")
 
 
-def _walk(found: Bundle, reader: type[Letters], proved: Proved) -> Iterator[Check]:
+def _walk(found: Bundle, reader: type[BundleLetters], proved: Proved) -> Iterator[Check]:
     source = reader(found.papers)
     until = revealed(found)
     checks: list[Check] = []

@@ -32,7 +32,6 @@ from pbem.proof import bundle, signed_letters
 from pbem.proof.bundle import LIMITS, BeyondLimits, Bundle
 from pbem.proof.compare import papers
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
@@ -263,7 +262,7 @@ def test_what_has_no_bytes_is_shown_escaped(match: Bundle, tmp_path: Path) -> No
 
 
 def judged(content: bytes) -> list[Any]:
-    return list(verify(content, Letters))
+    return list(verify(content))
 
 
 def recorded(text: str) -> str:
@@ -328,7 +327,7 @@ def proved_after() -> dict[int, Proved]:
         ended.resign(ended.owners[0])
         for owner in ended.owners:
             ended.reveal(owner)
-        assert list(verify(ended.bundle(), Letters, None, proved))[-1].holds
+        assert list(verify(ended.bundle(), proved=proved))[-1].holds
         found[turns] = proved
     return found
 

@@ -18,7 +18,7 @@ from pbem.match.transcript import BEFORE, Entry, sha256_hex, statement
 from pbem.player.blind import replayed
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
-from pbem.proof.signed_letters import Letters, words_of_entry
+from pbem.proof.signed_letters import words_of_entry
 from pbem.proof.tournament_proof import TournamentCheck, verify_tournament
 from pbem.proof.verification import Proved
 from pbem.proof.verification import verify as verify_match
@@ -456,7 +456,7 @@ class TestMatches:
     def test_whether_a_program_peeked_is_open(self, club: SignedClub) -> None:
         """Its letter of entry commits to no seed; that convicts nobody."""
         proved = Proved()
-        assert list(verify_match(club.bundles()[0], Letters, None, proved))[-1].holds
+        assert list(verify_match(club.bundles()[0], proved=proved))[-1].holds
         assert [finding.standing for finding in replayed(proved, [bytes(16)])] == ["open"]
 
     def test_a_match_rests_on_the_letter_of_its_day(self) -> None:
