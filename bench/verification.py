@@ -22,7 +22,7 @@ from pbem.games import rules
 from pbem.identity import judge, parse_key, ssh
 from pbem.mail.message import read_letter
 from pbem.proof.bundle import read as read_bundle
-from pbem.proof.signed_letters import VOCABULARY
+from pbem.proof.normal_form import VOCABULARY
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:

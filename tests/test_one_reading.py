@@ -114,7 +114,7 @@ def the_desk(content: str, form: SignedForm[Any]) -> bool:
     question = Question(_letter(content), datetime(2026, 3, 1, tzinfo=UTC), SERVER, [PUBLIC])
     understood = find(question, Limits()).understood
     assert understood is not None
-    commands = understood.reading.commands if understood.heard.verdict.kind == "valid" else []
+    commands = understood.reading.commands if understood.judged.verdict.kind == "valid" else []
     return form in [command.form for command in commands if not command.faults]
 
 

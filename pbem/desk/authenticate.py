@@ -154,14 +154,14 @@ class Authentication:
         if self.letters.is_own(letter):
             return outcomes.OWN.outcome
         # Only machines write to a return path, even if the letter looks like a person's; but they sign nothing.
-        signed = understood is not None and understood.heard.verdict.kind == "valid"
+        signed = understood is not None and understood.judged.verdict.kind == "valid"
         if not signed and (bounced := self.bounces.judge(row, letter, findings.delivery_report, now)):
             return bounced
         marks = marks_of(arrival)
         if findings.beyond is None and letter.sender is not None:
             return marks
         # What nobody could read may say anything.
-        signed = understood is None or understood.heard.verdict.kind != "none"
+        signed = understood is None or understood.judged.verdict.kind != "none"
         reading = None if understood is None else understood.reading
         if marks := kept_marks(marks, spoken(letter, reading, signed=signed)):
             return _automatic(marks)
@@ -210,7 +210,7 @@ class Authentication:
             self.cached.pop(sender, None)
             raise KeysChanged
         # The signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
-        verdict = understood.heard.verdict
+        verdict = understood.judged.verdict
         if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
             verdict = Verdict("none", verdict.reason)
         # A token that was mailed to one mailbox only comes back from somebody who reads its mail, until others learn

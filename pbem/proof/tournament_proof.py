@@ -24,15 +24,11 @@ from pbem.match.terms import Terms
 from pbem.match.transcript import BrokenChain, TranscriptError, follow, sha256_hex
 from pbem.phrase import harmless
 from pbem.proof import bundle
+from pbem.proof.agreement import names_player
+from pbem.proof.listed_keys import check_players
 from pbem.proof.mailbox_evidence import marks
-from pbem.proof.signed_letters import (
-    check_players,
-    misdated,
-    names,
-    signed_text,
-    vouched_text,
-    words_of_entry,
-)
+from pbem.proof.normal_form import hash_of_entry_words
+from pbem.proof.signed_letters import misdated, signed_text, vouched_text
 from pbem.proof.verification import Proved, check_signatures
 from pbem.proof.verification import verify as verify_match
 from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, Leave, Rule
@@ -171,12 +167,12 @@ class _TournamentLetters:
             if fault := misdated(read_letter(raw), datetime.fromisoformat(entry.body["received"])):
                 raise ValueError(str(fault))
             text = self._text(tournament, entry, player, raw)
-            if words_of_entry(text) != entry.body["words"]:
+            if hash_of_entry_words(text) != entry.body["words"]:
                 raise ValueError("does not hold these words")
             by_mailbox = "evidence" in entry.body
             reading = commands.parse(text, signed=not by_mailbox)
             forms = [command.form for command in reading.commands if not command.faults]
-            placed = partial(names, server=tournament.server, player=player.name, by_mailbox=by_mailbox)
+            placed = partial(names_player, server=tournament.server, player=player.name, by_mailbox=by_mailbox)
             if not any(placed(form) and _says(form.request, tournament, entry) for form in forms):
                 raise ValueError(f"does not say what `{entry.type}` records")
         except (ValueError, Unreadable) as error:

@@ -24,8 +24,9 @@ from pbem.match.transcript import BrokenChain, Entry, TranscriptError, follow, i
 from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.phrase import harmless
 from pbem.proof import bundle, without_rules
+from pbem.proof.listed_keys import check_players
 from pbem.proof.named_papers import letter_of, named, named_letter, revealed
-from pbem.proof.signed_letters import BundleLetters, check_players
+from pbem.proof.signed_letters import BundleLetters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from pbem.mail import commands
 from pbem.match.transcript import TranscriptError, canonical, sha256_hex
+from pbem.proof.agreement import enters
 from pbem.proof.named_papers import keys_in, letter_of, named, named_letter, revealed
-from pbem.proof.signed_letters import enters, signed_text
+from pbem.proof.signed_letters import signed_text
 from pbem.requests import Accept, Propose
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ of each one's `tournament_statement`, which also goes into its log) and `papers`
 
 - `tournament new`: `TournamentTerms.propose`, then `announce`, with a new secret (64 hex digits, kept for the start);
 - `enter`, `leave`, `challenge`, `rule`: the method of that name of `TournamentStep(tournament, now, match_name)`,
-  with the letter, and the hash of its text (`words_of_entry` in `pbem.proof.signed_letters`);
+  with the letter, and the hash of its text (`hash_of_entry_words` in `pbem.proof.normal_form`);
 - the clock: `start`, as soon as `can_start` (an `enter` may fill the tournament, too), and `wake` at `round_ends`.
   `start` waits in an operator's pause;
 - `closed` of a match: `take`, with the transcript of that match, in the transaction that closes it. Called again,

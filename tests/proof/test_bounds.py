@@ -28,7 +28,7 @@ from pbem.json_object import DEPTH, depth
 from pbem.match.changed import replace
 from pbem.match.record import LONGEST, Illegal, NotARecord, read
 from pbem.match.record import replay as played
-from pbem.proof import bundle, signed_letters
+from pbem.proof import bundle, listed_keys
 from pbem.proof.bundle import LIMITS, BeyondLimits, Bundle
 from pbem.proof.compare import papers
 from pbem.proof.kept_letters import kept
@@ -139,7 +139,7 @@ def test_more_keys_than_anybody_has(match: Bundle, monkeypatch: pytest.MonkeyPat
     found = signed_again(with_entry(match, 0, lambda body: body["players"]["1"].update(keys=many)))
     assert "more than 40 keys" in checked(found)[-1].found
     parsed: list[object] = []
-    monkeypatch.setattr(signed_letters, "_parsed", parsed.append)
+    monkeypatch.setattr(listed_keys, "parsed_key", parsed.append)
     checked(found)
     assert not parsed
 

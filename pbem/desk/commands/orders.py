@@ -253,7 +253,7 @@ def demand_text(caller: Caller, command: AnyCommand, seated: SeatContext) -> Non
     signed = caller.signed
     if not signed.pasted:
         raise refused(command.name, None, _AS_TEXT)
-    read, tried = caller.understood.shown, {key.public: key.fingerprint for key in caller.understood.keys}
+    read, tried = caller.understood.judged_by_others, {key.public: key.fingerprint for key in caller.understood.keys}
     keys = [tried.get(public) for public in keys_of(seated.match.players[seated.seat - 1])]
     known = signed.key in keys and None not in keys
     if not known or read is None or (read.verdict.key, read.words) != (signed.key, caller.words):

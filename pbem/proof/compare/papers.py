@@ -16,7 +16,8 @@ from pbem.match.transcript import canonical, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare.fates import Fates
 from pbem.proof.compare.finding import Finding, differs, not_signed_by_the_server, unknown_head
-from pbem.proof.signed_letters import shown, signed_text
+from pbem.proof.normal_form import judged_by_others
+from pbem.proof.signed_letters import signed_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -213,7 +214,7 @@ def compare_signed(file: AttachedFile) -> Iterator[Finding]:
         else:
             yield differs(index, file.name, "the bundle has no such letter", is_signed=file.is_signed)
         return
-    if shown(file.content, [key["public"] for key in keys], index.server).text == text:
+    if judged_by_others(file.content, [key["public"] for key in keys], index.server).text == text:
         yield Finding("agrees", file.name)
     else:
         yield differs(index, file.name, "something else was signed in the letter of the bundle")
