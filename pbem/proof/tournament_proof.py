@@ -21,7 +21,7 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox
 from pbem.match.pinned_keys import Player
 from pbem.match.terms import Terms
-from pbem.match.transcript import BrokenChain, TranscriptError, follow, sha256_hex
+from pbem.match.transcript import TranscriptError, follow, sha256_hex
 from pbem.phrase import harmless
 from pbem.proof import bundle
 from pbem.proof.agreement import names_player
@@ -29,7 +29,7 @@ from pbem.proof.listed_keys import check_players
 from pbem.proof.mailbox_evidence import marks
 from pbem.proof.normal_form import hash_of_entry_words
 from pbem.proof.signed_letters import misdated, signed_text, vouched_text
-from pbem.proof.verification import Proved, check_signatures
+from pbem.proof.verification import Proved, check_signatures, check_stopped_by
 from pbem.proof.verification import verify as verify_match
 from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, Leave, Rule
 from pbem.tournament.crosstable import table
@@ -70,7 +70,6 @@ def verify_tournament(
 
 
 def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | None) -> Iterator[TournamentCheck]:
-    fails = partial(TournamentCheck, "FAIL")
     try:
         found = bundle.read_tournament(content, TournamentEntry)
         yield TournamentCheck("ok", "bundle", f"{len(found.papers)} papers, as a bundle is written")
@@ -83,18 +82,10 @@ def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | N
         tournament = yield from _walk(found)
         yield from _matches(tournament, bundles)
         yield TournamentCheck("ok", "table", _standings(tournament))
-    except bundle.BeyondLimits as error:
-        yield fails("limits", str(error))
-    except bundle.OtherVersion as error:
-        yield TournamentCheck("OPEN", "version", str(error))
-    except bundle.NotABundle as error:
-        yield fails("bundle", str(error))
-    except BrokenChain as error:
-        yield fails("chain", str(error), error.seq)
-    except TranscriptError as error:
-        yield fails("proof", str(error), error.seq, error.path)
-    except Exception as error:  # hostile content that nobody thought of proves nothing either
-        yield fails("proof", f"cannot be checked: {type(error).__name__}: {error}")
+    except Exception as error:
+        last = check_stopped_by(error)
+        standing = "OPEN" if last.holds is None else "FAIL"
+        yield TournamentCheck(standing, last.what, last.found, last.seq, last.path)
 
 
 def _game(tournament: Tournament) -> Iterator[TournamentCheck]:

@@ -92,18 +92,25 @@ def _checks(content: bytes, reader: type[BundleLetters], server_key: str | None,
         about = partial(statement, match.server, match.id)
         yield Check(True, "server", check_signatures(found, match.server, about, server_key))
         yield from _by_the_rules(found, match, reader, proved)
-    except bundle.BeyondLimits as error:
-        yield Check(False, "limits", str(error))
-    except bundle.OtherVersion as error:
-        yield Check(None, "version", str(error))
-    except bundle.NotABundle as error:
-        yield Check(False, "bundle", str(error))
-    except BrokenChain as error:
-        yield Check(False, "chain", str(error), error.seq)
-    except TranscriptError as error:
-        yield Check(False, "proof", str(error), error.seq, error.path)
-    except Exception as error:  # hostile content that nobody thought of proves nothing either
-        yield Check(False, "proof", f"cannot be checked: {type(error).__name__}: {error}")
+    except Exception as error:
+        yield check_stopped_by(error)
+
+
+def check_stopped_by(error: Exception) -> Check:
+    """The last check of a bundle, of a match or a tournament: the one that ended with this error."""
+    match error:
+        case bundle.BeyondLimits():
+            return Check(False, "limits", str(error))
+        case bundle.OtherVersion():
+            return Check(None, "version", str(error))
+        case bundle.NotABundle():
+            return Check(False, "bundle", str(error))
+        case BrokenChain():
+            return Check(False, "chain", str(error), error.seq)
+        case TranscriptError():
+            return Check(False, "proof", str(error), error.seq, error.path)
+        case _:  # hostile content that nobody thought of proves nothing either
+            return Check(False, "proof", f"cannot be checked: {type(error).__name__}: {error}")
 
 
 def _formal(entries: Sequence[Entry]) -> None:
