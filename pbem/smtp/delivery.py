@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pbem.smtp.rounds import Means
     from pbem.store.outbox import Outbox, OutboxRow
 
-REPLY = 500  # characters of a reply that are kept
+KEPT_REPLY = 500  # characters of a reply that are kept
 PATIENCE = 10.0  # seconds for letters under way to finish when the daemon stops
 AUTHENTICATION = range(530, 540)  # RFC 4954 6: about our account, not about the letter
 LETTERS_PER_CONNECTION = 50  # many servers end a connection after 100
@@ -376,4 +376,4 @@ def retry_time(schedule: Schedule, created: datetime, attempts: int, now: dateti
 
 def _printable(reply: str) -> str:
     """A stranger's text, made safe for a log line and for the operator's letter."""
-    return "".join(character if character.isprintable() else " " for character in reply)[:REPLY]
+    return "".join(character if character.isprintable() else " " for character in reply)[:KEPT_REPLY]
