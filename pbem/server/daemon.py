@@ -28,6 +28,7 @@ from pbem.mailbox import PasswordError, password
 from pbem.server import systemd
 from pbem.server.desk_process import DeskError, Flood, OwnProcess
 from pbem.server.desk_work import Supplies, open_composer, open_desk
+from pbem.server.fair_queue import Crowded, FairQueue
 from pbem.server.fetching import Fetcher, Keeping, envelope, open_mailbox
 from pbem.server.house_program import HouseProgram, command
 from pbem.server.http_call import Notifier, WitnessAsker, fetched, told
@@ -40,7 +41,7 @@ from pbem.smtp.delivery import Deliverer
 from pbem.smtp.dns import DnsAsker, txt
 from pbem.smtp.intake import Intake, IntakePlace
 from pbem.smtp.rounds import LONGEST_WAIT, TaskServices, is_set_within
-from pbem.smtp.storing import Crowded, GroupCommit, Refusal, Shares
+from pbem.smtp.storing import GroupCommit, Refusal
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
 from pbem.store.errors import BusyError, FullError, StoreError
@@ -123,7 +124,7 @@ class Daemon:
         self._asked_to_look = asyncio.Event()
         self._post_thread = ThreadPoolExecutor(1, "post")
         self._admission_thread = ThreadPoolExecutor(1, "admission")
-        self._in_doubt = Shares(*IN_DOUBT)
+        self._in_doubt = FairQueue(*IN_DOUBT)
         self._desk: DeskPlace | None = None
         """The place of this server's desk, if it has one."""
         self._others: list[asyncio.Event] = []
@@ -484,7 +485,7 @@ class Daemon:
         Raises `Refusal`.
         """
         try:
-            async with self._in_doubt.of(envelope.network):
+            async with self._in_doubt.turn_of(envelope.network):
                 loop, now = asyncio.get_running_loop(), self._clock()
                 known = await loop.run_in_executor(self._admission_thread, self._admission.knows, envelope, raw, now)
         except Crowded as error:
