@@ -29,7 +29,7 @@ from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.games import Fault, Refused
 from pbem.letters import draft
-from pbem.letters.render import escaped
+from pbem.letters.safe_text import escaped
 from pbem.mail.commands import (
     COMMANDS,
     NAME_THE_MATCH,

@@ -21,7 +21,8 @@ from pbem.identity import Key, encryption
 from pbem.letters import draft
 from pbem.letters.digest import MOST, can_wait, framed_html, framed_text, joined, next_digest
 from pbem.letters.draft import Composing, Facts, LetterSection, OutgoingLetter, Posted, TemplateText, WrittenLetter
-from pbem.letters.render import InWords, visible
+from pbem.letters.render import InWords
+from pbem.letters.safe_text import visible
 from pbem.mail.commands import SETTINGS
 from pbem.mail.compose import LETTER, Composer, Content, Encrypting
 from pbem.mail.marks import asked_for

@@ -36,7 +36,7 @@ from pbem.games import part_of
 from pbem.identity.security_keys import way
 from pbem.letters import draft
 from pbem.letters.draft import Drawing, Facts, OutgoingLetter, TemplateText, WrittenLetter
-from pbem.letters.render import escaped
+from pbem.letters.safe_text import escaped
 from pbem.mail.calendar import Appointment, attached
 from pbem.match import stored_orders
 from pbem.match.changed import replace

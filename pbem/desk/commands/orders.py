@@ -15,7 +15,7 @@ from pbem.desk.outcomes import Reply
 from pbem.desk.position_files import keys_of
 from pbem.games import Fault, Refused, is_the_example
 from pbem.games.conditional_orders import branch_said
-from pbem.letters.render import escaped
+from pbem.letters.safe_text import escaped
 from pbem.match import progress, stored_orders, submissions
 from pbem.match.events.sealed_events import reveal as laid_open
 from pbem.match.events.sealed_events import take as taken
