@@ -28,7 +28,7 @@ from pbem.desk.outcomes import SHORT
 from pbem.desk.seats import find_seat, number_of
 from pbem.desk.strangers import EACH, one_mailbox
 from pbem.identity import Verdict
-from pbem.letters import draft
+from pbem.letters import mailing_lists
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, AnyCommand, Reading, asked_by_subject, masked
 from pbem.mail.marks import Arrival, marks_of, was_here
@@ -367,7 +367,7 @@ class Authentication:
 def spoken(letter: Letter, reading: Reading | None, *, signed: bool) -> str:
     """The proof that a letter's words are: a command, also as the subject, and any signature lift weak marks."""
     says = signed or (reading is not None and (bool(reading.commands) or reading.optout))
-    says = says or bool(asked_by_subject(letter.subject) or draft.list_left_by_subject(letter.subject))
+    says = says or bool(asked_by_subject(letter.subject) or mailing_lists.left_by_subject(letter.subject))
     return "command" if says else "none"
 
 

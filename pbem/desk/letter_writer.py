@@ -18,7 +18,7 @@ from pbem.desk import bulletin
 from pbem.desk.daily_limits import NOTIFICATION, DailyCounts, DailyLimit
 from pbem.games import part_of
 from pbem.identity import Key, encryption
-from pbem.letters import draft
+from pbem.letters import draft, mailing_lists
 from pbem.letters.digest import MOST, can_wait, framed_html, framed_text, joined, next_digest
 from pbem.letters.draft import Composing, Facts, LetterSection, OutgoingLetter, Posted, TemplateText, WrittenLetter
 from pbem.letters.render import InWords
@@ -320,7 +320,7 @@ class LetterWriter:
             some = letters[first : first + MOST]
             one = joined(some)
             if digest:
-                one.mailing = draft.DIGESTS
+                one.mailing = mailing_lists.DIGESTS
                 if len(some) > 1:
                     preface = self.draft("letters/digest.txt", subjects=[letter.subject for letter in some])
                     one.sections.insert(0, LetterSection(self.words(preface, self.language_of(player))))

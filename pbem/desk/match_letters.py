@@ -34,7 +34,7 @@ from pbem.desk.match_facts import (
 )
 from pbem.games import part_of
 from pbem.identity.security_keys import way
-from pbem.letters import draft
+from pbem.letters import draft, mailing_lists
 from pbem.letters.draft import Drawing, Facts, OutgoingLetter, TemplateText, WrittenLetter
 from pbem.letters.safe_text import escaped
 from pbem.mail.calendar import Appointment, attached
@@ -127,7 +127,7 @@ class MatchLetters:
         if player is None or (spec.unasked and self._writer.setting(player.name, "reminders") == "off"):
             return None
         out = self.notice(notice, latest, row, self._writer.setting(player.name, "format"), now)
-        out.mailing = draft.REMINDERS if spec.unasked else None
+        out.mailing = mailing_lists.REMINDERS if spec.unasked else None
         if clock := notice.match.clocks.get(notice.seat):
             if spec.starts_clock:
                 out.watch = (row.number, notice.seat, clock.since)
@@ -167,7 +167,7 @@ class MatchLetters:
             return
         out = OutgoingLetter(draft.subject_about(match.id, match.rules.title, subject), write())
         out.references = [self._writer.thread(match.id)]
-        out.mailing = draft.list_of_observers(match.id)
+        out.mailing = mailing_lists.of_observers(match.id)
         # Hundreds may observe, and the store is locked meanwhile: write each version of the letter only once.
         written = cache(partial(self._for_observers, out))
         for name in observers:
