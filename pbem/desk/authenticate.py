@@ -171,7 +171,7 @@ class Authentication:
         address = letter.sender or row.envelope.sender
         if not self.strangers.may_be_answered(address, now):
             return silence.of(outcomes.UNVOUCHED.outcome)
-        text = self.letters.draft("letters/unreadable.txt", reason=reason, most=EACH)
+        text = self.letters.template("letters/unreadable.txt", reason=reason, most=EACH)
         out = OutgoingLetter(SHORT, text, language=self.letters.language_of(None, letter))
         self.letters.send(address, out, now)
         return f"{silence.outcome}, answered"
@@ -335,7 +335,7 @@ class Authentication:
         facts = {"reason": mail.verdict.reason, "subject": subject, "received": now, "last": last}
         facts |= {"last_idle": last_idle, "most": None if vouched else EACH}
         keys = [key.fingerprint for key in rows]
-        text = self.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
+        text = self.letters.template("letters/warning.txt", fingerprints=keys, **facts)
         out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
         out.language, out.open = self.letters.language_of(player, None if player else letter), True
         home = player.address if player else mail.address
@@ -356,7 +356,7 @@ class Authentication:
         if left >= 0:
             return ""
         if left == -1:  # explain once a day how to get a letter read anyway
-            out = OutgoingLetter("", self.letters.draft("letters/unread.txt", most=UNSIGNED.most))
+            out = OutgoingLetter("", self.letters.template("letters/unread.txt", most=UNSIGNED.most))
             out.language, out.open = self.letters.language_of(self.players.by_address(sender), mail.letter), True
             out.reply_to = self.mailboxes.write_back(sender, mail.player, now)
             out.answer(mail.letter)
