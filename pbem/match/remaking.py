@@ -309,7 +309,7 @@ class Remaking(msgspec.Struct):
         """The evidence that replaces the signature of the letter of this path; empty if there is none."""
         if not expected:
             return b""
-        beside = _beside(path)
+        beside = evidence_path(path)
         content = self.hashed(beside, expected, "is not the evidence that the transcript names")
         self.read(beside, Evidence.read, content)
         return content
@@ -331,7 +331,7 @@ class Remaking(msgspec.Struct):
 
     def unproved(self, path: str, error: ValueError) -> TranscriptError:
         """The fault of the letter of this path, or of its evidence."""
-        return self.untrue(_beside(path) if isinstance(error, UnvouchedError) else path, str(error))
+        return self.untrue(evidence_path(path) if isinstance(error, UnvouchedError) else path, str(error))
 
     def judged(self, path: str, event: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
         """Call an event for a letter, which must be legal."""
@@ -366,7 +366,7 @@ class Remaking(msgspec.Struct):
         return TranscriptError(self.entry.seq, path, reason)
 
 
-def _beside(letter: str) -> str:
+def evidence_path(letter: str) -> str:
     """The path of the evidence for a letter."""
     return letter.replace("letters/", "evidence/").replace(".eml", ".txt")
 
