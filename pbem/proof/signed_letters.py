@@ -29,6 +29,7 @@ from pbem.proof.mailbox_evidence import place as place_of
 from pbem.proof.normal_form import VOCABULARY, normal_text
 from pbem.requests import (
     DEFAULT,
+    PLACE,
     Accept,
     Clear,
     Resign,
@@ -277,11 +278,8 @@ def _is_wanted(form: AnyForm, wanted: AnyForm) -> bool:
         same = asked == wanted.request
     if isinstance(asked, Clear) and form.turn != wanted.turn:  # the `clear` of a setup names no turn
         return False
-    place = ((name, getattr(wanted, name)) for name in _PLACE)
+    place = ((name, getattr(wanted, name)) for name in PLACE)
     return same and all(value is None or getattr(form, name) == value for name, value in place)
-
-
-_PLACE = ("server", "player", "prev", "rev", "game", "turn")
 
 
 def _name_of(wanted: AnyForm) -> str:
