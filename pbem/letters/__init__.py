@@ -1,1 +1,1 @@
-"""The wording of letters: the table of notices, the templates, several letters in one. Facts in, words out."""
+"""The wording of letters: the templates, several letters in one. Facts in, words out."""
