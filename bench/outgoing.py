@@ -16,7 +16,7 @@ from bench import servers
 from bench.measure import Part, alternate, ratio_goal
 from pbem.config.mail import Delivery, SmarthostConfig
 from pbem.smtp import delivery
-from pbem.smtp.rounds import Means
+from pbem.smtp.rounds import TaskServices
 from pbem.store.database import Database
 from pbem.store.outbox import Outbox
 from pbem.store.vault import Vault
@@ -83,7 +83,7 @@ async def _ours(port: int, raw: bytes) -> float:
             outbox,
             delivery.Smarthost(SmarthostConfig(host="127.0.0.1", port=port, tls="none"), server="play.example"),
             Delivery(),
-            Means(lambda: datetime.now(UTC), run),
+            TaskServices(lambda: datetime.now(UTC), run),
             address="pbem@play.example",
             delimiter="+",
             points=count,

@@ -22,7 +22,7 @@ from pbem.games import rules
 from pbem.identity import judge, parse_key, ssh
 from pbem.mail.message import read_letter
 from pbem.proof.bundle import read as read_bundle
-from pbem.proof.signed_letters import VOCABULARY, Letters
+from pbem.proof.normal_form import VOCABULARY
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _bundle(rounds: int) -> Part:
             position, _ = judge_.turn(position, {seat: judge_.order(position, seat, ORDERS) for seat in (1, 2)})
 
     def ours() -> None:
-        checks = list(verify(content, Letters))
+        checks = list(verify(content))
         assert all(check.holds for check in checks)
 
     part = Part(f"A bundle of {TURNS} turns verified", "milliseconds")

@@ -399,3 +399,6 @@ class SignedForm(msgspec.Struct, Generic[Requested_co], frozen=True):
 
 
 AnyForm = SignedForm[AnyRequest]
+
+PLACE = ("server", "player", "prev", "rev", "game", "turn")
+"""The parts of a form that tie it to a place."""

@@ -113,7 +113,7 @@ class Provider(Part):
         patches = (
             patch("pbem.server.daemon.Fetcher", InGreenlet),
             patch("pbem.server.daemon.open_mailbox", open_mailbox),
-            patch.object(fetching, "begun", self._begun),
+            patch.object(fetching, "in_thread", self._begun),
             patch.object(fetching, "threading", SimpleNamespace(Event=lambda: Event(loop))),
             patch.object(imap._Client, "_create_socket", lambda _, timeout: Socket(provider, timeout)),
         )

@@ -22,7 +22,7 @@ from pbem.player.correspondence.outgoing import FormOutbox
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import Secrets
 from pbem.proof.compare.against import Against
-from pbem.proof.compare.finding import NamedLetter
+from pbem.proof.compare.finding import JudgedLetter
 from pbem.server.fetching import Fetcher
 from pbem.store.errors import BusyError
 from pbem.store.inbox import Inbox
@@ -308,7 +308,7 @@ def entries_are_not_made_again(_world: World) -> Iterator[None]:
 @contextmanager
 def letters_are_not_held_against_it(_world: World) -> Iterator[None]:
     """`pbem verify --against` finds nothing in any letter."""
-    with patch.object(Against, "judge", lambda _, kept: NamedLetter(kept, ())):
+    with patch.object(Against, "judge", lambda _, kept: JudgedLetter(kept, ())):
         yield
 
 

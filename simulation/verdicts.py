@@ -16,7 +16,6 @@ from pbem.match.transcript import Entry
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 from pbem.store import own_keys
 from pbem.store.matches import Matches
@@ -84,7 +83,7 @@ def _broken_off(world: World, database: Database, vault: Vault) -> Iterator[str]
         content = bundle.write(
             bundle.Bundle([entry for entry, _ in entries], [signature for _, signature in entries], papers)
         )
-        *_, last = verify(content, Letters)
+        *_, last = verify(content)
         if not last.holds:
             yield f"a match that was ended after a restore does not verify: {match}: {last.found}"
         if (wrong := _second(content)) is not None:
@@ -103,7 +102,7 @@ def _of_server(
         return
     world.figures.lies += 1
     proved = Proved()
-    *_, last = verify(forged, Letters, None, proved)
+    *_, last = verify(forged, proved=proved)
     second = _second(forged)
     if (second is None) != bool(last.holds):
         yield f"the verifiers disagree: one finds {last.found}, the other {second or 'that it holds'}"

@@ -29,7 +29,7 @@ from pbem.games.spaceships import words
 from pbem.match.state import Match
 from pbem.match.transcript_replay import replay_transcript
 from pbem.smtp.delivery import Deliverer
-from pbem.smtp.rounds import Means
+from pbem.smtp.rounds import TaskServices
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.vault import Vault
@@ -343,7 +343,7 @@ def test_letters_that_go_out_share_their_commits_and_their_ways_to_the_store(tmp
                 outbox,
                 Sink(),
                 Delivery(),
-                Means(lambda: now, run),
+                TaskServices(lambda: now, run),
                 address="pbem@play.example",
                 delimiter="+",
                 points=settled,

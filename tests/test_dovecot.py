@@ -33,7 +33,6 @@ from signing.domains import Domain, rsa_key
 from world.listening import free_port, mail_server
 
 from pbem.identity import ssh
-from pbem.proof.signed_letters import Letters as KeptLetters
 from pbem.proof.verification import verify
 from pbem.store.database import Database
 
@@ -306,7 +305,7 @@ def test_a_match_by_a_mailbox_alone_with_the_daemon_killed_after_each_letter(hou
     house.send(bob, "resign m1 match\n", sign=False)
     house.until_letter(ann, "closed")
     content = attachment(ann.find("what was secret"), ".pbem.zip")
-    found = [check for check in verify(content, KeptLetters) if not check.holds]
+    found = [check for check in verify(content) if not check.holds]
     assert not found
     with house.mailbox() as box:
         for folder, old in Counter(OLD).items():

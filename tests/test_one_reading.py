@@ -20,7 +20,7 @@ from pbem.identity import parse_key, ssh
 from pbem.match.sealed_game import SealedGameState, SealedPlay
 from pbem.match.step import Signed
 from pbem.player.signed_texts import Contradiction, SealedState, fold
-from pbem.proof.signed_letters import Letters
+from pbem.proof.signed_letters import BundleLetters
 from pbem.requests import Resign, Seal, Section, SignedForm
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def the_desk(content: str, form: SignedForm[Any]) -> bool:
     question = Question(_letter(content), datetime(2026, 3, 1, tzinfo=UTC), SERVER, [PUBLIC])
     understood = find(question, Limits()).understood
     assert understood is not None
-    commands = understood.reading.commands if understood.heard.verdict.kind == "valid" else []
+    commands = understood.reading.commands if understood.judged.verdict.kind == "valid" else []
     return form in [command.form for command in commands if not command.faults]
 
 
@@ -126,7 +126,7 @@ def the_proof(content: str, form: SignedForm[Any]) -> bool:
     )
     received = Signed(_letter(content), "key", PUBLIC.fingerprint, "2026-03-01T00:00:00Z")
     try:
-        return Letters({}).proved_form(match, form, 1, received, None) == form
+        return BundleLetters({}).proved_form(match, form, 1, received, None) == form
     except ValueError:
         return False
 

@@ -12,7 +12,7 @@ from pbem.i18n import LANGUAGES
 from pbem.identity.repairs import opening
 from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Withdrawal
 from pbem.proof import kept_letters
-from pbem.proof.signed_letters import VOCABULARY
+from pbem.proof.normal_form import VOCABULARY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

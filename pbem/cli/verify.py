@@ -22,7 +22,6 @@ from pbem.mail.message import Unreadable, read_letter
 from pbem.match.transcript import sha256_hex, written_seconds
 from pbem.phrase import harmless
 from pbem.proof.bundle import LIMITS, NotABundle, is_tournament, load
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Check, Proved
 from pbem.proof.verification import verify as checks
 from pbem.verifier_key import COSIGNATURE, VerifierKey
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pbem.identity import Key
-    from pbem.proof.compare.finding import Finding, NamedLetter, Standing
+    from pbem.proof.compare.finding import Finding, JudgedLetter, Standing
     from pbem.proof.tournament_proof import TournamentCheck
 
 
@@ -197,11 +196,11 @@ def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Ke
     """Verify a match, and print each finding at once; returns the exit status."""
     proved = Proved(keep_notices=bool(asked.letters or seeds))
     as_json, made = asked.as_json, list[Check]()
-    for check in checks(asked.content, Letters, asked.server_key, proved):
+    for check in checks(asked.content, asked.server_key, proved):
         if not as_json:  # at once: a long match takes a while
             click.echo(f"{_RESULTS[check.holds]}  {check.what:<10} {check.found}")
         made.append(check)
-    judged: list[NamedLetter] = []
+    judged: list[JudgedLetter] = []
     seen: dict[str, tuple[int, int]] = {}
     played: list[Finding] = []
     owned: list[Finding] = []
@@ -373,7 +372,7 @@ def kept_letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
 
 
 def _status(
-    last: Check, judged: Sequence[NamedLetter], played: Sequence[Finding], asked: bool, unseen: bool
+    last: Check, judged: Sequence[JudgedLetter], played: Sequence[Finding], asked: bool, unseen: bool
 ) -> Status:
     """The exit status; `unseen` if no letter shows what a named witness saw."""
     if last.what in _WITHOUT_A_VERDICT:
@@ -387,7 +386,7 @@ def _status(
     return Status.WELL
 
 
-def _print_letters(judged: Sequence[NamedLetter], asked: bool, blind: bool) -> None:
+def _print_letters(judged: Sequence[JudgedLetter], asked: bool, blind: bool) -> None:
     """Print the letters about the match, each with its findings, and a summary."""
     for letter in judged:
         if letter.standing != "silent":
@@ -422,7 +421,7 @@ def _print_witnesses(believed: Sequence[VerifierKey], seen: Mapping[str, tuple[i
             click.echo(f"{name}: no letter shows that it saw an entry of this match.")
 
 
-def _lines(letter: NamedLetter) -> Iterator[str]:
+def _lines(letter: JudgedLetter) -> Iterator[str]:
     """Agreement on one line, anything else on separate lines."""
     agreed = [
         f"{finding.what} ({finding.found})" if finding.found else finding.what
@@ -439,7 +438,7 @@ def _lines(letter: NamedLetter) -> Iterator[str]:
 def _document(
     made: Sequence[Check],
     proved: Proved,
-    judged: Sequence[NamedLetter],
+    judged: Sequence[JudgedLetter],
     played: Sequence[Finding],
     owned: Sequence[Finding],
     seen: Mapping[str, tuple[int, int]],

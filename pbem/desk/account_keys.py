@@ -285,7 +285,7 @@ def _by_the_clock_of(keys: Keyring, player: str, facts: Facts) -> Facts:
 
 def write(keys: Keyring, address: str, template: str, subject: Phrase, now: datetime, /, **facts: object) -> None:
     """A letter about keys or addresses, to one address."""
-    text = keys.seats.letters.draft(f"letters/{template}.txt", mailbox=keys.config.mail_address, **facts)
+    text = keys.seats.letters.template(f"letters/{template}.txt", mailbox=keys.config.mail_address, **facts)
     out = OutgoingLetter(Phrase("[pbem] {subject}", subject=subject), text, open=template in _OPEN)
     keys.seats.letters.send(address, out, now)
 

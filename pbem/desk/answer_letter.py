@@ -85,7 +85,7 @@ class AnswerWriter:
         out.subject, out.language, out.room = SHORT, language, _ANSWER
         subject, match = masked(caller.letter.subject)[:_SUBJECT], at.match.id if at else None
         answered = {"subject": subject, "received": caller.received, "match": match}
-        out.text = self.letters.draft(
+        out.text = self.letters.template(
             "letters/answer.txt",
             answers=self._answers(caller, replies, out, language),
             ignored=[] if reading.optout or caller.repeated else _recognised(own_lines(reading.ignored)),
@@ -137,13 +137,13 @@ class AnswerWriter:
     def _section(self, echo: str, template: str, facts: Mapping[str, object], language: str) -> dict[str, str]:
         """A command, and the text below it."""
         echo = echo if len(echo) <= _ECHO else f"{echo[:_ECHO]}\n..."
-        text = self.letters.write(self.letters.draft(f"answers/{template}.txt", **facts), language)
+        text = self.letters.text(self.letters.template(f"answers/{template}.txt", **facts), language)
         return {"echo": echo, "text": text.strip("\n")}
 
     def _items(self, caller: Caller, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
         """The outcome of a command of this caller's letter, for programs."""
         found = reply.facts.get("faults", ()) if reply.outcome == "refused" else ()
-        faults = [self.letters.write(fault.message, language)[:_FAULT] for fault in found[:_FAULTS]]
+        faults = [self.letters.text(fault.message, language)[:_FAULT] for fault in found[:_FAULTS]]
         match = command.match or (reply.at.match.id if reply.at is not None else None)
         answer = bulletin.of_answer(command, match, reply.outcome, faults, caller.letter, written(caller.received))
         return [answer, *reply.items]
@@ -167,7 +167,7 @@ class AnswerWriter:
             out.subject = _ONE_MORE_STEP
         out.language, out.open = caller.language, True
         out.reply_to = out.reply_to or self.mailboxes.write_back(caller.address, caller.player, caller.now)
-        out.text = out.text or self.letters.draft("letters/short.txt", told=told, asked=asked, most=EACH)
+        out.text = out.text or self.letters.template("letters/short.txt", told=told, asked=asked, most=EACH)
         self.letters.send(caller.address, out, caller.now)
 
 

@@ -28,7 +28,7 @@ from pbem.desk.outcomes import SHORT
 from pbem.desk.seats import find_seat, number_of
 from pbem.desk.strangers import EACH, one_mailbox
 from pbem.identity import Verdict
-from pbem.letters import draft
+from pbem.letters import mailing_lists
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, AnyCommand, Reading, asked_by_subject, masked
 from pbem.mail.marks import Arrival, marks_of, was_here
@@ -154,14 +154,14 @@ class Authentication:
         if self.letters.is_own(letter):
             return outcomes.OWN.outcome
         # Only machines write to a return path, even if the letter looks like a person's; but they sign nothing.
-        signed = understood is not None and understood.heard.verdict.kind == "valid"
+        signed = understood is not None and understood.judged.verdict.kind == "valid"
         if not signed and (bounced := self.bounces.judge(row, letter, findings.delivery_report, now)):
             return bounced
         marks = marks_of(arrival)
         if findings.beyond is None and letter.sender is not None:
             return marks
         # What nobody could read may say anything.
-        signed = understood is None or understood.heard.verdict.kind != "none"
+        signed = understood is None or understood.judged.verdict.kind != "none"
         reading = None if understood is None else understood.reading
         if marks := kept_marks(marks, spoken(letter, reading, signed=signed)):
             return _automatic(marks)
@@ -171,7 +171,7 @@ class Authentication:
         address = letter.sender or row.envelope.sender
         if not self.strangers.may_be_answered(address, now):
             return silence.of(outcomes.UNVOUCHED.outcome)
-        text = self.letters.draft("letters/unreadable.txt", reason=reason, most=EACH)
+        text = self.letters.template("letters/unreadable.txt", reason=reason, most=EACH)
         out = OutgoingLetter(SHORT, text, language=self.letters.language_of(None, letter))
         self.letters.send(address, out, now)
         return f"{silence.outcome}, answered"
@@ -210,7 +210,7 @@ class Authentication:
             self.cached.pop(sender, None)
             raise KeysChanged
         # The signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
-        verdict = understood.heard.verdict
+        verdict = understood.judged.verdict
         if verdict.kind == "unknown key" and player is not None and player.keyless:
             verdict = Verdict("none", verdict.reason)
         # A token that was mailed to one mailbox only comes back from somebody who reads its mail, until others learn
@@ -335,7 +335,7 @@ class Authentication:
         facts = {"reason": mail.verdict.reason, "subject": subject, "received": now, "last": last}
         facts |= {"last_idle": last_idle, "most": None if vouched else EACH}
         keys = [key.fingerprint for key in rows]
-        text = self.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
+        text = self.letters.template("letters/warning.txt", fingerprints=keys, **facts)
         out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
         out.language, out.open = self.letters.language_of(player, None if player else letter), True
         home = player.address if player else mail.address
@@ -356,7 +356,7 @@ class Authentication:
         if left >= 0:
             return ""
         if left == -1:  # explain once a day how to get a letter read anyway
-            out = OutgoingLetter("", self.letters.draft("letters/unread.txt", most=UNSIGNED.most))
+            out = OutgoingLetter("", self.letters.template("letters/unread.txt", most=UNSIGNED.most))
             out.language, out.open = self.letters.language_of(self.players.by_address(sender), mail.letter), True
             out.reply_to = self.mailboxes.write_back(sender, mail.player, now)
             out.answer(mail.letter)
@@ -367,7 +367,7 @@ class Authentication:
 def spoken(letter: Letter, reading: Reading | None, *, signed: bool) -> str:
     """The proof that a letter's words are: a command, also as the subject, and any signature lift weak marks."""
     says = signed or (reading is not None and (bool(reading.commands) or reading.optout))
-    says = says or bool(asked_by_subject(letter.subject) or draft.list_left_by_subject(letter.subject))
+    says = says or bool(asked_by_subject(letter.subject) or mailing_lists.left_by_subject(letter.subject))
     return "command" if says else "none"
 
 

@@ -131,7 +131,7 @@ class Incoming(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         """SHA-256 of what was signed, whatever its dress; empty where nothing was."""
-        return self.understood.heard.words
+        return self.understood.judged.words
 
 
 class Caller(Incoming, frozen=True, kw_only=True):

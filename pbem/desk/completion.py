@@ -21,7 +21,7 @@ from pbem.desk.outcomes import Reply
 from pbem.desk.reply_tokens import ReplyTokens, demand_dns, is_spent, least
 from pbem.desk.seats import SeatContext, Seats, answered_at, find_seat
 from pbem.games import Fault
-from pbem.letters.render import escaped
+from pbem.letters.safe_text import escaped
 from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, Reading, masked, parse, row_of
 from pbem.match.changed import replace
 from pbem.match.state import Match, standing
@@ -30,7 +30,7 @@ from pbem.phrase import Phrase
 from pbem.proof import one_letter
 from pbem.proof.mailbox_evidence import detail_in_to, token_hash
 from pbem.proof.one_letter import FINAL, MOST, NAMED, SENTENCES, consents, faults_of, named, says_something
-from pbem.requests import Accept, Clear, SignedForm, SubmitOrders, SubmitSetup
+from pbem.requests import PLACE, Accept, Clear, SignedForm, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 _WIDTH = 72
 """The width, in columns, of a text that is to be signed."""
 
-_PLACE = frozenset({"server", "player", "prev", "rev", "game", "turn"})
 _COMMENT = re.compile(r"#[^\n]*")
 _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _WORD = re.compile(r"[^\s,;]+")
@@ -114,7 +113,7 @@ def _agreement(match: Match, request: Accept, faults: Sequence[Fault]) -> str | 
 
 def _is_of_place(fault: Fault) -> bool:
     """True if the right place removes a fault; a text that names another server, player or turn is left alone."""
-    return fault.rule in _PLACE and (fault.token is None or fault.rule in {"prev", "rev"})
+    return fault.rule in PLACE and (fault.token is None or fault.rule in {"prev", "rev"})
 
 
 def stands(seated: SeatContext, command: AnyCommand) -> bool:

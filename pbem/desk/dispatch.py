@@ -28,8 +28,8 @@ from pbem.desk.outcomes import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.games import Fault, Refused
-from pbem.letters import draft
-from pbem.letters.render import escaped
+from pbem.letters import mailing_lists
+from pbem.letters.safe_text import escaped
 from pbem.mail.commands import (
     COMMANDS,
     NAME_THE_MATCH,
@@ -157,8 +157,8 @@ class Dispatch:
         # A letter without a command asks for what its subject says.
         if not (reading.commands or reading.optout or reading.meant):
             subject = caller.letter.subject
-            asked = draft.list_left_by_subject(subject)
-            leaving = [command for command in asked if draft.may_leave_list(caller.tokens, command)]
+            asked = mailing_lists.left_by_subject(subject)
+            leaving = [command for command in asked if mailing_lists.may_leave(caller.tokens, command)]
             reading = replace(reading, commands=leaving or asked_by_subject(subject))
         if caller.novelty is not Novelty.SILENT:
             return self._carry_out(caller, reading)
@@ -347,7 +347,7 @@ class Dispatch:
         if spec.shown != "never" and caller.misdated:
             raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
         left_out: dict[str, str] = {}
-        if draft.may_leave_list(caller.tokens, command):
+        if mailing_lists.may_leave(caller.tokens, command):
             pass
         elif spec.signed and caller.verdict.kind != "valid":
             self._demand_mailbox(caller, command)

@@ -150,7 +150,7 @@ class DueTasks:
                 self.keys.topics.drop(failing)
                 player = self.keys.players.by_name(failing)
                 assert player is not None
-                text = self.seats.letters.draft("letters/notify_failed.txt")
+                text = self.seats.letters.template("letters/notify_failed.txt")
                 out = OutgoingLetter(Phrase("[pbem] No more notifications"), text)
                 self.seats.letters.send(player.address, out, now)
 

@@ -262,5 +262,7 @@ class WorkingDesk:
         else:
             told = self._desk.strangers.may_be_answered(sender, now)
         if told:
-            text = self._desk.letters.draft("letters/set_aside.txt", received=stranded.received, reference=reference)
+            text = self._desk.letters.template(
+                "letters/set_aside.txt", received=stranded.received, reference=reference
+            )
             self._desk.letters.send(sender, OutgoingLetter(Phrase("[pbem] Your letter was set aside"), text), now)

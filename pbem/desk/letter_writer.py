@@ -18,10 +18,11 @@ from pbem.desk import bulletin
 from pbem.desk.daily_limits import NOTIFICATION, DailyCounts, DailyLimit
 from pbem.games import part_of
 from pbem.identity import Key, encryption
-from pbem.letters import draft
+from pbem.letters import draft, mailing_lists
 from pbem.letters.digest import MOST, can_wait, framed_html, framed_text, joined, next_digest
 from pbem.letters.draft import Composing, Facts, LetterSection, OutgoingLetter, Posted, TemplateText, WrittenLetter
-from pbem.letters.render import InWords, visible
+from pbem.letters.render import InWords
+from pbem.letters.safe_text import visible
 from pbem.mail.commands import SETTINGS
 from pbem.mail.compose import LETTER, Composer, Content, Encrypting
 from pbem.mail.marks import asked_for
@@ -80,20 +81,20 @@ class LetterWriter:
     _counts: DailyCounts
     _blank: dict[tuple[str, str], bytes] = field(default_factory=dict)
 
-    def draft(self, template: str, /, **facts: Any) -> TemplateText:
+    def template(self, template: str, /, **facts: Any) -> TemplateText:
         """A template with its facts, to be rendered later."""
         return TemplateText(template, {"server": self._composer.server, "operator": self._config.operator, **facts})
 
-    def words(self, draft: TemplateText | str, language: str) -> InWords:
+    def rendered(self, draft: TemplateText | str, language: str) -> InWords:
         """A draft or a phrase in a language, for a letter."""
         templates = self._composer.templates.of(language)
         if isinstance(draft, TemplateText):
             return templates.words(draft.template, **draft.facts)
         return InWords(templates.say(draft))
 
-    def write(self, draft: TemplateText | str, language: str) -> str:
+    def text(self, draft: TemplateText | str, language: str) -> str:
         """The text of a draft or a phrase in a language."""
-        return self.words(draft, language).text
+        return self.rendered(draft, language).text
 
     def setting(self, player: str, name: str) -> str:
         """The choice of the player of this name, or the default."""
@@ -139,10 +140,10 @@ class LetterWriter:
         page = framed_html(letter)
         raw = self._composer.compose(
             address,
-            self.write(letter.subject, language),
+            self.text(letter.subject, language),
             Content(
                 visible(framed_text(letter.sections)),
-                visible(self.write(self.draft("letters/together.html", **page), language)) if page else None,
+                visible(self.text(self.template("letters/together.html", **page), language)) if page else None,
                 letter.pictures,
                 letter.attachments,
             ),
@@ -188,7 +189,7 @@ class LetterWriter:
         """
         left = self._counts.left(limit, now, *about) if self._config.operator else -1
         if left >= 0:
-            text = self.draft(f"letters/{limit.template}.txt", last_today=left == 0, **facts)
+            text = self.template(f"letters/{limit.template}.txt", last_today=left == 0, **facts)
             self.send(self._config.operator, OutgoingLetter(subject, text, attachments=[*attached]), now)
         return left >= 0
 
@@ -200,10 +201,10 @@ class LetterWriter:
         if not (can := encryption.usable(keys, now)):
             # It goes in place of one that cannot be encrypted, and holds nothing of it.
             faults = [(key, encryption.fault(key, now)) for key in keys]
-            told = [LetterSection(self.words(self.draft("letters/held_back.txt", faults=faults), language))]
+            told = [LetterSection(self.rendered(self.template("letters/held_back.txt", faults=faults), language))]
             subject = Phrase("{about} A letter that cannot be encrypted", about=about)
             return replace(letter, subject=subject, sections=told, pictures=[], attachments=[], bulletin=[]), None
-        cover = self.write(self.draft("letters/encrypted.txt", file=LETTER), language)
+        cover = self.text(self.template("letters/encrypted.txt", file=LETTER), language)
         return letter, Encrypting(about, cover, partial(encryption.encrypt, can))
 
     def _bulletin(self, address: str, letter: WrittenLetter, now: datetime) -> bytes:
@@ -224,8 +225,8 @@ class LetterWriter:
             content_id = f"{sha256_hex(content)[:32]}@{self._composer.server}"
             pictures = [*pictures, (content_id, out.drawing.file_name, content)]
             html = replace(html, facts={**html.facts, "picture": content_id})
-        say = partial(self.write, language=language)
-        words = self.words(out.text, language)
+        say = partial(self.text, language=language)
+        words = self.rendered(out.text, language)
         text = words.text
         enclosed, left_out = _fitting(out.room, text, out.attachments)
         if out.room is not None and len(text) > out.room:
@@ -240,14 +241,14 @@ class LetterWriter:
         return WrittenLetter(
             # An answer has the subject of what it answers, or mail programs see no thread.
             say(out.subject) if out.in_reply_to else draft.subject_fitting(out.subject, say),
-            [LetterSection(replace(words, text=text), self.words(html, language) if html else None)],
+            [LetterSection(replace(words, text=text), self.rendered(html, language) if html else None)],
             enclosed,
             **posted,
         )
 
     def _with_composing(self, out: OutgoingLetter, told: Composing, language: str) -> OutgoingLetter:
         """A letter with the composer's data, as a file and, if the pages are served, as a link."""
-        words = {name: self.write(text, language).strip("\n") for name, text in told.words.items()}
+        words = {name: self.text(text, language).strip("\n") for name, text in told.words.items()}
         content = {**told.content, **words}
         link = f"{told.pages}{page_file(told.game, language)}#{fragment(content)}" if told.pages else ""
         text, html = (
@@ -264,14 +265,14 @@ class LetterWriter:
 
     def sheet(self, title: str, boards: Sequence[Board], words: TemplateText, language: str) -> bytes:
         """A record sheet as a PDF."""
-        return sheet(title, boards, self.write(words, language))
+        return sheet(title, boards, self.text(words, language))
 
     def blank_sheet(self, game: str, title: str, language: str) -> bytes:
         """The empty sheet of a game that has boards, drawn once."""
         if (known := self._blank.get((game, language))) is None:
             boards = part_of(game, "boards")
             assert boards is not None
-            known = self.sheet(title, boards.blank(), self.draft(f"{game}/sheet.txt", m=None), language)
+            known = self.sheet(title, boards.blank(), self.template(f"{game}/sheet.txt", m=None), language)
             self._blank[game, language] = known
         return known
 
@@ -330,10 +331,10 @@ class LetterWriter:
             some = letters[first : first + MOST]
             one = joined(some)
             if digest:
-                one.mailing = draft.DIGESTS
+                one.mailing = mailing_lists.DIGESTS
                 if len(some) > 1:
-                    preface = self.draft("letters/digest.txt", subjects=[letter.subject for letter in some])
-                    one.sections.insert(0, LetterSection(self.words(preface, self.language_of(player))))
+                    preface = self.template("letters/digest.txt", subjects=[letter.subject for letter in some])
+                    one.sections.insert(0, LetterSection(self.rendered(preface, self.language_of(player))))
             for letter in some:
                 if letter is not one and letter.detail and letter.detail != one.detail:
                     self._mailboxes.give(letter.detail, player, letter.place, now)
@@ -351,7 +352,7 @@ class LetterWriter:
         if not self._notifications.is_confirmed(player.name) or self._counts.left(NOTIFICATION, now, player.name) < 0:
             return
         deadline = deadlines[0] if len(deadlines) == 1 else ""
-        text = self.write(self.draft("letters/notification.txt", deadline=deadline), self.language_of(player))
+        text = self.text(self.template("letters/notification.txt", deadline=deadline), self.language_of(player))
         self._notifications.tell(player.name, text.strip(), now)
 
 

@@ -23,7 +23,7 @@ from pbem.match.step import Signed
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
 from pbem.match.transcript_replay import replay_transcript
-from pbem.proof.signed_letters import Letters
+from pbem.proof.signed_letters import BundleLetters
 from pbem.requests import DEFAULT, Requested, Sections, SignedForm, SubmitOrders, SubmitSetup
 from pbem.store.database import from_db, to_db
 from pbem.store.matches import EntryRow, Matches, MatchRow, PressRow, SubmissionRow
@@ -303,7 +303,7 @@ class _Rows:
     ) -> SignedForm[Requested]:
         asked = wanted.request
         if isinstance(asked, Sections):  # only the letter holds its words
-            return Letters({}).proved_form(match, wanted, seat, signed, paper)
+            return BundleLetters({}).proved_form(match, wanted, seat, signed, paper)
         if isinstance(asked, SubmitSetup | SubmitOrders):
             content = self._submitted[match.game, match.turn if isinstance(asked, SubmitOrders) else 0, seat]
             final = {"final": content["final"]} if isinstance(asked, SubmitOrders) else {}

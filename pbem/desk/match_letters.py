@@ -34,9 +34,9 @@ from pbem.desk.match_facts import (
 )
 from pbem.games import part_of
 from pbem.identity.security_keys import way
-from pbem.letters import draft
+from pbem.letters import draft, mailing_lists
 from pbem.letters.draft import Drawing, Facts, OutgoingLetter, TemplateText, WrittenLetter
-from pbem.letters.render import escaped
+from pbem.letters.safe_text import escaped
 from pbem.mail.calendar import Appointment, attached
 from pbem.match import stored_orders
 from pbem.match.changed import replace
@@ -121,7 +121,7 @@ class MatchLetters:
         if player is None or (spec.unasked and self._writer.setting(player.name, "reminders") == "off"):
             return None
         out = self.notice(notice, latest, row, self._writer.setting(player.name, "format"), now)
-        out.mailing = draft.REMINDERS if spec.unasked else None
+        out.mailing = mailing_lists.REMINDERS if spec.unasked else None
         if clock := notice.match.clocks.get(notice.seat):
             if spec.starts_clock:
                 out.watch = (row.number, notice.seat, clock.since)
@@ -145,12 +145,12 @@ class MatchLetters:
         elif notice.kind == "closed":
             facts = {"outcome": outcome_of_match(match)}
         facts |= {"kind": notice.kind, "view": match.view(None), "m": self.view(match, row)}
-        return self._writer.draft("letters/observed.txt", **facts)
+        return self._writer.template("letters/observed.txt", **facts)
 
     def tell_observers_press(self, match: Match, row: MatchRow, by: str, text: str, now: datetime) -> None:
         """Send observers press that its writer made public."""
         facts = {"kind": "press", "by": by, "text": text, "m": self.view(match, row)}
-        write = partial(self._writer.draft, "letters/observed.txt", **facts)
+        write = partial(self._writer.template, "letters/observed.txt", **facts)
         self._to_observers(match, row, Phrase("{by} writes to all", by=by), now, write)
 
     def _to_observers(
@@ -161,7 +161,7 @@ class MatchLetters:
             return
         out = OutgoingLetter(draft.subject_about(match.id, match.rules.title, subject), write())
         out.references = [self._writer.thread(match.id)]
-        out.mailing = draft.list_of_observers(match.id)
+        out.mailing = mailing_lists.of_observers(match.id)
         # Hundreds may observe, and the store is locked meanwhile: write each version of the letter only once.
         written = cache(partial(self._for_observers, out))
         for name in observers:
@@ -244,7 +244,7 @@ class MatchLetters:
             out.attachments += self._appointment(match, seat, now)
         game = part_of(match.terms.game, "boards")
         facts.setdefault("boards", game.boards(facts["view"]) if game and facts.get("view") else None)
-        out.text = self._writer.draft(NOTICES[notice.kind].text, **facts)
+        out.text = self._writer.template(NOTICES[notice.kind].text, **facts)
         if wanted not in {"text", "words"} and NOTICES[notice.kind].html and game:
             self._show(notice, game, facts, wanted, out)
         return out
@@ -289,7 +289,7 @@ class MatchLetters:
             if wanted == "pictures":
                 names = dict(enumerate(match.names, start=1))
                 out.drawing = Drawing(facts["boards"], names, f"{match.id}-game-{match.game}-boards.png")
-        out.html = self._writer.draft(f"letters/{notice.kind}.html", **facts)
+        out.html = self._writer.template(f"letters/{notice.kind}.html", **facts)
 
     def thread(
         self, match: Match, row: MatchRow, seat: int, subject: Phrase, latest: Match | None = None
@@ -324,7 +324,7 @@ class MatchLetters:
         """A letter in the thread of a match, from a template, which also gets the facts of the match."""
         out = self.thread(match, row, seat, subject)
         m = self.view(match, row, seat)
-        out.text = self._writer.draft(f"letters/{template}.txt", m=m, **facts)
+        out.text = self._writer.template(f"letters/{template}.txt", m=m, **facts)
         return out
 
     def tournament(self, match: Match) -> Tournament | None:
@@ -341,7 +341,7 @@ class MatchLetters:
         summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=asked_for(match))
         address = self._composer.sub_address(match.id)
         language = self._writer.language_of(self._players.by_name(match.name(seat)))
-        say = partial(self._writer.write, language=language)
+        say = partial(self._writer.text, language=language)
         texts = say(summary), say(Phrase("To be sent to {address}", address=address))
         due = Appointment(match.server, match.id, match.game, what, seat, *texts, deadline, match.seq)
         return [attached(due, now)]
@@ -410,7 +410,7 @@ class MatchLetters:
         before = deque(text for text in self._files.signed(match, row) if text not in beside)
         while before:
             out = self.thread(match, row, seat, Phrase("game {game}, as it was signed", game=match.game))
-            out.text = self._writer.draft(
+            out.text = self._writer.template(
                 "letters/again.txt", m=self.view(match, row, seat), game=match.game, again=()
             )
             room = _BESIDE
@@ -522,7 +522,7 @@ class MatchLetters:
         if fits:
             out.attachments.append((name, "application/zip", content))
         m = self.view(match, row, seat, latest)
-        out.text = self._writer.draft("letters/bundle.txt", m=m, bundle_name=name, fits=fits)
+        out.text = self._writer.template("letters/bundle.txt", m=m, bundle_name=name, fits=fits)
         return out
 
     def bundle(self, match: Match, row: MatchRow, seat: int | None) -> bytes:
@@ -549,7 +549,7 @@ class MatchLetters:
             reports = json.loads(file)["reports"]
             again.append({"turn": turn, "reports": reports, "file": name, "hash": sha256_hex(file)})
         m = self.view(match, row, seat)
-        out.text = self._writer.draft("letters/again.txt", m=m, game=game, again=again)
+        out.text = self._writer.template("letters/again.txt", m=m, game=game, again=again)
         return out if again else None
 
 

@@ -58,7 +58,7 @@ class PositionFiles:
         content = self.position_document(match, row, seat, out)
         names = dict(enumerate(match.names, start=1))
         happened = {"game_name": match.terms.game, "reports": reports, "seat": seat, "names": names}
-        words = {"events": self._writer.draft("letters/events.txt", **happened)} if reports else {}
+        words = {"events": self._writer.template("letters/events.txt", **happened)} if reports else {}
         self._compose_with(match, seat, "position", content, words, out)
         return match.view(seat)
 

@@ -27,7 +27,7 @@ from pbem.pages.site import Finished, PublicTournament
 from pbem.phrase import Phrase
 from pbem.proof.bundle import Bundle
 from pbem.proof.named_papers import keys_in
-from pbem.proof.signed_letters import VOCABULARY, said
+from pbem.proof.normal_form import VOCABULARY, normal_text
 from pbem.store.database import Database, from_db
 from pbem.store.matches import Matches
 from pbem.store.people import People
@@ -182,7 +182,7 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in known]
     try:
         verdict = judge(read_letter(letter), pinned, server, words=VOCABULARY)
-        text = said(verdict) if verdict.kind == "valid" and not verdict.entity else ""
+        text = normal_text(verdict) if verdict.kind == "valid" and not verdict.entity else ""
     except Unreadable:
         return None
     reading = commands.parse(text)

@@ -26,7 +26,7 @@ from pbem.mail.html import own_words
 from pbem.mail.message import Letter, Unreadable, received
 from pbem.phrase import Phrase
 from pbem.proof import key_changes
-from pbem.proof.signed_letters import VOCABULARY, Heard, heard, shown
+from pbem.proof.normal_form import VOCABULARY, JudgedText, judged_by_others, judged_text
 from pbem.requests import AddKey, Recover, Register
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ class Understood(msgspec.Struct, frozen=True):
     """The signer of a letter, by the keys that were named; its text; and its commands."""
 
     keys: list[Key]
-    heard: Heard
+    judged: JudgedText
     reading: Reading
     voucher: Voucher
     """The voucher for its From."""
     brought: list[Brought] = []
-    shown: Heard | None = None
+    judged_by_others: JudgedText | None = None
     """The signed text as the other players of a sealed match will read it by any of these keys, if they are to."""
 
     def new_key(self, request: BringsKey) -> Key | None:
@@ -172,7 +172,7 @@ def _understood(
     letter: Letter, keys: Sequence[Key], question: Question, read: Callable[[bytes], Letter]
 ) -> Understood:
     verdict = identity.judge(letter, keys, question.server, words=VOCABULARY, at=question.at)
-    said = heard(letter, verdict, read)
+    said = judged_text(letter, verdict, read)
     if letter.html is not None and not said.text.strip():
         reading = commands.without_effect(commands.parse(own_words(letter.html.text), signed=False))
     else:
@@ -182,7 +182,7 @@ def _understood(
     if said.verdict.pasted and any(command.name in _READ_BY_OTHERS for command in reading.commands):
         # Other programs may try these keys in any order: with the signer's last, no other key must fit.
         tried = sorted(keys, key=lambda key: key.fingerprint == said.verdict.key)
-        others = shown(said.verdict.pasted.encode(), [key.public for key in tried], question.server)
+        others = judged_by_others(said.verdict.pasted.encode(), [key.public for key in tried], question.server)
     asking = [one.request for one in reading.commands if isinstance(one.request, BringsKey)]
     brought = list(_brought(letter, said.verdict, asking, question, read)) if asking else []
     return Understood([*keys], said, reading, voucher, brought, others)

@@ -171,10 +171,10 @@ class DeskAdmission:
             return False
         keys = [Key(row.format, row.fingerprint, row.public) for row in player.keys]
         found = self._findings(self._reader, replace(question, keys=keys))
-        if found is None or found.understood is None or found.understood.heard.verdict.kind != "valid":
+        if found is None or found.understood is None or found.understood.judged.verdict.kind != "valid":
             return False
         # Anybody can send again what others were shown.
-        return self._players.handled(player.name, found.understood.heard.words) is None
+        return self._players.handled(player.name, found.understood.judged.words) is None
 
     @staticmethod
     def _findings(reader: LetterReader, question: Question) -> Findings | None:

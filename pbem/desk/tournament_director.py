@@ -233,9 +233,9 @@ class Director:
             proof = self.archive.proof(t, _BESIDE)
         facts = {"t": self.facts(t, name), "news": news, "attached": proof is not None}
         out = OutgoingLetter(Phrase("[pbem {id}] {subject}", id=t.id, subject=subject), "")
-        out.text = self.letters.draft("letters/tournament.txt", **facts)
+        out.text = self.letters.template("letters/tournament.txt", **facts)
         if self.letters.setting(name, "format") not in {"text", "words"}:
-            out.html = self.letters.draft("letters/tournament.html", **facts)
+            out.html = self.letters.template("letters/tournament.html", **facts)
         out.references = [self.letters.thread(t.id)]
         out.bulletin = self.archive.items(t, name)
         if proof is not None:
@@ -248,7 +248,7 @@ class Director:
         if content is not None and len(content) <= _BESIDE:
             return [(file_name(t), "application/zip", content)], []
         out = OutgoingLetter(Phrase("[pbem {id}] {subject}", id=t.id, subject=Phrase("the proof")), "")
-        out.text = self.letters.draft(
+        out.text = self.letters.template(
             "letters/tournament_proof.txt", id=t.id, file=file_name(t), fits=content is not None
         )
         out.references = [self.letters.thread(t.id)]

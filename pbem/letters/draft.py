@@ -1,8 +1,6 @@
 """A letter before it is composed, as facts and then in words: subject, sections, files, and the list it belongs to.
 
-A subject names the match, and is short enough to be read whole. Letters that come without each being asked for are
-lists (RFC 2919); a mail program leaves one with one click (RFC 2369), by a letter with our subject to an address that
-was mailed only to that mailbox. Such a letter may leave a list and do nothing else, for players with keys as well.
+A subject names the match, and is short enough to be read whole.
 """
 
 from __future__ import annotations
@@ -15,17 +13,15 @@ import msgspec
 
 from pbem.json_object import JsonObject  # noqa: TC001 - the same
 from pbem.letters.render import InWords  # noqa: TC001 - the same
-from pbem.mail.commands import AnyCommand, masked, parse
-from pbem.mail.compose import Attachment, MailingList, Picture
+from pbem.mail.commands import masked
+from pbem.mail.compose import Attachment, MailingList, Picture  # noqa: TC001 - the same
 from pbem.phrase import Phrase
-from pbem.requests import Choose, Unobserve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pbem.games.squares import Board
     from pbem.mail.message import Letter
-    from pbem.store.tokens import Token
 
     Enclosed = tuple[str, str, bytes | Callable[[], bytes]]
     """A file to be attached: its name, its media type, and its content, or what makes that."""
@@ -49,10 +45,6 @@ _MORE: Final = " ..."
 
 _TOLD: Final = re.compile(r"(?:Re: )?\[pbem(?: [mt][0-9]{1,9})?\]")
 """The part of a subject that everybody may know: mail programs sort letters by it."""
-
-REMINDERS = MailingList("reminders", "set reminders off")
-
-DIGESTS = MailingList("digest", "set mail each")
 
 
 class TemplateText(msgspec.Struct, frozen=True):
@@ -194,27 +186,3 @@ def _without(subject: str, first: str) -> str:
             break
         subject, first = subject.removeprefix(head + mark), rest
     return subject
-
-
-def list_of_observers(match: str) -> MailingList:
-    """The letters that observers of a match get."""
-    return MailingList(f"{match}.observers", f"unobserve {match}")
-
-
-def may_leave_list(tokens: Iterable[Token], command: AnyCommand) -> bool:
-    """True if a command leaves a list, in a letter to an address with one of these tokens."""
-    return any(token.purpose == "write" for token in tokens) and _leaves(command)
-
-
-def list_left_by_subject(subject: str) -> list[AnyCommand]:
-    """The command by which a subject leaves a list."""
-    found = parse(subject).commands
-    return found if len(found) == 1 and _leaves(found[0]) else []
-
-
-def _leaves(command: AnyCommand) -> bool:
-    if command.faults:
-        return False
-    request = command.request
-    chosen = f"set {request.name} {request.value}" if isinstance(request, Choose) else ""
-    return isinstance(request, Unobserve) or chosen in {REMINDERS.leave, DIGESTS.leave}

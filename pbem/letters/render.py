@@ -1,8 +1,7 @@
 """The rendering of templates: prose in jinja2, one template for all languages, filters that set boards and phrases.
 
 The text of a template is in `{% trans %}` and `_(...)`, as jinja2's own extension has it, so that a catalogue can
-translate it; see `pbem/i18n.py`. Others' characters are shown so that none is hidden, and what merely looks alike can
-be told apart. Implements design.md, "One place for one fact".
+translate it; see `pbem/i18n.py`. Implements design.md, "One place for one fact".
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from markupsafe import Markup, escape
 
 from pbem.boards.html_tables import BoardTable
 from pbem.boards.text_boards import TextSetter, columns, numbered, starting
-from pbem.games import Fault, part_of
+from pbem.games import part_of
 from pbem.games.outside import template_folders
 from pbem.i18n import ENGLISH, Catalogue, catalogue, say
 from pbem.phrase import Phrase, Span
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
 
 _FACT = re.compile(r"%\((\w+)\)s")
-
-_PRINTED = bytes(range(0x20, 0x7F)) + b"\n"
 
 
 class InWords(msgspec.Struct, frozen=True):
@@ -198,36 +195,3 @@ def _teach(environment: Environment, known: Catalogue, language: str) -> None:
     own = {"_": _gettext, "ngettext": _ngettext, "pgettext": _pgettext, "language": language}
     environment.globals = {**kept, **own}
     environment.filters |= {"date": date, "listed": listed, "span": Span.of}
-
-
-def visible(text: str) -> str:
-    """A text in which nothing is hidden: characters that cannot be printed are escaped."""
-    if text.isascii() and not text.encode().translate(None, _PRINTED):  # a quarter of the time of what follows
-        return text
-    if text.replace("\n", "").isprintable():
-        return text
-    kept = {"\n": "\n", "\t": " ", "\xa0": " "}
-    return "".join(
-        char if char.isprintable() else kept.get(char) or char.encode("unicode_escape").decode() for char in text
-    )
-
-
-def escaped(fault: Fault) -> Fault:
-    """A fault in which letters that merely look alike can be told apart."""
-
-    def ascii_only(text: str) -> str:
-        # Latin letters such as the u with two dots look like no other, and are in people's names.
-        return "".join(
-            char if "\xc0" <= char <= "\xff" and char.isalpha() else char.encode("ascii", "backslashreplace").decode()
-            for char in text
-        )
-
-    def told(phrase: Phrase) -> Phrase:
-        return phrase.given(**{name: told_fact(fact) for name, fact in phrase.facts.items()})
-
-    def told_fact(fact: object) -> object:
-        if isinstance(fact, Phrase):
-            return told(fact)
-        return ascii_only(fact) if isinstance(fact, str) else fact
-
-    return fault._replace(token=fault.token and ascii_only(fault.token), message=told(fault.message))

@@ -274,7 +274,7 @@ class Remaking(msgspec.Struct):
         The other rules about the time of arrival, which entries and papers call `received`:
         - A time is written as UTC to the second: `_Paper` in `documents`, `entry_type` for entries.
         - The letter's own date lies near it: `misdated` in `pbem/proof/signed_letters.py`.
-        - Evidence names the same time (`Letters._judge_once` there), at which its DKIM signature must hold
+        - Evidence names the same time (`BundleLetters._judge_once` there), at which its DKIM signature must hold
           (`pbem/proof/mailbox_evidence.py`). A letter that counts twice by one address has one time (there, too).
         - An entry is no earlier than any letter that waits: `Step.append_entry`.
         - Orders that came before a miss would have prevented it: `_came_after_a_miss` in `events/turn.py`; default
@@ -309,7 +309,7 @@ class Remaking(msgspec.Struct):
         """The evidence that replaces the signature of the letter of this path; empty if there is none."""
         if not expected:
             return b""
-        beside = _beside(path)
+        beside = evidence_path(path)
         content = self.hashed(beside, expected, "is not the evidence that the transcript names")
         self.read(beside, Evidence.read, content)
         return content
@@ -331,7 +331,7 @@ class Remaking(msgspec.Struct):
 
     def unproved(self, path: str, error: ValueError) -> TranscriptError:
         """The fault of the letter of this path, or of its evidence."""
-        return self.untrue(_beside(path) if isinstance(error, UnvouchedError) else path, str(error))
+        return self.untrue(evidence_path(path) if isinstance(error, UnvouchedError) else path, str(error))
 
     def judged(self, path: str, event: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
         """Call an event for a letter, which must be legal."""
@@ -366,7 +366,7 @@ class Remaking(msgspec.Struct):
         return TranscriptError(self.entry.seq, path, reason)
 
 
-def _beside(letter: str) -> str:
+def evidence_path(letter: str) -> str:
     """The path of the evidence for a letter."""
     return letter.replace("letters/", "evidence/").replace(".eml", ".txt")
 

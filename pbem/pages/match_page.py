@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import BUILT_IN, part_of, rules
 from pbem.i18n import ENGLISH
-from pbem.letters.render import visible
+from pbem.letters.safe_text import visible
 from pbem.match import record
 from pbem.pages import deflated, page, page_file, ruled, told
 from pbem.pages.feeds import feed_file

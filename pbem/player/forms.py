@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pbem.mail.commands import parse
 from pbem.player import PlayerTrouble
-from pbem.proof.signed_letters import UNCLEAR
+from pbem.proof.normal_form import UNCLEAR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,7 +18,7 @@ from pbem.mail.commands import parse
 from pbem.match.changed import replace
 from pbem.match.sealed_letters import judge_steps
 from pbem.player.correspondence.standings import Impossible
-from pbem.proof.signed_letters import shown
+from pbem.proof.normal_form import judged_by_others
 from pbem.requests import Resign, Seal, Section, TakeSteps
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _signed(play: SealedPlay, told: SealedState, name: str, content: bytes) -> t
     """The seat that signed a text, and the commands in it."""
     for seat in range(1, len(play.players) + 1):
         try:
-            read = _shown(content, tuple(told.keys.get(str(seat), ())), play.server)
+            read = _judged(content, tuple(told.keys.get(str(seat), ())), play.server)
         except BadKey as error:
             raise Contradiction(f"the keys of seat {seat} cannot be read: {error.reason}") from error
         if read.verdict.kind == "valid":
@@ -147,7 +147,7 @@ def _signed(play: SealedPlay, told: SealedState, name: str, content: bytes) -> t
     raise Contradiction(f"{name}: no player has signed it")
 
 
-_shown = lru_cache(maxsize=2000)(shown)
+_judged = lru_cache(maxsize=2000)(judged_by_others)
 """Each letter brings the same game again, and a few texts more."""
 
 

@@ -128,3 +128,8 @@ class Kept(msgspec.Struct, frozen=True):
     """Heads and papers found only in quotes, where anybody may have written them: unsigned, they prove nothing."""
     unread: str = ""
     """The reason why the letter could not be read, if so."""
+
+    def heads_of(self, logged: Logged) -> set[str]:
+        """All heads that the letter shows of an entry in the log: for people, for programs, and with its proof."""
+        heads = {head.head for head in (*self.heads, *self.for_programs) if head.seq == logged.seq}
+        return heads | {logged.head} if logged.head else heads

@@ -11,14 +11,13 @@ import msgspec
 
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Check, Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare.finding import NamedLetter
+    from pbem.proof.compare.finding import JudgedLetter
     from pbem.verifier_key import VerifierKey
 
 
@@ -27,7 +26,7 @@ class Proof(msgspec.Struct, frozen=True):
 
     checks: Sequence[Check]
     """All checks up to the first that fails or is open."""
-    letters: Sequence[NamedLetter] = ()
+    letters: Sequence[JudgedLetter] = ()
     """The kept letters with their findings; none if the bundle does not hold."""
     bundle: Bundle | None = None
     """The bundle, if it could be read."""
@@ -38,7 +37,7 @@ class Proof(msgspec.Struct, frozen=True):
         return self.checks[-1].holds is True and not self.accusing
 
     @property
-    def accusing(self) -> list[NamedLetter]:
+    def accusing(self) -> list[JudgedLetter]:
         """The letters that contradict the bundle."""
         return [letter for letter in self.letters if letter.standing in {"contradicts", "two stories"}]
 
@@ -51,7 +50,7 @@ def prove(
     `server_key` (64 hex digits) is the server's key as known from elsewhere. `match` is the match that it must be of.
     """
     proved = Proved()
-    checks = list(verify(bundle, Letters, server_key, proved))
+    checks = list(verify(bundle, server_key, proved))
     if not checks[-1].holds or proved.match is None:
         return Proof(checks, bundle=proved.bundle)
     if match is not None and proved.match.id != match:  # it holds, and proves nothing of this one

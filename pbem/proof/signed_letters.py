@@ -1,4 +1,4 @@
-"""Signed letters: from raw bytes to the form that a match understands, at the desk and at verification.
+"""The letters of a bundle as the source of a replay: each says what its entry records, and is its player's.
 
 This module joins rooms that may not know each other: reading (mail), signatures (identity) and the life of a match.
 No store, no effect. Implements protocol.md, "Identity".
@@ -6,39 +6,32 @@ No store, no effect. Implements protocol.md, "Identity".
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Final, cast
-
-import msgspec
+from typing import TYPE_CHECKING, cast
 
 from pbem import identity
-from pbem.config.limits import Limits
 from pbem.games import Refused
-from pbem.identity import Verdict
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read_letter
-from pbem.mail.one_reading import doubt
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal
 from pbem.match.remaking import Sentence, UnvouchedError
 from pbem.match.step import at_reply_address, misplaced
-from pbem.match.terms import Terms, hash_of_tournament
-from pbem.match.transcript import TranscriptError, sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import key_changes, one_letter
-from pbem.proof.bundle import LIMITS
+from pbem.proof.agreement import agrees
+from pbem.proof.listed_keys import listed_keys
 from pbem.proof.mailbox_evidence import marks, signed_detail, vouched
 from pbem.proof.mailbox_evidence import place as place_of
+from pbem.proof.normal_form import VOCABULARY, normal_text
 from pbem.requests import (
     DEFAULT,
+    PLACE,
     Accept,
     Clear,
-    Enter,
-    Propose,
     Resign,
     Sections,
     SignedForm,
@@ -48,30 +41,20 @@ from pbem.requests import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from pbem.identity import Key
+    from pbem.identity import Verdict
     from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter
     from pbem.match.pinned_keys import KeyChange, Player
     from pbem.match.remaking import Proving
     from pbem.match.state import Match
     from pbem.match.step import Signed
-    from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
     from pbem.requests import AnyForm, InMatch, Requested
 
-VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
-"""The words by which a signed form is found in a letter."""
 
-_SHOWN: Final = Limits(message_bytes=64 << 20, message_lines=1_000_000)
-"""Wider than a server's limits: in UTF-8, an accepted text may have three times as many octets."""
-
-UNCLEAR: Final = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
-"""Characters that some programs read as the end of a line or of the text, and others as a blank, or not at all."""
-
-
-class Letters:
+class BundleLetters:
     """The letters of a bundle as a source for a replay: each signature is checked, nothing is trusted."""
 
     def __init__(self, papers: Mapping[str, bytes]) -> None:
@@ -271,7 +254,7 @@ def _matching(
     """The faultless forms in a letter that make the wanted request, each with its place completed."""
     forms = [command.form for command in reading if not command.faults]
     if isinstance(wanted.request, Accept):
-        forms = [form for form in forms if _agrees(form, match, seat, evidence)]
+        forms = [form for form in forms if agrees(form, match, seat, evidence)]
         return cast("list[SignedForm[Requested]]", forms)
     if evidence:
         forms = [at_reply_address(form, match, seat) for form in forms]
@@ -295,11 +278,8 @@ def _is_wanted(form: AnyForm, wanted: AnyForm) -> bool:
         same = asked == wanted.request
     if isinstance(asked, Clear) and form.turn != wanted.turn:  # the `clear` of a setup names no turn
         return False
-    place = ((name, getattr(wanted, name)) for name in _PLACE)
+    place = ((name, getattr(wanted, name)) for name in PLACE)
     return same and all(value is None or getattr(form, name) == value for name, value in place)
-
-
-_PLACE = ("server", "player", "prev", "rev", "game", "turn")
 
 
 def _name_of(wanted: AnyForm) -> str:
@@ -399,113 +379,8 @@ def misdated(letter: Letter, received: datetime) -> Phrase | None:
     return Phrase("it is dated {date}, but came on {day}", date=f"{date:%Y-%m-%d}", day=f"{received:%Y-%m-%d}")
 
 
-def said(verdict: Verdict, read: Callable[[bytes], Letter] = read_letter) -> str:
-    """The text that a signature covers, in its one normal form, read only from the signed bytes.
-
-    `read` parses signed bytes that are a MIME entity; raises `Unreadable` if that exceeds the limits.
-    """
-    return _one_form(verdict, read(verdict.signed) if verdict.entity else None)
-
-
-def _one_form(verdict: Verdict, entity: Letter | None) -> str:
-    return _normal(verdict.signed.decode("utf-8", "replace") if entity is None else entity.text or "")
-
-
-def _normal(text: str) -> str:
-    """The text in its normal form: line ends LF, plain blanks, none at line ends, no invisible characters."""
-    return "\n".join(line.rstrip() for line in commands.clean(text).split("\n"))
-
-
-class Heard(msgspec.Struct, frozen=True):
-    """A judged letter, as it counts on arrival: the text from which its commands are read."""
-
-    verdict: Verdict
-    text: str
-    """The text from which commands are read."""
-    words: str = ""
-    """SHA-256 of the signed words, the same in any MIME encoding; empty if nothing is signed."""
-
-
-def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = read_letter) -> Heard:
-    """A judged letter as it counts; the verdict is `refused` if programs might read the signed bytes differently.
-
-    Only on arrival: later, the verdict decides, so that no accepted letter becomes invalid.
-    """
-    if verdict.kind != "valid":
-        return Heard(verdict, letter.text or "")
-    entity: Letter | None = None
-    try:
-        entity = read(verdict.signed) if verdict.entity else None
-        fault = (doubt(entity.root) if entity else None) or _unclear(verdict, entity)
-    except Unreadable as error:
-        fault = Phrase("The signed letter cannot be read: {reason}.", reason=error.reason)
-    if fault is not None:
-        return Heard(Verdict("refused", fault, verdict.format), letter.text or "")
-    text = _one_form(verdict, entity)
-    return Heard(verdict, text, words(text, key_changes.files(entity.parts) if entity else ()))
-
-
-def shown(content: bytes, keys: Iterable[str], server: str) -> Heard:
-    """A signed text as the other players read it; `keys` are the signer's, as public text.
-
-    The server on arrival and the other players' programs both call this, over the same octets, so that no letter
-    counts that the others would read differently. Raises `BadKey`.
-    """
-    parsed = [_parsed(public) for public in keys]
-    try:
-        letter = read_letter(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + content, _SHOWN)
-    except Unreadable as error:
-        return Heard(Verdict("refused", error.reason), "")
-    verdict = identity.judge(letter, parsed, server, words=VOCABULARY)
-    if verdict.kind != "valid":
-        return Heard(verdict, "")
-    text = said(verdict)
-    return Heard(verdict, text, words(text))
-
-
-def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
-    """The reason why programs may read the signed bytes differently, if there is one."""
-    # An OpenPGP text signature verifies with CR or LF as line ends (RFC 9580 5.2.1.2), also within headers.
-    around = verdict.signed.decode("latin-1")
-    text: str | None = ""
-    try:
-        if entity is None:
-            text = verdict.signed.decode()
-        elif entity.plain is not None:
-            text = entity.plain.unaltered
-    except UnicodeDecodeError:
-        text = None
-    if text is None:
-        return Phrase("The signed text is not in the character set that its letter declares: send it as UTF-8.")
-    odd = UNCLEAR.search(text) or re.search(r"\r(?!\n)|\0", around)
-    if odd is None:
-        return None
-    return Phrase(
-        "The signed text contains a character that programs read in different ways, {name}: remove it, and sign"
-        " it again.",
-        name=f"U+{ord(odd[0]):04X}",
-    )
-
-
-def words(text: str, files: Iterable[bytes] = ()) -> str:
-    """The hash by which to recognise the same words: of a text as `said` returns it, and of keys signed with it."""
-    lines = [text.strip("\n"), *(sha256_hex(b" ".join(content.split())) for content in files)]
-    return sha256_hex("\n".join(lines).encode("utf-8", "replace"))
-
-
-def words_of_entry(text: str) -> str:
-    """The hash of what a letter says to a tournament, signed or not, as the tournament's entry names it."""
-    return words(_normal(text))
-
-
 _opened = lru_cache(maxsize=4)(read_letter)
 """A letter of a bundle, parsed once for the several checks in a row that need it."""
-
-
-@lru_cache(maxsize=256)
-def _parsed(public: str) -> Key:
-    """A key as the transcript lists it, parsed once for all letters; pinned, so that it counts."""
-    return replace(identity.parse_key(public), state="pinned")
 
 
 def signed_agreement(found: Bundle, seat: int) -> str:
@@ -524,82 +399,5 @@ def _by_keys(raw: bytes, keys: Iterable[Mapping[str, str]], server: str) -> tupl
 
     Expiry was judged on arrival; a bundle is verified at any time after, and does not say when that was.
     """
-    verdict = identity.judge(_opened(raw), _all_listed(keys), server, words=VOCABULARY)
-    return verdict, said(verdict) if verdict.kind == "valid" else ""
-
-
-def _all_listed(keys: Iterable[Mapping[str, str]]) -> list[Key]:
-    """One player's listed keys; raises ValueError if there are more than anybody has."""
-    keys = tuple(keys)  # each may be tried
-    if len(keys) > LIMITS.keys:
-        raise ValueError(f"more than {LIMITS.keys} keys count for it")
-    return [_listed(key) for key in keys]
-
-
-def _listed(key: Mapping[str, str]) -> Key:
-    """A key as the transcript lists it; raises ValueError if its fingerprint names another key."""
-    parsed = _parsed(key["public"])
-    if (parsed.format, parsed.fingerprint) != (key["format"], key["fingerprint"]):
-        raise ValueError(f"the key {key['fingerprint']} is not the one that stands beside it")
-    return parsed
-
-
-def check_players(entry: Entry) -> None:
-    """Check the keys of players that an entry lists: each once, by its fingerprint; who has none has a mailbox."""
-    body = entry.body
-    listed = body.get("players", {})  # of a tournament's result, a list of names
-    named = [*(listed.values() if isinstance(listed, dict) else ()), body.get("player"), body.get("organiser")]
-    players = [player for player in named if isinstance(player, dict)]
-    try:
-        if any(not (player["keys"] or "mailbox" in player) for player in players):
-            raise ValueError("a player has neither a key nor a mailbox")
-        for keys in (*(player["keys"] for player in players), body.get("added", ())):
-            if len({key.fingerprint for key in _all_listed(keys)}) < len(keys):
-                raise ValueError("a key is listed twice")
-    except ValueError as error:
-        raise TranscriptError(entry.seq, None, f"{entry.type}: {error}") from error
-
-
-def enters(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
-    """True if a form enters the tournament of a match, by the hash of its terms, which hold those of the match."""
-    asked, held = form.request, match.terms.tournament
-    assert held is not None
-    if not isinstance(asked, Enter) or not names(form, match.server, match.name(seat), by_mailbox=bool(evidence)):
-        return False
-    return (asked.tournament, asked.hash) == (held["id"], hash_of_tournament(match.server, held["id"], held["terms"]))
-
-
-def names(form: AnyForm, server: str, player: str, *, by_mailbox: bool) -> bool:
-    """True if a form names this server and this player; at level `mailbox`, its reply address may stand for both."""
-    if by_mailbox:
-        return form.server in {None, server} and form.player in {None, player}
-    return (form.server, form.player) == (server, player)
-
-
-def _agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
-    """True if a form accepts the terms by their hash, which stands for the place, or proposes exactly these."""
-    asked = form.request
-    if match.terms.tournament is not None:
-        return enters(form, match, seat, evidence)
-    if isinstance(asked, Accept):
-        return asked == Accept(match=match.id, hash=match.rules_hash)
-    # The first seat agrees by its own proposal, whose place a reply address may complete.
-    if not isinstance(asked, Propose) or seat != 1:
-        return False
-    if not names(form, match.server, match.name(seat), by_mailbox=bool(evidence)):
-        return False
-    # Then its seats, the named players (addresses are invited, and may register any name), and all its terms.
-    terms, lines = match.terms, {key: text for key, text in asked.options.items() if key != "seats"}
-    wanted = asked.options.get("seats", str(min(match.rules.seats))).strip()
-    if not wanted.isdecimal() or len(terms.players) != max(len(asked.players) + 1, int(wanted)):
-        return False
-    named = zip(asked.players, terms.players[1:], strict=False)
-    if any(name not in {other, ""} for name, other in named if "@" not in name):
-        return False
-    try:
-        proposed = Terms.propose(asked.rules, lines, terms.players, terms.settling)
-    except Refused:
-        return False
-    # If the letter names no edition, the server chose the newest of its day, and the package that it had.
-    edition = proposed.edition if "rules" in lines else terms.edition
-    return replace(proposed, edition=edition, rules_package=terms.rules_package) == terms
+    verdict = identity.judge(_opened(raw), listed_keys(keys), server, words=VOCABULARY)
+    return verdict, normal_text(verdict) if verdict.kind == "valid" else ""

@@ -21,20 +21,15 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox
 from pbem.match.pinned_keys import Player
 from pbem.match.terms import Terms
-from pbem.match.transcript import BrokenChain, TranscriptError, follow, sha256_hex
+from pbem.match.transcript import TranscriptError, follow, sha256_hex
 from pbem.phrase import harmless
 from pbem.proof import bundle
+from pbem.proof.agreement import names_player
+from pbem.proof.listed_keys import check_players
 from pbem.proof.mailbox_evidence import marks
-from pbem.proof.signed_letters import (
-    Letters,
-    check_players,
-    misdated,
-    names,
-    signed_text,
-    vouched_text,
-    words_of_entry,
-)
-from pbem.proof.verification import Proved, check_signatures
+from pbem.proof.normal_form import hash_of_entry_words
+from pbem.proof.signed_letters import misdated, signed_text, vouched_text
+from pbem.proof.verification import Proved, check_signatures, check_stopped_by
 from pbem.proof.verification import verify as verify_match
 from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, Leave, Rule
 from pbem.tournament.crosstable import table
@@ -75,7 +70,6 @@ def verify_tournament(
 
 
 def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | None) -> Iterator[TournamentCheck]:
-    fails = partial(TournamentCheck, "FAIL")
     try:
         found = bundle.read_tournament(content, TournamentEntry)
         yield TournamentCheck("ok", "bundle", f"{len(found.papers)} papers, as a bundle is written")
@@ -88,18 +82,10 @@ def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | N
         tournament = yield from _walk(found)
         yield from _matches(tournament, bundles)
         yield TournamentCheck("ok", "table", _standings(tournament))
-    except bundle.BeyondLimits as error:
-        yield fails("limits", str(error))
-    except bundle.OtherVersion as error:
-        yield TournamentCheck("OPEN", "version", str(error))
-    except bundle.NotABundle as error:
-        yield fails("bundle", str(error))
-    except BrokenChain as error:
-        yield fails("chain", str(error), error.seq)
-    except TranscriptError as error:
-        yield fails("proof", str(error), error.seq, error.path)
-    except Exception as error:  # hostile content that nobody thought of proves nothing either
-        yield fails("proof", f"cannot be checked: {type(error).__name__}: {error}")
+    except Exception as error:
+        last = check_stopped_by(error)
+        standing = "OPEN" if last.holds is None else "FAIL"
+        yield TournamentCheck(standing, last.what, last.found, last.seq, last.path)
 
 
 def _game(tournament: Tournament) -> Iterator[TournamentCheck]:
@@ -172,12 +158,12 @@ class _TournamentLetters:
             if fault := misdated(read_letter(raw), datetime.fromisoformat(entry.body["received"])):
                 raise ValueError(str(fault))
             text = self._text(tournament, entry, player, raw)
-            if words_of_entry(text) != entry.body["words"]:
+            if hash_of_entry_words(text) != entry.body["words"]:
                 raise ValueError("does not hold these words")
             by_mailbox = "evidence" in entry.body
             reading = commands.parse(text, signed=not by_mailbox)
             forms = [command.form for command in reading.commands if not command.faults]
-            placed = partial(names, server=tournament.server, player=player.name, by_mailbox=by_mailbox)
+            placed = partial(names_player, server=tournament.server, player=player.name, by_mailbox=by_mailbox)
             if not any(placed(form) and _says(form.request, tournament, entry) for form in forms):
                 raise ValueError(f"does not say what `{entry.type}` records")
         except (ValueError, Unreadable) as error:
@@ -383,7 +369,7 @@ def _match(tournament: Tournament, pairing: Pairing | None, match: str, content:
     if pairing is None:
         return fails("names this tournament, which did not pair it")
     proved = Proved(keep_notices=False)
-    *_, last = verify_match(content, Letters, tournament.server_key, proved)
+    *_, last = verify_match(content, tournament.server_key, proved)
     if last.what == "limits" or last.holds is None:
         return TournamentCheck("OPEN", match, last.found)
     if not last.holds or proved.match is None or proved.bundle is None:

@@ -24,8 +24,9 @@ from pbem.match.transcript import BrokenChain, Entry, TranscriptError, follow, i
 from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.phrase import harmless
 from pbem.proof import bundle, without_rules
+from pbem.proof.listed_keys import check_players
 from pbem.proof.named_papers import letter_of, named, named_letter, revealed
-from pbem.proof.signed_letters import check_players
+from pbem.proof.signed_letters import BundleLetters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.proof.bundle import Bundle
-    from pbem.proof.signed_letters import Letters
 
 __all__ = ["Check", "Ordered", "Proved", "verify"]
 
@@ -64,18 +64,22 @@ class Proved(msgspec.Struct):
 
 
 def verify(
-    content: bytes, reader: type[Letters], server_key: str | None = None, proved: Proved | None = None
+    content: bytes,
+    server_key: str | None = None,
+    proved: Proved | None = None,
+    *,
+    reader: type[BundleLetters] = BundleLetters,
 ) -> Iterator[Check]:
     """Check a bundle; yields each check, and none after the first that fails or is open.
 
     `server_key` (64 hex digits) is the server's known key; without it, the key that the bundle itself names is
-    used, and the check says so. `proved` gets the results.
+    used, and the check says so. `proved` gets the results; a `reader` may remember what it read.
     """
     for check in _checks(content, reader, server_key, proved or Proved(keep_notices=False)):
         yield replace(check, what=harmless(check.what), found=harmless(check.found))
 
 
-def _checks(content: bytes, reader: type[Letters], server_key: str | None, proved: Proved) -> Iterator[Check]:
+def _checks(content: bytes, reader: type[BundleLetters], server_key: str | None, proved: Proved) -> Iterator[Check]:
     try:
         found = bundle.read(content)
         proved.bundle = found
@@ -88,18 +92,25 @@ def _checks(content: bytes, reader: type[Letters], server_key: str | None, prove
         about = partial(statement, match.server, match.id)
         yield Check(True, "server", check_signatures(found, match.server, about, server_key))
         yield from _by_the_rules(found, match, reader, proved)
-    except bundle.BeyondLimits as error:
-        yield Check(False, "limits", str(error))
-    except bundle.OtherVersion as error:
-        yield Check(None, "version", str(error))
-    except bundle.NotABundle as error:
-        yield Check(False, "bundle", str(error))
-    except BrokenChain as error:
-        yield Check(False, "chain", str(error), error.seq)
-    except TranscriptError as error:
-        yield Check(False, "proof", str(error), error.seq, error.path)
-    except Exception as error:  # hostile content that nobody thought of proves nothing either
-        yield Check(False, "proof", f"cannot be checked: {type(error).__name__}: {error}")
+    except Exception as error:
+        yield check_stopped_by(error)
+
+
+def check_stopped_by(error: Exception) -> Check:
+    """The last check of a bundle, of a match or a tournament: the one that ended with this error."""
+    match error:
+        case bundle.BeyondLimits():
+            return Check(False, "limits", str(error))
+        case bundle.OtherVersion():
+            return Check(None, "version", str(error))
+        case bundle.NotABundle():
+            return Check(False, "bundle", str(error))
+        case BrokenChain():
+            return Check(False, "chain", str(error), error.seq)
+        case TranscriptError():
+            return Check(False, "proof", str(error), error.seq, error.path)
+        case _:  # hostile content that nobody thought of proves nothing either
+            return Check(False, "proof", f"cannot be checked: {type(error).__name__}: {error}")
 
 
 def _formal(entries: Sequence[Entry]) -> None:
@@ -142,7 +153,7 @@ def check_signatures(
     return f"each head signed by {server} with {key} ({known})"
 
 
-def _by_the_rules(found: Bundle, match: Match, reader: type[Letters], proved: Proved) -> Iterator[Check]:
+def _by_the_rules(found: Bundle, match: Match, reader: type[BundleLetters], proved: Proved) -> Iterator[Check]:
     """Make every entry again by the rules of the game; where they are not those that were agreed on, say so."""
     game, agreed = match.terms.game, match.terms.rules_package
     if game in BUILT_IN and agreed is not None:
@@ -171,7 +182,7 @@ def _open(found: Bundle, match: Match, reason: str) -> Check:
     return Check(None, "rules", f"{reason}. Without them: {without_rules.check(found, match)}")
 
 
-def _walk(found: Bundle, reader: type[Letters], proved: Proved) -> Iterator[Check]:
+def _walk(found: Bundle, reader: type[BundleLetters], proved: Proved) -> Iterator[Check]:
     source = reader(found.papers)
     until = revealed(found)
     checks: list[Check] = []

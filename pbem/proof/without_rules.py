@@ -12,9 +12,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from pbem.mail import commands
+from pbem.match.remaking import evidence_path
 from pbem.match.transcript import TranscriptError, canonical, sha256_hex
+from pbem.proof.agreement import enters
 from pbem.proof.named_papers import keys_in, letter_of, named, named_letter, revealed
-from pbem.proof.signed_letters import enters, signed_text
+from pbem.proof.signed_letters import signed_text
 from pbem.requests import Accept, Propose
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ def _check_signed(found: Bundle, match: Match) -> int:
     signed = 0
     for path, letter in found.papers.items():
         place = _SEAT.search(path)
-        if not path.startswith("letters/") or place is None or _evidence(path) in found.papers:
+        if not path.startswith("letters/") or place is None or evidence_path(path) in found.papers:
             continue
         seat = int(place[1])
         try:
@@ -116,7 +118,3 @@ def _check_agreement(match: Match, seat: int, text: str) -> None:
         agrees = any(form.request == accepts or (seat == 1 and isinstance(form.request, Propose)) for form in said)
     if not agrees:
         raise ValueError("does not accept the terms of this match")
-
-
-def _evidence(letter: str) -> str:
-    return letter.replace("letters/", "evidence/").replace(".eml", ".txt")

@@ -28,6 +28,7 @@ from pbem.mailbox import PasswordError, password
 from pbem.server import systemd
 from pbem.server.desk_process import DeskError, Flood, OwnProcess
 from pbem.server.desk_work import Supplies, open_composer, open_desk
+from pbem.server.fair_queue import Crowded, FairQueue
 from pbem.server.fetching import Fetcher, Keeping, envelope, open_mailbox
 from pbem.server.house_program import HouseProgram, command
 from pbem.server.http_call import Notifier, WitnessAsker, fetched, told
@@ -37,10 +38,10 @@ from pbem.server.sandbox import Worker
 from pbem.server.server_clock import THIS_MACHINE, Machine, ServerClock
 from pbem.server.ways_out import way_out
 from pbem.smtp.delivery import Deliverer
-from pbem.smtp.dns import Asker, txt
+from pbem.smtp.dns import DnsAsker, txt
 from pbem.smtp.intake import Intake, IntakePlace
-from pbem.smtp.rounds import LONGEST_WAIT, Means, is_set_within
-from pbem.smtp.storing import Crowded, GroupCommit, Refusal, Shares
+from pbem.smtp.rounds import LONGEST_WAIT, TaskServices, is_set_within
+from pbem.smtp.storing import GroupCommit, Refusal
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
 from pbem.store.errors import BusyError, FullError, StoreError
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from pbem.server.metrics import Figures, Metrics
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
-    from pbem.smtp.rounds import Asking
+    from pbem.smtp.rounds import Asker
     from pbem.store.disk import Disk
     from pbem.store.inbox import Envelope, Look
     from pbem.store.vault import Vault
@@ -123,7 +124,7 @@ class Daemon:
         self._asked_to_look = asyncio.Event()
         self._post_thread = ThreadPoolExecutor(1, "post")
         self._admission_thread = ThreadPoolExecutor(1, "admission")
-        self._in_doubt = Shares(*IN_DOUBT)
+        self._in_doubt = FairQueue(*IN_DOUBT)
         self._desk: DeskPlace | None = None
         """The place of this server's desk, if it has one."""
         self._others: list[asyncio.Event] = []
@@ -204,8 +205,8 @@ class Daemon:
         stack.callback(self._admission_thread.shutdown)
         if self._desk is not None:
             await self._desk.open(self._lock.files if self._lock else [])
-        means = Means(self._clock.for_retries, self._post, self.wake, self.longest_wait, self._clock.stops)
-        post = self._senders(means, outbox, vault, secret)
+        services = TaskServices(self._clock.for_retries, self._post, self.wake, self.longest_wait, self._clock.stops)
+        post = self._senders(services, outbox, vault, secret)
         # Letters and questions come in only once everything that they need is open.
         await intake.open()
         if metrics:
@@ -226,29 +227,32 @@ class Daemon:
             # We hold the lock, so the process that leased letters has ended.
             log.info("store open", sendings=outbox.release_all())
 
-    def _senders(self, means: Means, outbox: Outbox, vault: Vault, secret: str) -> dict[str, Deliverer | Asking[Any]]:
+    def _senders(
+        self, services: TaskServices, outbox: Outbox, vault: Vault, secret: str
+    ) -> dict[str, Deliverer | Asker[Any]]:
         """What goes out, by name: letters; questions to the DNS and, if there are any, to witnesses and topics."""
         config = self.config
-        post: dict[str, Deliverer | Asking[Any]] = {
+        post: dict[str, Deliverer | Asker[Any]] = {
             "delivery": Deliverer(
                 outbox,
                 self.transport or way_out(config, secret),
                 config.delivery,
-                means,
+                services,
                 address=config.mail_address,
                 delimiter=config.delimiter if config.return_paths else None,
                 points=self.points,
             ),
-            "dns": Asker(Lookups(self._post_base), self.resolve, means),
+            "dns": DnsAsker(Lookups(self._post_base), self.resolve, services),
         }
         if urls := {cosigner.key.name: cosigner.url for cosigner in config.witness.cosigners}:
-            post["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means, self.post)
+            post["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, services, self.post)
         if hosts := config.notify.hosts:
-            post["notifier"] = Notifier(Notifications(self._post_base, vault), hosts, config.server, means, self.tell)
+            notifications = Notifications(self._post_base, vault)
+            post["notifier"] = Notifier(notifications, hosts, config.server, services, self.tell)
         return post
 
     async def _work(
-        self, post: Mapping[str, Deliverer | Asking[Any]], intake: Intake, places: Sequence[IntakePlace]
+        self, post: Mapping[str, Deliverer | Asker[Any]], intake: Intake, places: Sequence[IntakePlace]
     ) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -481,7 +485,7 @@ class Daemon:
         Raises `Refusal`.
         """
         try:
-            async with self._in_doubt.of(envelope.network):
+            async with self._in_doubt.turn_of(envelope.network):
                 loop, now = asyncio.get_running_loop(), self._clock()
                 known = await loop.run_in_executor(self._admission_thread, self._admission.knows, envelope, raw, now)
         except Crowded as error:

@@ -27,7 +27,6 @@ from pbem.mail.dkim_signing import BadDkimKey, DkimSigner
 from pbem.mailbox import PasswordError, password
 from pbem.match.transcript import Entry, TranscriptError
 from pbem.proof import bundle
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.store import own_keys
 from pbem.store.database import from_db, is_there, standby_of, to_db
@@ -284,7 +283,7 @@ def _transcript(archive: MatchRepository, number: int, server_key: str) -> Diagn
     papers = archive.matches.papers(number, len(match.games), 0, None)
     entries = [Entry.read(entry.entry) for entry in rows]
     content = bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
-    for check in verify(content, Letters, server_key):
+    for check in verify(content, server_key):
         if not check.holds:
             return Diagnosis(False, match.id, f"{check.what}: {check.found}")
     return Diagnosis(True, match.id, f"{row.phase}, {len(rows)} entries, verifies")

@@ -24,7 +24,7 @@ from pbem.failpoints import Failpoints, passing
 from pbem.mail.mail_addresses import without_tags
 from pbem.mailbox import Denied, MailboxUnreachable, Withheld, password, token
 from pbem.mailbox.maildir import Maildir
-from pbem.smtp.rounds import begun
+from pbem.smtp.rounds import in_thread
 from pbem.store.inbox import Envelope, Look
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class Fetcher:
 
     async def work(self) -> None:
         """Fetch until `stop`; then a mailbox that does not answer is waited for only a moment."""
-        self._fetching = begun("mailbox", self._fetch_all)
+        self._fetching = in_thread("mailbox", self._fetch_all)
         await asyncio.wait([self._fetching])
         if not self._fetching.cancelled():
             self._fetching.result()

@@ -19,12 +19,12 @@ from urllib.parse import urlsplit
 import structlog
 
 from pbem.networks import is_public
-from pbem.smtp.rounds import Asking, begun
+from pbem.smtp.rounds import Asker, in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
 
-    from pbem.smtp.rounds import Means
+    from pbem.smtp.rounds import TaskServices
     from pbem.store.questions import Notification, Notifications, WitnessRequest, WitnessRequests
 
     Connected = Callable[[str], http.client.HTTPConnection]
@@ -108,7 +108,7 @@ async def fetched(url: str, body: bytes, title: str = "", connected: Connected =
     """
     call = _Call(url, body, title, connected)
     try:
-        return await asyncio.wait_for(begun("http", call), PATIENCE)
+        return await asyncio.wait_for(in_thread("http", call), PATIENCE)
     except TimeoutError:
         raise Unreachable("no answer in time") from None
     finally:
@@ -120,27 +120,29 @@ def is_passing(status: int) -> bool:
     return status >= 500 or status in _LATER
 
 
-class WitnessAsker(Asking["WitnessRequest"]):
+class WitnessAsker(Asker["WitnessRequest"]):
     """The task that asks what is due, keeps the answers, and wakes the desk; `urls` has the witnesses' by name."""
 
-    def __init__(self, requests: WitnessRequests, urls: Mapping[str, str], means: Means, post: Post) -> None:
-        super().__init__(means)
+    def __init__(
+        self, requests: WitnessRequests, urls: Mapping[str, str], services: TaskServices, post: Post
+    ) -> None:
+        super().__init__(services)
         self._requests = requests
         self._urls = urls
         self._post = post
 
     async def _round(self) -> float:
-        following, now = await self._means.run(self._requests.next_due), self._means.now()
+        following, now = await self._services.run(self._requests.next_due), self._services.now()
         if following is not None and following <= now:
-            for request in await self._means.run(self._requests.due, now, now + LEASE):
+            for request in await self._services.run(self._requests.due, now, now + LEASE):
                 self._begin(request)
-            following = await self._means.run(self._requests.next_due)
+            following = await self._services.run(self._requests.next_due)
         return self._until(following)
 
     async def _ask(self, asked: WitnessRequest) -> None:
         url = self._urls.get(asked.witness)
         if url is None:  # no witness of ours any more
-            await self._means.run(self._requests.settle, asked, 0, "")
+            await self._services.run(self._requests.settle, asked, 0, "")
             return
         try:
             status, content = await self._post(f"{url.rstrip('/')}/add-checkpoint", asked.request.encode())
@@ -150,12 +152,12 @@ class WitnessAsker(Asking["WitnessRequest"]):
         except Unreachable as error:
             log.warning("witness out of reach", witness=asked.witness, tries=asked.tries, trouble=str(error))
             pause = min(FIRST_RETRY * 2 ** min(asked.tries - 1, 6), LONGEST_RETRY)
-            await self._means.run(self._requests.postpone, asked, self._means.now() + pause)
+            await self._services.run(self._requests.postpone, asked, self._services.now() + pause)
             return
         # A stranger wrote it: no control characters other than line ends.
         plain = "".join(char for char in content.decode("utf-8", "replace") if char.isprintable() or char == "\n")
-        await self._means.run(self._requests.settle, asked, status, plain)
-        self._means.settled()
+        await self._services.run(self._requests.settle, asked, status, plain)
+        self._services.settled()
 
 
 class CheckedConnection(http.client.HTTPSConnection):
@@ -196,13 +198,13 @@ def told(context: ssl.SSLContext | None = None, allowed: Callable[[str], bool] =
     return tell
 
 
-class Notifier(Asking["Notification"]):
+class Notifier(Asker["Notification"]):
     """The task that posts what is due, to topics at these hosts, under the title of this server."""
 
     def __init__(
-        self, notifications: Notifications, hosts: Collection[str], title: str, means: Means, tell: Tell
+        self, notifications: Notifications, hosts: Collection[str], title: str, services: TaskServices, tell: Tell
     ) -> None:
-        super().__init__(means)
+        super().__init__(services)
         self._notifications = notifications
         self._hosts = hosts
         self._title = title
@@ -211,11 +213,11 @@ class Notifier(Asking["Notification"]):
     async def _round(self) -> float:
         room = AT_ONCE - len(self._under_way)
         if not room:
-            return self._means.longest_wait  # the end of each wakes us
-        now = self._means.now()
-        for notification in await self._means.run(self._notifications.due, now, now + LEASE, room):
+            return self._services.longest_wait  # the end of each wakes us
+        now = self._services.now()
+        for notification in await self._services.run(self._notifications.due, now, now + LEASE, room):
             self._begin(notification)
-        return self._until(await self._means.run(self._notifications.next_due))
+        return self._until(await self._services.run(self._notifications.next_due))
 
     async def _ask(self, due: Notification) -> None:
         host = urlsplit(due.topic.url).netloc
@@ -231,7 +233,7 @@ class Notifier(Asking["Notification"]):
         if not arrived:  # the topic is as good as a password: only its host is logged
             log.warning("notification failed", host=host, tries=due.tries, trouble=trouble)
         if arrived or final or due.tries > len(RETRIES):
-            await self._means.run(lambda: self._notifications.settle(due, arrived=arrived))
-            self._means.settled()
+            await self._services.run(lambda: self._notifications.settle(due, arrived=arrived))
+            self._services.settled()
         else:
-            await self._means.run(self._notifications.postpone, due, self._means.now() + RETRIES[due.tries - 1])
+            await self._services.run(self._notifications.postpone, due, self._services.now() + RETRIES[due.tries - 1])

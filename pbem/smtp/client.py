@@ -14,7 +14,7 @@ from typing import cast
 
 import aiosmtplib
 
-REPLY = 32 * 1024  # octets of one reply, all its lines; RFC 5321 4.5.3.1.5 knows 512 a line
+MOST_REPLY = 32 * 1024  # octets of one reply, all its lines; RFC 5321 4.5.3.1.5 knows 512 a line
 ROOM = 4096  # octets that are read at once
 GOODBYE = 5.0  # seconds that the server has to answer QUIT
 MALFORMED = -1  # as aiosmtplib numbers what is no reply
@@ -190,7 +190,7 @@ class _Replies(asyncio.BufferedProtocol):
             if line[3:4] != b"-":
                 del self._heard[:start]
                 return int(line[:3]), b"\n".join(lines).decode("utf-8", "surrogateescape")
-        if len(self._heard) > REPLY:
+        if len(self._heard) > MOST_REPLY:
             raise aiosmtplib.SMTPResponseException(MALFORMED, "Response too long")
         return None
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from aiosmtpd import smtp
 
-    from pbem.smtp.session import Recipients, Shared
+    from pbem.smtp.session import Recipients, SessionServices
 
 FORWARDED = re.compile(r"ADDR=(?:IPV6:)?([0-9A-F.:]+)", re.IGNORECASE)  # of XFORWARD; "[UNAVAILABLE]" is none
 
@@ -72,9 +72,9 @@ class SmtpSession(Session):
     """True if the final dot is answered for each recipient."""
 
     def __init__(
-        self, shared: Shared, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None, *, proxy: bool
+        self, services: SessionServices, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None, *, proxy: bool
     ) -> None:
-        super().__init__(shared, _SmtpHandler(shared.recipients), loop, proxy=proxy)
+        super().__init__(services, _SmtpHandler(services.recipients), loop, proxy=proxy)
         self._tls = tls
         self._secure = False
 
@@ -85,7 +85,9 @@ class SmtpSession(Session):
 
     async def smtp_HELP(self, _arg: str | None) -> None:
         """HELP, for people who connect by hand."""
-        await self.push(f"214 2.0.0 letters for {self._shared.recipients.mailbox}; one that says `help` is answered")
+        await self.push(
+            f"214 2.0.0 letters for {self._services.recipients.mailbox}; one that says `help` is answered"
+        )
 
     async def smtp_AUTH(self, _arg: str | None) -> None:
         """AUTH: nobody logs in here."""
@@ -97,7 +99,7 @@ class SmtpSession(Session):
 
     async def smtp_GET(self, _arg: str | None) -> None:
         """HTTP: a browser can be made to post SMTP commands to us, and its first line ends it."""
-        self._shared.admission.turned_away("connection ended: HTTP", self.address)
+        self._services.admission.turned_away("connection ended: HTTP", self.address)
         self._hang_up("421 4.7.0 this is a mail server")
 
     smtp_POST = smtp_PUT = smtp_HEAD = smtp_OPTIONS = smtp_CONNECT = smtp_DELETE = smtp_GET
@@ -121,7 +123,7 @@ class SmtpSession(Session):
         except (OSError, AttributeError) as error:
             # If we ended the connection meanwhile, asyncio has no transport, and fails without one.
             self._writer._transport = transport  # type: ignore[attr-defined] # noqa: SLF001 - or its end fails, too
-            self._shared.admission.turned_away("connection ended: no TLS", self.address)
+            self._services.admission.turned_away("connection ended: no TLS", self.address)
             transport.abort()
             self.connection_lost(None)  # which asyncio does not say of a handshake that failed
             raise ConnectionResetError from error
@@ -163,17 +165,17 @@ class SmtpSession(Session):
         """MAIL; others may wait a moment for the letter that it begins."""
         await super().smtp_MAIL(arg)
         if self.envelope is not None and self.envelope.mail_from:
-            self._shared.admission.writing.add(self)
+            self._services.admission.writing.add(self)
 
     def _create_envelope(self) -> smtp.Envelope:
         """A new envelope, for what follows a letter or a RSET."""
-        self._shared.admission.writing.discard(self)
+        self._services.admission.writing.discard(self)
         return super()._create_envelope()
 
     async def smtp_RCPT(self, arg: str | None) -> None:
         """RCPT; `<postmaster>` is valid without a domain (RFC 5321 4.5.1)."""
         if arg is not None and arg.lower().replace(" ", "") == "to:<postmaster>":
-            arg = f"TO:<postmaster@{self._shared.server}>"
+            arg = f"TO:<postmaster@{self._services.server}>"
         await super().smtp_RCPT(arg)
 
     async def smtp_DATA(self, arg: str | None) -> None:
@@ -191,23 +193,23 @@ class SmtpSession(Session):
         # An empty message ends with its first line: the CRLF before the dot came with the command.
         self._reader._buffer[:0] = b"\r\n"  # type: ignore[attr-defined] # noqa: SLF001 - asyncio cannot give back
         await self.push("354 end with a dot on a line of its own")
-        raw, refusal, hang_up = await read_data(self._reader, self._shared.limits)
+        raw, refusal, hang_up = await read_data(self._reader, self._services.limits)
         sender = "" if envelope.mail_from == "<>" else without_tags(envelope.mail_from or "")
         network = "" if is_of_this_machine(self._client) else network_of(self._client)
         reply = refusal or await self._store(Envelope(sender, tuple(envelope.rcpt_tos), network), raw)
         self.envelope = self._create_envelope()
         await self.push("\r\n".join([reply] * (len(envelope.rcpt_tos) if self.answers_each else 1)))
-        self._shared.points("250 said")
+        self._services.points("250 said")
         if hang_up:
             self._hang_up("421 4.7.0 out of step")
 
     async def _store(self, envelope: Envelope, raw: bytes) -> str:
-        self._storing = True
-        self._shared.admission.writing.discard(self)
+        self._is_storing = True
+        self._services.admission.writing.discard(self)
         try:
-            return await self._shared.storing.store(envelope, raw)
+            return await self._services.storing.store(envelope, raw)
         finally:
-            self._storing = False
+            self._is_storing = False
             self.brought = self.loop.time()
             if self.transport is not None:
                 self._reset_timeout()

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from pbem.config.mail import Delivery as Schedule
     from pbem.config.mail import SmarthostConfig
-    from pbem.smtp.rounds import Means
+    from pbem.smtp.rounds import TaskServices
     from pbem.store.outbox import Outbox, OutboxRow
 
-REPLY = 500  # characters of a reply that are kept
+KEPT_REPLY = 500  # characters of a reply that are kept
 PATIENCE = 10.0  # seconds for letters under way to finish when the daemon stops
 AUTHENTICATION = range(530, 540)  # RFC 4954 6: about our account, not about the letter
 LETTERS_PER_CONNECTION = 50  # many servers end a connection after 100
@@ -160,7 +160,7 @@ class Deliverer:
     outbox: Outbox
     transport: Transport
     schedule: Schedule
-    means: Means
+    services: TaskServices
     _: KW_ONLY
     address: str
     delimiter: str | None
@@ -230,9 +230,9 @@ class Deliverer:
         If letters take long, each outcome is recorded soon: until then, a crash would send the letter again.
         """
         if len(self._leased) <= self._ahead // 2:
-            return 0.0 if self._outcomes or not self._leased else self.means.longest_wait
+            return 0.0 if self._outcomes or not self._leased else self.services.longest_wait
         if not self._outcomes:
-            return self.means.longest_wait
+            return self.services.longest_wait
         return max(self._oldest_outcome + SOON - asyncio.get_running_loop().time(), 0.0)
 
     async def _exchange(self) -> float:
@@ -244,10 +244,10 @@ class Deliverer:
             # The last exchange failed, perhaps after its commit: give back leased letters that we do not know.
             if self._in_doubt:
                 known = [row.id for row in self._leased] + [row.id for row, _ in outcomes]
-                await self.means.run(self.outbox.give_back_others, {*known, *self._under_way})
+                await self.services.run(self.outbox.give_back_others, {*known, *self._under_way})
             self._in_doubt = True
-            leased = await self.means.run(
-                self.outbox.exchange, [sent for _, sent in outcomes], self.means.now(), room
+            leased = await self.services.run(
+                self.outbox.exchange, [sent for _, sent in outcomes], self.services.now(), room
             )
         except BaseException:
             self._outcomes = outcomes + self._outcomes
@@ -262,8 +262,8 @@ class Deliverer:
             self._leased.extend(leased.rows)
         self._send()
         if self._leased or leased.due is None or (not room and not full):
-            return self.means.longest_wait
-        return min(max((leased.due - self.means.now()).total_seconds(), 0.0), self.means.longest_wait)
+            return self.services.longest_wait
+        return min(max((leased.due - self.services.now()).total_seconds(), 0.0), self.services.longest_wait)
 
     async def _room(self, outcomes: int) -> int:
         """The number of further letters that may be leased, with these outcomes not recorded yet."""
@@ -272,7 +272,7 @@ class Deliverer:
             return room
         # A provider's daily limit counts letters that are delivered, and those that may be.
         ours = outcomes + len(self._leased) + len(self._senders)
-        today = await self.means.run(self.outbox.delivered_since, self.means.now() - DAY)
+        today = await self.services.run(self.outbox.delivered_since, self.services.now() - DAY)
         return max(min(room, self.schedule.per_day - today - ours), 0)
 
     def _send(self) -> None:
@@ -320,14 +320,14 @@ class Deliverer:
         except Temporary as trouble:
             return self._retried(row, str(trouble))
         except Permanent as refusal:
-            return Sent(row.id, str(refusal), self.means.now(), "failed")
+            return Sent(row.id, str(refusal), self.services.now(), "failed")
         self.points("smarthost said 250")
-        return Sent(row.id, reply, self.means.now(), "delivered")
+        return Sent(row.id, reply, self.services.now(), "delivered")
 
     def _retried(self, row: OutboxRow, reply: str) -> Sent:
-        now = self.means.now()
+        now = self.services.now()
         retry = retry_time(self.schedule, row.created, row.attempts, now)
-        if retry is None and self.means.stops():
+        if retry is None and self.services.stops():
             retry = now + self.schedule.longest_retry
         if retry is None:
             return Sent(row.id, f"{reply} (given up after {row.attempts} attempts)", now, "failed")
@@ -344,7 +344,7 @@ class Deliverer:
             log.warning("letter waits", outbox=row.id, attempts=row.attempts, code=code, retry=sent.retry.isoformat())
         else:
             log.error("letter given up", outbox=row.id, attempts=row.attempts, code=code)
-            self.means.settled()
+            self.services.settled()
 
     async def _leave(self) -> None:
         """Record outcomes until there are no more, and give back leased letters."""
@@ -352,7 +352,7 @@ class Deliverer:
             while self._outcomes:
                 await self._exchange()
             if self._leased:
-                await self.means.run(self.outbox.give_back, [row.id for row in self._leased])
+                await self.services.run(self.outbox.give_back, [row.id for row in self._leased])
                 self._leased.clear()
         except Exception:
             # Leased letters wait again after the next start.
@@ -376,4 +376,4 @@ def retry_time(schedule: Schedule, created: datetime, attempts: int, now: dateti
 
 def _printable(reply: str) -> str:
     """A stranger's text, made safe for a log line and for the operator's letter."""
-    return "".join(character if character.isprintable() else " " for character in reply)[:REPLY]
+    return "".join(character if character.isprintable() else " " for character in reply)[:KEPT_REPLY]

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.smtp.rounds import Asking
+from pbem.smtp.rounds import Asker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     import dns.asyncresolver
 
-    from pbem.smtp.rounds import Means
+    from pbem.smtp.rounds import TaskServices
     from pbem.store.questions import Lookup, Lookups
 
     Resolve = Callable[[str], Awaitable[str]]
@@ -67,25 +67,25 @@ def txt(resolver: dns.asyncresolver.Resolver | None = None) -> Resolve:
     return resolve
 
 
-class Asker(Asking["Lookup"]):
+class DnsAsker(Asker["Lookup"]):
     """The task that makes the queries that are due, settles them, and wakes the desk.
 
     Those for letters from players' addresses come first.
     """
 
-    def __init__(self, lookups: Lookups, resolve: Resolve, means: Means) -> None:
-        super().__init__(means)
+    def __init__(self, lookups: Lookups, resolve: Resolve, services: TaskServices) -> None:
+        super().__init__(services)
         self._lookups = lookups
         self._resolve = resolve
 
     async def _round(self) -> float:
-        now = self._means.now()
+        now = self._services.now()
         for of_players, most in ((True, AT_ONCE), (False, OTHERS)):
-            due = await self._means.run(partial(self._lookups.due, now, IN_SIGHT, of_players=of_players))
+            due = await self._services.run(partial(self._lookups.due, now, IN_SIGHT, of_players=of_players))
             for lookup in due:
                 if not self._stopping and self._has_room(lookup, most):
                     self._begin(lookup)
-        return self._until(await self._means.run(self._lookups.next_due, now))
+        return self._until(await self._services.run(self._lookups.next_due, now))
 
     def _has_room(self, lookup: Lookup, most: int) -> bool:
         """Return whether a query is not under way yet, and may be, beside those of its sender, and of its kind."""
@@ -105,7 +105,7 @@ class Asker(Asking["Lookup"]):
             log.warning("name server out of reach", tries=lookup.tries, trouble=str(error))
             if lookup.tries > 1:
                 pause = RETRIES[max(len(RETRIES) + 1 - lookup.tries, 0)]
-                await self._means.run(self._lookups.postpone, lookup, self._means.now() + pause)
+                await self._services.run(self._lookups.postpone, lookup, self._services.now() + pause)
                 return
-        await self._means.run(self._lookups.settle, lookup, record, self._means.now())
-        self._means.settled()
+        await self._services.run(self._lookups.settle, lookup, record, self._services.now())
+        self._services.settled()

@@ -19,7 +19,7 @@ import msgspec
 from pbem.failpoints import Failpoints, passing
 from pbem.smtp.client_connections import Admission, AdmissionProtocol
 from pbem.smtp.command_lines import LmtpSession, SmtpSession
-from pbem.smtp.session import Recipients, Shared
+from pbem.smtp.session import Recipients, SessionServices
 from pbem.smtp.storing import Storing
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Intake:
         self.recipients = Recipients(server, address, delimiter, limits.recipients)
         self.admission = Admission(limits)
         self._storing = Storing(accept, reference, points)
-        self._shared = Shared(server, limits, self.recipients, self.admission, self._storing, points)
+        self._services = SessionServices(server, limits, self.recipients, self.admission, self._storing, points)
         self._servers: list[asyncio.Server] = []
         self._paths: list[Path] = []
 
@@ -77,7 +77,7 @@ class Intake:
             context.load_cert_chain(listener.certificate, listener.certificate_key)
         kind = LmtpSession if protocol == "lmtp" else SmtpSession
         loop = asyncio.get_running_loop()
-        first = kind(self._shared, loop, context, proxy=listener.proxy)
+        first = kind(self._services, loop, context, proxy=listener.proxy)
 
         def door() -> asyncio.Protocol:
             return AdmissionProtocol(self.admission, first.begin_another)

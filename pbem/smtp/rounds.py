@@ -40,7 +40,7 @@ async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
     return event.is_set()
 
 
-def begun(name: str, call: Callable[[], T]) -> asyncio.Future[T]:
+def in_thread(name: str, call: Callable[[], T]) -> asyncio.Future[T]:
     """Begin a call in a thread of its own, which may hang: nobody waits for its end, and to cancel it lets it run on.
 
     `asyncio.to_thread` is for what ends soon: its threads are joined when the process ends.
@@ -65,7 +65,7 @@ class Run(Protocol):
         """Call it with these arguments and return its result."""
 
 
-class Means(msgspec.Struct, frozen=True):
+class TaskServices(msgspec.Struct, frozen=True):
     """The services for a task that asks or sends: the time, calls to the store, and a callback on outcomes."""
 
     now: Callable[[], datetime]
@@ -76,14 +76,14 @@ class Means(msgspec.Struct, frozen=True):
     """True while the clock leapt, and nobody vouches for it: nothing is given up then."""
 
 
-class Asking(ABC, Generic[Question]):
+class Asker(ABC, Generic[Question]):
     """Asks whatever is due until it is stopped; `wake` is set when there is more.
 
     A question that nobody answers keeps no other waiting: the end of each wakes us, and makes room for another.
     """
 
-    def __init__(self, means: Means) -> None:
-        self._means = means
+    def __init__(self, services: TaskServices) -> None:
+        self._services = services
         self._stopping = False
         self._under_way: dict[asyncio.Task[None], Question] = {}
         self.wake = asyncio.Event()
@@ -134,5 +134,5 @@ class Asking(ABC, Generic[Question]):
     def _until(self, following: datetime | None) -> float:
         """Seconds until the next question is due, if there is one."""
         if following is None:
-            return self._means.longest_wait
-        return min(max((following - self._means.now()).total_seconds(), 0.05), self._means.longest_wait)
+            return self._services.longest_wait
+        return min(max((following - self._services.now()).total_seconds(), 0.05), self._services.longest_wait)

@@ -80,7 +80,7 @@ class Recipients:
         return "250 2.1.5 known"
 
 
-class Shared(msgspec.Struct, frozen=True):
+class SessionServices(msgspec.Struct, frozen=True):
     """The settings and services that all sessions of one server share."""
 
     server: str
@@ -106,14 +106,16 @@ class Session(SMTP):
 
     line_length_limit = CHUNK
 
-    def __init__(self, shared: Shared, handler: object, loop: asyncio.AbstractEventLoop, *, proxy: bool) -> None:
-        limits = shared.limits
+    def __init__(
+        self, services: SessionServices, handler: object, loop: asyncio.AbstractEventLoop, *, proxy: bool
+    ) -> None:
+        limits = services.limits
         self.command_size_limits = _Sizes()
         super().__init__(
             handler,
             data_size_limit=limits.message_bytes,
             enable_SMTPUTF8=False,  # our addresses are ASCII; without it nothing else reaches a header
-            hostname=shared.server,
+            hostname=services.server,
             ident="pbem",
             timeout=limits.idle.total_seconds(),
             loop=loop,
@@ -127,10 +129,10 @@ class Session(SMTP):
         }
         self._unknown = 0
         self._introducing = False
-        self._shared = shared
+        self._services = services
         self._proxy = proxy
         self._faults = 0
-        self._storing = False
+        self._is_storing = False
 
     def begin_another(self, address: str, transport: asyncio.Transport) -> None:
         """Begin a copy of this session for a connection: to make a new one, aiosmtpd inspects all its members."""
@@ -152,9 +154,9 @@ class Session(SMTP):
         self._client = self.address
         self._active = self.brought = self.loop.time()
         """The time of its last line, and the time at which its last letter was stored, or at first, it began."""
-        self._shared.admission.enter(self)
+        self._services.admission.enter(self)
         self._deadline = self.loop.call_later(
-            self._shared.limits.session.total_seconds(), self.dismiss, "421 4.4.2 session too long"
+            self._services.limits.session.total_seconds(), self.dismiss, "421 4.4.2 session too long"
         )
         self.connection_made(transport)
 
@@ -171,11 +173,11 @@ class Session(SMTP):
     @property
     def may_be_ended(self) -> bool:
         """True if the client would lose only time, and is not our own mail server."""
-        return bool(self.address) and not self._storing
+        return bool(self.address) and not self._is_storing
 
     def proxied(self, address: str) -> bool:
         """Count the client for which a proxy speaks; returns True if it is admitted."""
-        if not self._shared.admission.counts_for(self, address):
+        if not self._services.admission.counts_for(self, address):
             self.dismiss(TOO_MANY)
             return False
         self.address = self._client = address
@@ -187,7 +189,7 @@ class Session(SMTP):
         if self.ended.done():
             return
         self._deadline.cancel()
-        self._shared.admission.leave(self)
+        self._services.admission.leave(self)
         super().connection_lost(error)
         self.ended.set_result(None)
 
@@ -199,7 +201,7 @@ class Session(SMTP):
         transport = self.transport
         if not isinstance(transport, asyncio.Transport) or transport.is_closing():
             return
-        if self._storing:
+        if self._is_storing:
             self.loop.call_later(1, self.dismiss, reply)
             return
         transport.write(f"{reply}\r\n".encode("ascii"))
@@ -263,7 +265,7 @@ class Session(SMTP):
             self._writer.close()
             raise
         except Exception as error:  # such as a PROXY header without an end
-            self.dismiss(self._shared.storing.trouble("421 4.3.0 local trouble", error))
+            self.dismiss(self._services.storing.trouble("421 4.3.0 local trouble", error))
 
     async def _obey(self) -> None:
         """Handle one command, from its line to its reply."""
@@ -305,7 +307,7 @@ class Session(SMTP):
             raise
         # An error of ours must not look like a refusal: with 451, the client keeps the letter.
         except Exception as error:
-            await self.push(self._shared.storing.trouble("451 4.3.0 local trouble", error))
+            await self.push(self._services.storing.trouble("451 4.3.0 local trouble", error))
 
     async def _skip_line(self) -> None:
         """Read and discard the rest of a line that is too long."""
@@ -325,7 +327,7 @@ class Session(SMTP):
         if reply[:1] == b"5":
             self._faults += 1
             if self._faults == FAULTS:
-                self._shared.admission.turned_away("connection ended: too many faults", self.address)
+                self._services.admission.turned_away("connection ended: too many faults", self.address)
                 self._hang_up("421 4.7.0 too many faults")
 
 

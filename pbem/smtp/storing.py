@@ -1,16 +1,13 @@
-"""The storing of letters, and the replies to it: 250 after a letter is stored, and never before; in groups, by turns.
+"""The storing of letters, and the replies to it: 250 after a letter is stored, and never before; in groups.
 
 A letter is handed on as envelope and bytes to an `Accept`, which stores it. Those that come while others are being
-written are written together next (`GroupCommit`), and where letters are examined first, a party with many waits for
-itself alone (`Shares`). Implements reliability.md, promises 1 and 2, "Limits" and case 34.
+written are written together next (`GroupCommit`). Implements reliability.md, promises 1 and 2.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -21,7 +18,7 @@ from pbem.store.errors import BusyError, FullError
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import Sequence
 
     from pbem.failpoints import Failpoints
 
@@ -142,31 +139,3 @@ class GroupCommit(Generic[Item, Outcome]):
                 else:
                     done.set_result(outcome)
         self._work = None
-
-
-class Crowded(Exception):
-    """Too many: come again later."""
-
-
-class Shares:
-    """The turns at one place, where at most `each` of one party, and `in_all`, may be or wait."""
-
-    def __init__(self, each: int, in_all: int) -> None:
-        self._each = each
-        self._in_all = in_all
-        self._here: Counter[str] = Counter()
-        self._turns: dict[str, asyncio.Lock] = {}
-
-    @asynccontextmanager
-    async def of(self, party: str) -> AsyncIterator[None]:
-        """The turn of one of this party, once earlier ones of the same party are gone; raises `Crowded`."""
-        if self._here[party] >= self._each or self._here.total() >= self._in_all:
-            raise Crowded
-        self._here[party] += 1
-        try:
-            async with self._turns.setdefault(party, asyncio.Lock()):
-                yield
-        finally:
-            self._here[party] -= 1
-            if not self._here[party]:
-                del self._here[party], self._turns[party]

@@ -21,7 +21,7 @@ from pbem.match.documents import Opening, Receipt, SetAside, Withdrawal
 from pbem.match.state import Submission
 from pbem.match.step import Signed, Step
 from pbem.match.transcript import Entry, sha256_hex, written
-from pbem.proof.fates import Fates
+from pbem.proof.compare.fates import Fates
 from pbem.proof.kept_letters import kept
 from pbem.requests import DEFAULT, Section
 from verifier import Wrong, verified
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pbem.match.state import Match
-    from pbem.proof.fates import Sent
+    from pbem.proof.compare.fates import Sent
 
 SEAT = 2
 """Bob's seat."""

@@ -13,7 +13,7 @@ from pbem.match.changed import replace
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.compare.against import Against
-from pbem.proof.signed_letters import Letters
+from pbem.proof.signed_letters import BundleLetters
 from pbem.proof.verification import Check, Proved, verify
 from pbem.store.operator import Instructions, begin_generation
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pbem.requests import AnyForm, Requested, SignedForm
 
 
-class Remembering(Letters):
+class Remembering(BundleLetters):
     """Letters that are read and verified once: the same letter at the same place says the same again."""
 
     known: dict[object, AnyForm | ValueError]
@@ -54,10 +54,12 @@ def remembering() -> type[Remembering]:
     return type("Remembered", (Remembering,), {"known": {}})
 
 
-def checked(content: bytes | Bundle, server_key: str | None = None, reader: type[Letters] = Letters) -> list[Check]:
+def checked(
+    content: bytes | Bundle, server_key: str | None = None, reader: type[BundleLetters] = BundleLetters
+) -> list[Check]:
     if isinstance(content, Bundle):
         content = bundle.write(content)
-    return list(verify(content, reader, server_key))
+    return list(verify(content, server_key, reader=reader))
 
 
 def holds(content: bytes | Bundle) -> list[Check]:
@@ -67,7 +69,7 @@ def holds(content: bytes | Bundle) -> list[Check]:
     return checks
 
 
-def fails(content: bytes | Bundle, *words: str, reader: type[Letters] = Letters) -> str:
+def fails(content: bytes | Bundle, *words: str, reader: type[BundleLetters] = BundleLetters) -> str:
     """What the one failing check, the last, found; it names all these words."""
     checks = checked(content, reader=reader)
     assert [check.holds for check in checks] == [True] * (len(checks) - 1) + [False], checks[-1]
@@ -80,7 +82,7 @@ def fails(content: bytes | Bundle, *words: str, reader: type[Letters] = Letters)
 def proved(content: bytes | Bundle) -> Proved:
     """What is known of a bundle that holds."""
     found = Proved()
-    *_, last = verify(bundle.write(content) if isinstance(content, Bundle) else content, Letters, None, found)
+    *_, last = verify(bundle.write(content) if isinstance(content, Bundle) else content, proved=found)
     assert last.holds, last
     return found
 

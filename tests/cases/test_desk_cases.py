@@ -21,7 +21,7 @@ from pbem.desk.reading import InProcess, Question
 from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer, Content
-from pbem.proof.signed_letters import VOCABULARY
+from pbem.proof.normal_form import VOCABULARY
 from pbem.server.sandbox import Worker
 from pbem.smtp.delivery import Permanent, Smarthost
 from pbem.store.inbox import Envelope

@@ -26,7 +26,6 @@ from machines.serve_process import serving
 from world.listening import free_port
 
 from pbem.cli.group import group
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.server.server_clock import Machine
 from pbem.store import noted_time, own_keys
@@ -243,7 +242,7 @@ def test_without_a_daemon_the_desk_is_opened_for_a_moment(house: House) -> None:
 def test_a_bundle_is_written_for_whom_it_is_too_long_to_be_mailed(house: House) -> None:
     file = house.folder / "m1.pbem.zip"
     assert "has the proof of m1" in house.run("match", "bundle", "m1", str(file))
-    assert all(check.holds for check in verify(file.read_bytes(), Letters))
+    assert all(check.holds for check in verify(file.read_bytes()))
     assert not any(secret in file.read_bytes() for secret in (b"Gx3", b"secret")), "the game runs"
     house.run("match", "bundle", "m2", str(file), status=4)
 

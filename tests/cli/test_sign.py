@@ -20,7 +20,7 @@ from pbem import identity
 from pbem.cli.group import group
 from pbem.identity import ssh
 from pbem.mail.message import Letter, read_letter
-from pbem.proof.signed_letters import VOCABULARY
+from pbem.proof.normal_form import VOCABULARY
 
 judge = partial(identity.judge, words=VOCABULARY)
 

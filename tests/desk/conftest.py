@@ -93,7 +93,7 @@ def in_other_languages_too(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
     With `--no-english`, it is also said in a language that nobody speaks, and no word of ours is left in English; its
     words are a third longer than the English ones, and no line is too wide, nor runs a column into the next.
     """
-    words = LetterWriter.words
+    words = LetterWriter.rendered
     strange: Templates | None = None
     if request.config.getoption("no_english"):
         strange = request.getfixturevalue("strange")
@@ -124,7 +124,7 @@ def in_other_languages_too(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
                     faults.append((draft.template, left))
         return made
 
-    monkeypatch.setattr(LetterWriter, "words", written)
+    monkeypatch.setattr(LetterWriter, "rendered", written)
     yield
     assert [found for found in faults if found[1]] == []
     for template, texts in twins.items():

@@ -8,7 +8,6 @@ import pytest
 from in_a_box.referee import Mailbox, Referee, body
 from in_a_box.small_games import PIECES
 
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def proved(person: Mailbox) -> list[str]:
     # A large one comes in a letter of its own.
     files = [part for letter in person.letters for part in letter.iter_attachments()]
     bundles = [part.get_content() for part in files if (part.get_filename() or "").endswith(".zip")]
-    checks = list(verify(bundles[-1], Letters))
+    checks = list(verify(bundles[-1]))
     assert all(check.holds for check in checks), checks
     return [check.found for check in checks]
 

@@ -21,7 +21,6 @@ from pbem.match.record import Illegal, read, replay, write
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.testing import CHECKS, subject, write_records
 
@@ -102,7 +101,7 @@ def test_a_running_game_shows_that_its_links_belong_together(referee: Referee, s
         referee.send(person, person.filled("orders", "final\nthrow it"))
     referee.send(ann, "transcript m1\n")
     found = bundle.read(attachment(ann.last, ".zip"))
-    assert [check.holds for check in verify(attachment(ann.last, ".zip"), Letters)][-1] is not False
+    assert [check.holds for check in verify(attachment(ann.last, ".zip"))][-1] is not False
     assert sum("chance" in entry.body for entry in found.entries) == (3 if site == "open" else 1)
 
 

@@ -19,7 +19,6 @@ from pbem.games import Fault, Refused
 from pbem.games.conditional_orders import Conditional, is_conditional
 from pbem.phrase import Phrase
 from pbem.proof.bundle import read
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.store.players import KeyRow
 from verifier import Wrong, verified
@@ -51,7 +50,7 @@ def ended(referee: Referee, ann: Mailbox, bob: Mailbox) -> bytes:
 
 def faults(bundle: bytes) -> Iterator[str]:
     """What both verifiers find wrong."""
-    check = next(check for check in verify(bundle, Letters) if not check.holds)
+    check = next(check for check in verify(bundle) if not check.holds)
     yield check.found
     with pytest.raises(Wrong) as wrong:
         verified(bundle)
@@ -257,7 +256,7 @@ def test_however_a_mail_program_dresses_the_conditions(referee: Referee, program
     referee.turn((ann, "Z1 D1-D2"))
     referee.turn((bob, "Z1 G2-G3"))
     bundle = ended(referee, ann, bob)
-    assert all(check.holds for check in verify(bundle, Letters))
+    assert all(check.holds for check in verify(bundle))
     verified(bundle)
     assert b"branch 1\n" in read(bundle).papers["receipts/game-1-turn-3-seat-1.txt"]
     assert accused(referee) == []

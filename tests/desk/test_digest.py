@@ -128,7 +128,7 @@ def test_nothing_is_lost_and_nothing_comes_twice_over_crashes(
     referee.now = datetime(2026, 3, 2, 6, 0, tzinfo=UTC)
     referee.alive()
     if crash != "never":
-        name = "words" if crash == "before" else "send"
+        name = "rendered" if crash == "before" else "send"
         letter_writer = referee.desk.letters
         real = getattr(type(letter_writer), name)
 

@@ -19,7 +19,6 @@ from in_a_box.referee import ANN, Mailbox, Referee, attachment, body, form_in, p
 from in_a_box.sealed_seats import SealedSeat, agreed, play
 from playing import random_players
 
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.store.operator import Instructions
 from verifier import verified
@@ -256,7 +255,7 @@ def said(table: Table, subject: str, winner: int, won: str, lost: str) -> None:
 def proof(table: Table) -> None:
     table.referee.send(table.boxes[0], "transcript m1\n", sign=False)
     content = attachment(table.boxes[0].last, ".zip")
-    last = list(verify(content, Letters))[-1]
+    last = list(verify(content))[-1]
     assert last.holds, last
     verified(content)
     match = table.referee.match()
@@ -339,5 +338,5 @@ def test_who_resigns_a_sealed_game_before_its_first_turn_leaves_the_ships_that_w
     assert closed["type"] == "closed"
     assert sorted(closed["body"]["scores"]) == sorted([3] * opened + [0] * (2 - opened))
     bundle = attachment(seats[0].box.find(", the end"), ".zip")
-    assert all(check.holds for check in verify(bundle, Letters))
+    assert all(check.holds for check in verify(bundle))
     verified(bundle)

@@ -19,7 +19,6 @@ from pbem.match.transcript import sha256_hex
 from pbem.match.transcript_replay import begin
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from verifier import Wrong, verified
 
@@ -105,7 +104,7 @@ class Phones:
     def proof(self, reader: Mailbox) -> None:
         """Both verifiers hold what the end brought."""
         content = attachment(reader.find(", the end"), ".pbem.zip")
-        assert [f"{check.what}: {check.found}" for check in verify(content, Letters) if not check.holds] == []
+        assert [f"{check.what}: {check.found}" for check in verify(content) if not check.holds] == []
         verified(content)
         assert accused(self.referee) == []
 
@@ -157,7 +156,7 @@ def test_resign_and_other_sentences_are_about_the_match_of_the_letter(phones: Ph
     assert not phones.referee.match().orders[2].standing
     phones.reply(bob, "transcript")
     running = attachment(bob.last, ".pbem.zip")
-    assert [check.found for check in verify(running, Letters) if not check.holds] == []
+    assert [check.found for check in verify(running) if not check.holds] == []
     verified(running)
     phones.reply(ann, "Resign!", ann.find("begins"))
     assert phones.phase == "closed"
@@ -174,14 +173,14 @@ def test_a_match_that_is_resigned_before_its_game_proves_it(phones: Phones) -> N
     phones.reply(bob, "transcript")
     running = attachment(bob.last, ".pbem.zip")
     assert b"evidence/replies-game-1.txt" not in running
-    assert [check.found for check in verify(running, Letters) if not check.holds] == []
+    assert [check.found for check in verify(running) if not check.holds] == []
     verified(running)
     phones.reply(bob, "resign match")
     assert phones.phase == "closed"
     phones.reply(ann, "transcript")
     content = attachment(ann.last, ".pbem.zip")
     assert b"evidence/replies-game-1.txt" in content
-    assert [check.found for check in verify(content, Letters) if not check.holds] == []
+    assert [check.found for check in verify(content) if not check.holds] == []
     verified(content)
 
 
@@ -428,14 +427,14 @@ def agreed(phones: Phones) -> Bundle:
 
 def holds(found: Bundle) -> None:
     content = bundle.write(found)
-    assert [f"{check.what}: {check.found}" for check in verify(content, Letters) if not check.holds] == []
+    assert [f"{check.what}: {check.found}" for check in verify(content) if not check.holds] == []
     verified(content)
 
 
 def refused(found: Bundle) -> None:
     """Both verifiers refuse it."""
     content = bundle.write(found)
-    assert not all(check.holds for check in verify(content, Letters))
+    assert not all(check.holds for check in verify(content))
     with pytest.raises(Wrong):
         verified(content)
 

@@ -18,7 +18,6 @@ from signing import passkeys
 from signing.signers import WAYS, by_openpgp_mime, by_ssh, head, pasted
 
 from pbem.identity import parse_key, ssh
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def test_register_play_and_prove(referee: Referee, way: str, *, by_attachment: b
         send(ann.filled("orders", "final\n"))
         referee.send(bob, bob.filled("orders", f"final\n{cell}"))
     bundle = attachment(bob.find(", the end"), ".zip")
-    checks = list(verify(bundle, Letters))
+    checks = list(verify(bundle))
     assert all(check.holds for check in checks), checks
     with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
         transcript = next(name for name in archive.namelist() if "transcript" in name)

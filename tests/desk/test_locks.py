@@ -113,14 +113,14 @@ def test_what_cannot_be_put_into_words_harms_its_letter_alone(
 ) -> None:
     """Letters are decided together, and the others have their effect."""
     people = [referee.registered(name) for name in ("ann", "bob", "carl")]
-    words = LetterWriter.words
+    words = LetterWriter.rendered
 
     def fails(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> InWords:
         if isinstance(draft, TemplateText) and draft.template == "answers/games.txt":
             raise ZeroDivisionError
         return words(letter_writer, draft, language)
 
-    monkeypatch.setattr(LetterWriter, "words", fails)
+    monkeypatch.setattr(LetterWriter, "rendered", fails)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     numbers = [
         referee.inbox.put(

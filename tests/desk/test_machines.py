@@ -10,7 +10,6 @@ from in_a_box.referee import Mailbox, Openings, Referee, attachment, body
 from signing.domains import Domain, rsa_key
 
 from pbem.desk.daily_limits import NEW_MAILBOX, SAME_WORDS, SIGNED_FOR_NOTHING, WITHOUT_COMMAND
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from verifier import verified
 
@@ -194,7 +193,7 @@ def test_final_alone_orders_nothing(referee: Referee) -> None:
     assert referee.match().turn == 2
     answer(referee, ann, "resign\n")
     content = attachment(ann.find(", the end"), ".pbem.zip")
-    assert [f"{check.what}: {check.found}" for check in verify(content, Letters) if not check.holds] == []
+    assert [f"{check.what}: {check.found}" for check in verify(content) if not check.holds] == []
     verified(content)
 
 

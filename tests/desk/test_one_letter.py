@@ -16,7 +16,6 @@ from judges.honest import accused
 from signing.domains import Domain, rsa_key
 
 from pbem.desk import bulletin
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.store.tokens import Tokens
 from verifier import Wrong, verified
@@ -75,7 +74,7 @@ class Table:
         """The bundle after Bob has resigned; it holds, and the second verifier agrees."""
         self.reply("resign m1 match")
         content = attachment(self.ann.find(", the end"), ".pbem.zip")
-        found = [f"{check.what}: {check.found}" for check in verify(content, Letters) if not check.holds]
+        found = [f"{check.what}: {check.found}" for check in verify(content) if not check.holds]
         assert not found
         verified(content)
         assert accused(self.referee) == []
@@ -335,7 +334,7 @@ def test_a_server_that_lets_a_copy_count_does_not_verify(
     assert copied(table, COPIES[copy]).count("extended") == 2
     table.referee.send(table.ann, "resign m1 match\n")
     content = table.referee.desk.match_letters.bundle(*table.referee.desk.archive.known(1), 1)
-    assert "DKIM signature" in [check for check in verify(content, Letters) if not check.holds][-1].found
+    assert "DKIM signature" in [check for check in verify(content) if not check.holds][-1].found
     with pytest.raises(Wrong, match="DKIM signature"):
         verified(content)
 

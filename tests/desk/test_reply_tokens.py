@@ -22,7 +22,7 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening
 from pbem.match.step import Signed
 from pbem.proof import bundle
-from pbem.proof.signed_letters import Letters
+from pbem.proof.signed_letters import BundleLetters
 from pbem.proof.verification import verify
 from pbem.requests import SignedForm, SubmitSetup
 from pbem.store.database import to_db
@@ -109,7 +109,7 @@ def reply_to(letter: EmailMessage) -> str:
 
 
 def checks(content: bytes) -> list[str]:
-    return [f"{'ok' if check.holds else 'FAIL'} {check.what}: {check.found}" for check in verify(content, Letters)]
+    return [f"{'ok' if check.holds else 'FAIL'} {check.what}: {check.found}" for check in verify(content)]
 
 
 @pytest.fixture
@@ -277,7 +277,7 @@ def test_evidence_is_judged_again_at_verification(post: Post, changes: dict[str,
 
     def form() -> None:
         signed = Signed(sent.letter, "mailbox", "", evidence.received, evidence.text().encode())
-        Letters({}).proved_form(at_setup, SETUP, 2, signed, opening)
+        BundleLetters({}).proved_form(at_setup, SETUP, 2, signed, opening)
 
     if told:
         with pytest.raises(ValueError, match=told):
@@ -303,7 +303,7 @@ def test_only_the_pinned_mailbox_counts_and_only_without_a_key(post: Post) -> No
         opening = Opening.read(sent.paper)
         signed = Signed(sent.letter, "mailbox", "", opening.received, sent.evidence)
         with pytest.raises(ValueError, match=told):
-            Letters({}).proved_form(changed, SETUP, 2, signed, opening)
+            BundleLetters({}).proved_form(changed, SETUP, 2, signed, opening)
 
 
 # Tokens.

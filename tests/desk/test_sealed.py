@@ -21,7 +21,7 @@ from pbem.identity import parse_key, ssh
 from pbem.mail.message import read_letter
 from pbem.match.sealed_game import hashed
 from pbem.match.transcript import sha256_hex
-from pbem.proof.signed_letters import VOCABULARY
+from pbem.proof.normal_form import VOCABULARY
 from pbem.store.operator import Instructions
 
 if TYPE_CHECKING:

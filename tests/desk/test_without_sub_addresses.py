@@ -12,7 +12,6 @@ from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
 from pbem.proof import bundle
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.store.outbox import Outbox
 from pbem.store.players import Players
@@ -103,7 +102,7 @@ def test_a_match_by_answers_alone_and_its_proof(referee: Referee) -> None:
     assert len(set(ids)) == len(ids)
     answer(referee, bob, "resign m1 game 1")
     content = attachment(ann.find("what was secret"), ".pbem.zip")
-    found = list(verify(content, Letters))
+    found = list(verify(content))
     assert any("bob" in check.what or "bob" in check.found for check in found)
     assert all(check.holds for check in found), [check for check in found if not check.holds]
     verified(content)

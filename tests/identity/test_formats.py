@@ -23,7 +23,7 @@ from signing.signers import private_key
 from pbem import identity
 from pbem.identity import BadKey, Key, Verdict, encryption, parse_key
 from pbem.mail.message import read_letter
-from pbem.proof.signed_letters import VOCABULARY, said
+from pbem.proof.normal_form import VOCABULARY, normal_text
 from verifier.entries import UNREADABLE
 from verifier.signature import fingerprint
 
@@ -121,7 +121,7 @@ def test_samples_that_are_accepted(name: str, line_end: bytes) -> None:
     raw = (SIGNED / f"{name}.eml").read_bytes().replace(b"\r\n", line_end)
     found = verdict(raw)
     assert (found.kind, found.key, found.format) == ("valid", ACCEPTED[name].fingerprint, ACCEPTED[name].format)
-    text = plain(said(found))
+    text = plain(normal_text(found))
     if name.endswith("hardclear-anna"):
         assert "\n- dash line\n--\nFrom here on\n\n" in text
         assert text.endswith("grüße\nend\n")
@@ -316,7 +316,7 @@ REPAIRED: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("trait", REPAIRED)
 def test_what_can_be_repaired_in_a_clear_signed_text(trait: str) -> None:
     found = verdict(letter(REPAIRED[trait](clear(FORM))), at=IN_FORCE)
-    assert (found.kind, plain(said(found))) == ("valid", FORM)
+    assert (found.kind, plain(normal_text(found))) == ("valid", FORM)
 
 
 BROKEN: dict[str, tuple[Callable[[str], str], str]] = {
@@ -339,7 +339,7 @@ def test_what_cannot_be_repaired_is_explained(trait: str) -> None:
 def test_typographic_quotes_are_undone() -> None:
     form = FORM.replace("Ox4", "Ox4 # that's it...")
     found = verdict(letter(head(head(clear(form), "'", "\u2019"), "...", "\u2026")), at=IN_FORCE)
-    assert (found.kind, plain(said(found))) == ("valid", form)
+    assert (found.kind, plain(normal_text(found))) == ("valid", form)
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_what_a_program_does_to_a_text_is_named(headers: str, beside: str, named
 @pytest.mark.parametrize("above", ["\n", "\n\n", "Hash: of what?\n", "\nHash: of what?\n"])
 def test_a_clear_signed_text_may_begin_as_its_armor_does(above: str) -> None:
     found = verdict(letter(clear(above + FORM)), at=IN_FORCE)
-    assert (found.kind, plain(said(found))) == ("valid", above + FORM)
+    assert (found.kind, plain(normal_text(found))) == ("valid", above + FORM)
 
 
 def test_armor_that_lost_its_last_line_is_damaged() -> None:
@@ -400,7 +400,7 @@ def test_a_container_that_was_taken_apart_is_explained(kind: str, name: str) -> 
 def test_blanks_that_a_container_got_at_its_line_ends_are_none() -> None:
     raw = (SIGNED / "openpgp/mime-anna.eml").read_bytes()
     found = verdict(raw.replace(b"fire C7", b"fire C7 \t").replace(b"fire D7", b"fire D7 "))
-    assert (found.kind, plain(said(found))) == ("valid", order("anna"))
+    assert (found.kind, plain(normal_text(found))) == ("valid", order("anna"))
 
 
 @pytest.mark.parametrize("name", ["anna.asc", "anna.sig"])
@@ -409,7 +409,7 @@ def test_a_key_beside_a_signed_text_is_no_signature(name: str, kind: str) -> Non
     public = (KEYS / "pgp-anna.pub.asc").read_text()
     parts = f'--x\n\n{clear(FORM)}\n--x\nContent-Type: {kind}; name="{name}"\n\n{public}\n--x--\n'
     found = verdict(letter(parts, "Content-Type: multipart/mixed; boundary=x\n"), at=IN_FORCE)
-    assert (found.kind, plain(said(found))) == ("valid", FORM)
+    assert (found.kind, plain(normal_text(found))) == ("valid", FORM)
 
 
 @pytest.mark.parametrize(
@@ -422,7 +422,7 @@ def test_a_key_beside_a_signed_text_is_no_signature(name: str, kind: str) -> Non
 )
 def test_attached_openpgp_files(name: str, signature: Callable[[bytes], bytes]) -> None:
     found = verdict(pair(FORM.encode(), name, signature(FORM.encode())), at=IN_FORCE)
-    assert (found.kind, plain(said(found))) == ("valid", FORM)
+    assert (found.kind, plain(normal_text(found))) == ("valid", FORM)
 
 
 def test_two_signatures_of_other_formats_are_refused() -> None:

@@ -33,8 +33,8 @@ def understood(raw: bytes, offered: tuple[Key, ...] = ()) -> tuple[str, list[str
     found = find(question, Limits()).understood
     if found is None:
         return "unreadable", []
-    assert is_whole(found.heard.verdict.reason)
-    return found.heard.verdict.kind, [command.name for command in found.reading.commands]
+    assert is_whole(found.judged.verdict.reason)
+    return found.judged.verdict.kind, [command.name for command in found.reading.commands]
 
 
 def cost(work: Callable[[], object], times: int = 1) -> float:

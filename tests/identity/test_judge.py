@@ -16,7 +16,7 @@ from pbem import identity
 from pbem.identity import Key, Verdict, readings, ssh
 from pbem.mail.message import Letter, Part, read_letter
 from pbem.match.changed import replace
-from pbem.proof.signed_letters import VOCABULARY
+from pbem.proof.normal_form import VOCABULARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ from signing.openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, armore
 from pbem import identity
 from pbem.identity import BadKey, Verdict, parse_key
 from pbem.mail.message import Letter, read_letter
-from pbem.proof.signed_letters import VOCABULARY
+from pbem.proof.normal_form import VOCABULARY
 
 judge = partial(identity.judge, words=VOCABULARY)
 

@@ -10,7 +10,7 @@ from signing.signers import WAYS
 
 from pbem import identity
 from pbem.mail.message import read_letter
-from pbem.proof.signed_letters import VOCABULARY
+from pbem.proof.normal_form import VOCABULARY
 
 FORM = f"step m17 game 2 turn 5\nserver play.example\nplayer anna\nprev {'8c1f' * 16}\ncommit {'ab' * 32}\nend\n"
 TEXTS = {"openpgp, clear-signed", "ssh", "passkey"}

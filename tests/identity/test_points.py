@@ -25,7 +25,7 @@ from pbem.identity.ed25519_points import SMALL, holds, is_sound, is_sound_signat
 from pbem.identity.sender_auth import vouch
 from pbem.mail.message import read_letter
 from pbem.proof.compare.index import is_signature
-from pbem.proof.signed_letters import VOCABULARY
+from pbem.proof.normal_form import VOCABULARY
 
 judge = partial(identity.judge, words=VOCABULARY)
 

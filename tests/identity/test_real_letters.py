@@ -12,7 +12,7 @@ from pbem import identity
 from pbem.identity import parse_key
 from pbem.mail import commands
 from pbem.mail.message import read_letter
-from pbem.proof.signed_letters import VOCABULARY, said
+from pbem.proof.normal_form import VOCABULARY, normal_text
 
 judge = partial(identity.judge, words=VOCABULARY)
 
@@ -49,7 +49,7 @@ def test_who_signed_and_what(name: str) -> None:
     verdict = judge(read_letter(raw(name)), list(KEYS.values()), "play.example", at=RECEIVED)
     assert verdict.kind == "valid", verdict.reason
     assert verdict.key == KEYS[BY[name]].fingerprint
-    (command,) = commands.parse(said(verdict)).commands
+    (command,) = commands.parse(normal_text(verdict)).commands
     assert (command.name, command.fields["player"]) == ("orders", BY[name])
     assert command.fields["server"] == "play.example"
     assert command.form.rev == 1
@@ -74,11 +74,11 @@ def test_with_other_line_ends(name: str) -> None:
 def test_changed_anywhere_it_says_nothing_else(name: str) -> None:
     """Each byte in turn: whatever still verifies is the same text."""
     letter, keys = raw(name), [KEYS[BY[name]]]
-    text = commands.parse(said(judge(read_letter(letter), keys, "play.example", at=RECEIVED))).commands[0].echo
+    text = commands.parse(normal_text(judge(read_letter(letter), keys, "play.example", at=RECEIVED))).commands[0].echo
     changed = bytearray(letter)
     for at in range(0, len(letter), 17):
         changed[at] ^= 1 << at % 7
         verdict = judge(read_letter(bytes(changed)), keys, "play.example", at=RECEIVED)
         if verdict.kind == "valid":
-            assert commands.parse(said(verdict)).commands[0].echo == text
+            assert commands.parse(normal_text(verdict)).commands[0].echo == text
         changed[at] = letter[at]

@@ -18,7 +18,7 @@ from pbem.linked_names import unlinked
 from pbem.mail import commands
 from pbem.mail.commands import clean
 from pbem.mail.message import read_letter
-from pbem.proof.signed_letters import VOCABULARY, heard, words
+from pbem.proof.normal_form import VOCABULARY, hash_of_words, judged_text
 from pbem.requests import Notify, Propose
 from verifier.commands import read_commands
 from verifier.signature import ways
@@ -42,7 +42,7 @@ def armor(signed: bytes) -> str:
 def judged(text: str, key: Key = ANN) -> Verdict:
     raw = b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + text.encode()
     letter = read_letter(raw)
-    return heard(letter, identity.judge(letter, [key], SERVER, words=VOCABULARY, at=IN_FORCE)).verdict
+    return judged_text(letter, identity.judge(letter, [key], SERVER, words=VOCABULARY, at=IN_FORCE)).verdict
 
 
 def said(verdict: Verdict) -> list[str]:
@@ -99,12 +99,12 @@ def test_dressed_otherwise_they_are_the_same_words(file: str) -> None:
     letter = read_letter(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + FORM.encode())
     signed = Verdict("valid", identity.judge(letter, [], SERVER, words=VOCABULARY).reason, signed=FORM.encode())
     dressed = Verdict("valid", signed.reason, signed=FILES[file](FORM).encode())
-    assert heard(letter, dressed).words == heard(letter, signed).words
+    assert judged_text(letter, dressed).words == judged_text(letter, signed).words
 
 
 @pytest.mark.parametrize("link", [link for link in LINKS if "wrapped" not in link])
 def test_a_link_that_was_signed_is_no_other_word(link: str) -> None:
-    assert words(clean(LINKS[link](FORM))) == words(FORM)
+    assert hash_of_words(clean(LINKS[link](FORM))) == hash_of_words(FORM)
 
 
 @pytest.mark.parametrize("link", LINKS)

@@ -21,7 +21,7 @@ from pbem.config.limits import Limits
 from pbem.desk.reading import Question, find
 from pbem.identity import BadKey, Key, Verdict, parse_key, ssh
 from pbem.mail.message import read_letter
-from pbem.proof.signed_letters import VOCABULARY
+from pbem.proof.normal_form import VOCABULARY
 
 SERVER = "play.example"
 AT = datetime(2026, 11, 22, tzinfo=UTC)
@@ -65,7 +65,7 @@ def obeyed(entity: bytes, *keys: Key) -> list[str]:
     """The commands that a letter gives, in the words that were signed."""
     found = find(Question(HEAD + entity, AT, SERVER, [*keys] or [RSA]), Limits()).understood
     assert found is not None
-    return [command.name for command in found.reading.commands] if found.heard.verdict.kind == "valid" else []
+    return [command.name for command in found.reading.commands] if found.judged.verdict.kind == "valid" else []
 
 
 DATA, DIGESTED = b"\x06\x09*\x86H\x86\xf7\r\x01\x07\x01", b"\x06\x09*\x86H\x86\xf7\r\x01\x07\x05"

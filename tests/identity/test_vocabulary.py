@@ -17,7 +17,7 @@ from pbem import identity
 from pbem.identity import parse_key, readings
 from pbem.mail.commands import COMMANDS
 from pbem.mail.message import read_letter
-from pbem.proof.signed_letters import VOCABULARY, said
+from pbem.proof.normal_form import VOCABULARY, normal_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ def test_every_command_beneath_a_greeting(name: str, way: str) -> None:
     raw = INLINE[way](text)
     for greeted in (raw, raw.replace(b"\r\n\r\n", b"\r\n\r\n" + GREETING.replace("\n", "\r\n").encode(), 1)):
         verdict = judge(read_letter(greeted), PINNED, "play.example", at=IN_FORCE)
-        assert (verdict.kind, said(verdict).split()) == ("valid", text.split())
+        assert (verdict.kind, normal_text(verdict).split()) == ("valid", text.split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from in_a_box.referee import attachment, whole_sentence
 
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ def types(referee: Referee) -> list[str]:
 
 def held(letter: EmailMessage) -> list[str]:
     """The findings of the proof that a letter brings, once it holds."""
-    checks = list(verify(attachment(letter, ".zip"), Letters))
+    checks = list(verify(attachment(letter, ".zip")))
     assert all(check.holds for check in checks), checks[-1]
     return [check.found for check in checks]
 

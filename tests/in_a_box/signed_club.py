@@ -28,7 +28,7 @@ from pbem.match.state import Match
 from pbem.match.step import Environment, Signed, Step
 from pbem.match.transcript import Entry, sha256_hex, statement, written
 from pbem.proof.bundle import Bundle, write, write_tournament
-from pbem.proof.signed_letters import words_of_entry
+from pbem.proof.normal_form import hash_of_entry_words
 from pbem.tournament.tournament_entries import tournament_statement
 from pbem.tournament.tournament_step import SaidLetter, TournamentStep, announce
 from pbem.tournament.tournament_terms import TournamentTerms
@@ -119,7 +119,7 @@ class SignedClub:
         assert not read.faults, read.faults
         signed = Signed(raw, "key", self.player(name).keys[0]["fingerprint"], received=written(self.now))
         self._signed[signed.hash] = signed
-        return read.form, SaidLetter(signed, words_of_entry(text))
+        return read.form, SaidLetter(signed, hash_of_entry_words(text))
 
     def mailed(self, name: str, text: str) -> bytes:
         head = f"From: {name}@mail.example\nMessage-ID: <{next(self._letters)}@mail.example>\n\n"
@@ -181,7 +181,7 @@ class SignedClub:
         self._signed[signed.hash] = signed
         self._named[name] = named
         step = self.step()
-        step.enter(player, None, SaidLetter(signed, words_of_entry(text)))
+        step.enter(player, None, SaidLetter(signed, hash_of_entry_words(text)))
         self._done(step)
 
     def enter(self, name: str, team: str | None = None) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from pbem.mail.message import read_letter
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import LIMITS, kept
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def _accusations(contents: Iterable[bytes], letters: Iterable[bytes]) -> Iterato
     told = [kept(f"letter {number}", raw) for number, raw in enumerate(letters)]
     for content in contents:
         proved = Proved()
-        last = list(verify(content, Letters, None, proved))[-1]
+        last = list(verify(content, proved=proved))[-1]
         if not last.holds:
             yield f"the bundle: {last.path}: {last.found}"
             continue

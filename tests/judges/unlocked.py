@@ -28,7 +28,7 @@ _SLOW: list[tuple[Any, str]] = [
     (Worker, "found"),
     (reading, "received"),
     (reading, "vouch"),
-    (reading, "shown"),
+    (reading, "judged_by_others"),
     (delivery_status, "read_report"),
     (identity, "judge"),
     (identity, "parse_key"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pbem.games import Fault
-from pbem.letters.render import escaped, visible
+from pbem.letters.safe_text import escaped, visible
 from pbem.phrase import Phrase
 
 

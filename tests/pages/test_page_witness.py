@@ -23,7 +23,6 @@ from pbem.proof.compare.against import Against
 from pbem.proof.kept import Kept, Logged
 from pbem.proof.kept_letters import kept
 from pbem.proof.logged import latest
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import InclusionProof, hash_text
@@ -97,7 +96,7 @@ def test_the_latest_entry_that_each_witness_saw_and_when_at_the_latest(scripts: 
 def by_python(found: Bundle, shown: Sequence[tuple[int, str]]) -> tuple[dict[str, tuple[int, int]], int]:
     """What `pbem verify` says: what was seen, and how many proofs were worth nothing."""
     proved = Proved(keep_notices=True)
-    assert all(check.holds for check in verify(bundle.write(found), Letters, None, proved))
+    assert all(check.holds for check in verify(bundle.write(found), proved=proved))
     assert proved.bundle is not None
     assert proved.match is not None
     keys = [witnessed.witness(name)[0] for name in (W, V)]
@@ -207,7 +206,7 @@ def test_what_the_server_signed_beyond_the_bundle_as_verify_says_it(
     at = {kind: [seq + one for one in entries] for kind, entries in told.items()}
     assert look(scripts, given, letters=letters)["stories"] == NONE | at
     proved = Proved(keep_notices=True)
-    list(verify(bundle.write(found), Letters, None, proved))
+    list(verify(bundle.write(found), proved=proved))
     assert proved.match is not None
     against = Against(given, proved.match)
     standings = [against.judge(kept("x", raw)).standing for raw in letters]
@@ -217,7 +216,7 @@ def test_what_the_server_signed_beyond_the_bundle_as_verify_says_it(
 def convicted(found: Bundle, whole: Bundle, letters: Sequence[bytes]) -> set[int | None]:
     """The entries of which `pbem verify --against` says that the server told two stories; None for its log."""
     proved = Proved(keep_notices=True)
-    list(verify(bundle.write(whole), Letters, None, proved))
+    list(verify(bundle.write(whole), proved=proved))
     assert proved.match is not None
     against = Against(found, proved.match)
     findings = [one for raw in letters for one in against.judge(kept("x", raw)).findings]

@@ -11,7 +11,6 @@ from in_a_box.owners import RAW, Owner, live_out, propose
 
 from pbem.player.blind import replayed, seeds
 from pbem.player.correspondence.standings import Impossible
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def test_the_house_plays_sealed_matches_blind(
     bundle = house.memory.bundle("m1")
     assert bundle is not None
     proved = Proved()
-    assert all(check.holds for check in verify(bundle, Letters, None, proved))
+    assert all(check.holds for check in verify(bundle, proved=proved))
     opened = next(text for text in ann.texts if "It proves that I saw nothing" in text)
     (finding,) = replayed(proved, seeds(opened))
     assert finding.standing == "agrees", finding

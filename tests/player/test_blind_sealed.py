@@ -11,7 +11,6 @@ from playing.sealed_match import SealedMatch
 from pbem.match.transcript import canonical
 from pbem.player.blind import Plan, comment, replayed
 from pbem.player.opponent import Position
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class Sealed(SealedMatch):
 
     def judged(self) -> tuple[str, str]:
         proved = Proved()
-        assert list(verify(self.bundle(), Letters, None, proved))[-1].holds
+        assert list(verify(self.bundle(), proved=proved))[-1].holds
         (finding,) = replayed(proved, [PLAN.seed])
         return finding.standing, finding.found
 

@@ -29,7 +29,6 @@ from pbem.player.correspondence import POINTS
 from pbem.player.opponent import EDITIONS, STRATEGIES, Position, edition, spaceships, strategy
 from pbem.player.program import NoAccount, PlanKnown, Program, ProgramKnown
 from pbem.player.program_config import GameLimits, PlayerLimits, load
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def play(referee: Referee, house: Machine, bob: Mailbox, options: str = STANDARD
 
 def judged(bundle: bytes, opened: Sequence[bytes]) -> list[Finding]:
     proved = Proved()
-    *_, last = verify(bundle, Letters, None, proved)
+    *_, last = verify(bundle, proved=proved)
     assert last.holds, last
     return list(replayed(proved, opened))
 

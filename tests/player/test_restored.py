@@ -18,7 +18,6 @@ from in_a_box.restores import back_up, put_back, resume_all
 from pbem.mail.commands import parse
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.memory import SentForm
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.requests import Reveal, Seal, Section, TakeSteps
 from pbem.store.inbox import Envelope
@@ -62,7 +61,7 @@ def demand_proved(owner: Side) -> None:
     """The bundle of the first match holds."""
     bundle = owner.memory.bundle("m1")
     assert bundle is not None
-    (*_, last) = verify(bundle, Letters)
+    (*_, last) = verify(bundle)
     assert last.holds, last
     assert verified(bundle).phase == "closed"
 

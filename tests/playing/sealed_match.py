@@ -34,7 +34,6 @@ from pbem.match.step import Environment, Signed, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, statement, written
 from pbem.proof.bundle import Bundle, write
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Check, Proved, verify
 from pbem.requests import Section
 from verifier import verified
@@ -254,12 +253,12 @@ class SealedMatch:
         return write(Bundle(self.entries, signatures, self.papers))
 
     def checks(self) -> list[Check]:
-        return list(verify(self.bundle(), Letters))
+        return list(verify(self.bundle()))
 
     def proved(self) -> Match:
         """The match as its bundle proves it, to the second verifier as well; everything must hold."""
         proved, content = Proved(), self.bundle()
-        last = list(verify(content, Letters, None, proved))[-1]
+        last = list(verify(content, proved=proved))[-1]
         assert last.holds, last
         verified(content)
         assert proved.match is not None

@@ -28,11 +28,10 @@ from pbem.json_object import DEPTH, depth
 from pbem.match.changed import replace
 from pbem.match.record import LONGEST, Illegal, NotARecord, read
 from pbem.match.record import replay as played
-from pbem.proof import bundle, signed_letters
+from pbem.proof import bundle, listed_keys
 from pbem.proof.bundle import LIMITS, BeyondLimits, Bundle
 from pbem.proof.compare import papers
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def test_more_keys_than_anybody_has(match: Bundle, monkeypatch: pytest.MonkeyPat
     found = signed_again(with_entry(match, 0, lambda body: body["players"]["1"].update(keys=many)))
     assert "more than 40 keys" in checked(found)[-1].found
     parsed: list[object] = []
-    monkeypatch.setattr(signed_letters, "_parsed", parsed.append)
+    monkeypatch.setattr(listed_keys, "parsed_key", parsed.append)
     checked(found)
     assert not parsed
 
@@ -263,7 +262,7 @@ def test_what_has_no_bytes_is_shown_escaped(match: Bundle, tmp_path: Path) -> No
 
 
 def judged(content: bytes) -> list[Any]:
-    return list(verify(content, Letters))
+    return list(verify(content))
 
 
 def recorded(text: str) -> str:
@@ -328,7 +327,7 @@ def proved_after() -> dict[int, Proved]:
         ended.resign(ended.owners[0])
         for owner in ended.owners:
             ended.reveal(owner)
-        assert list(verify(ended.bundle(), Letters, None, proved))[-1].holds
+        assert list(verify(ended.bundle(), proved=proved))[-1].holds
         found[turns] = proved
     return found
 

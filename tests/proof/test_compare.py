@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.proof.compare.against import Against
-    from pbem.proof.compare.finding import NamedLetter
+    from pbem.proof.compare.finding import JudgedLetter
 
 OPTIONS = "fleet: cost:3\nsettle: 0\nkind: continued\ngames: 2"
 ANN = "MD Rv1 Rv2 Rv3"
@@ -86,7 +86,7 @@ def whole(match: Played) -> Against:
     return against(match.bundles[1])
 
 
-def judged(whole: Against, *raws: bytes) -> list[NamedLetter]:
+def judged(whole: Against, *raws: bytes) -> list[JudgedLetter]:
     return [whole.judge(kept(f"letter {number}", raw)) for number, raw in enumerate(raws)]
 
 

@@ -16,7 +16,6 @@ from pbem.proof.compare.chain import beside
 from pbem.proof.compare.finding import differs
 from pbem.proof.compare.index import BundleIndex
 from pbem.proof.kept import Attached, Kept, SignedHead
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ EXCHANGED = replace(WHOLE, papers={**WHOLE.papers, PAPER: b"x"})
 @pytest.fixture(scope="module")
 def proved() -> Proved:
     proved = Proved()
-    assert all(check.holds for check in verify(GOOD, Letters, None, proved))
+    assert all(check.holds for check in verify(GOOD, proved=proved))
     return proved
 
 

@@ -14,7 +14,7 @@ from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal
 from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle
-from pbem.proof.fates import Fate, Fates
+from pbem.proof.compare.fates import Fate, Fates
 
 if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle

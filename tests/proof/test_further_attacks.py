@@ -21,13 +21,13 @@ from verifier import Wrong, verified
 
 if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare.finding import NamedLetter
+    from pbem.proof.compare.finding import JudgedLetter
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 SHORT = f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d"
 
 
-def judged(found: Bundle, paper: bytes) -> NamedLetter:
+def judged(found: Bundle, paper: bytes) -> JudgedLetter:
     """How a letter stands that brings this paper, signed by the server."""
     bench = against(found)
     server, number = bench.match.server, bench.match.id

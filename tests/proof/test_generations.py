@@ -9,7 +9,6 @@ from in_a_box.referee import Referee
 
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 from pbem.store.operator import Instructions
 from verifier import Wrong, verified
@@ -48,7 +47,7 @@ def bundle(referee: Referee) -> bytes:
 def told(referee: Referee, person: Mailbox) -> list[tuple[str, str]]:
     """What the letters of a player show against the bundle."""
     proved = Proved(keep_notices=True)
-    *_, last = verify(bundle(referee), Letters, None, proved)
+    *_, last = verify(bundle(referee), proved=proved)
     assert last.holds
     assert proved.bundle
     assert proved.match
@@ -67,7 +66,7 @@ def test_both_verifiers_refuse_a_generation_that_is_no_later_one(
         restored(referee, generation)
     if over:
         referee.send(ann, "resign m1 match\n")
-    *_, last = verify(bundle(referee), Letters)
+    *_, last = verify(bundle(referee))
     assert not last.holds
     assert "`generation`: not a later one" in last.found
     with pytest.raises(Wrong, match="no later generation"):

@@ -24,7 +24,7 @@ from pbem.match.remaking import Sentence, UnvouchedError
 from pbem.match.step import Signed, here
 from pbem.match.transcript import sha256_hex
 from pbem.proof.mailbox_evidence import shown_tokens, vouched
-from pbem.proof.signed_letters import Letters, signed_text
+from pbem.proof.signed_letters import BundleLetters, signed_text
 from pbem.requests import Clear, Extend, SignedForm
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class TestMailboxes:
         content = (by or evidence(b"another")).text().encode()
         signed = Signed(letter or written(), "mailbox", "", RECEIVED, content)
         with pytest.raises(ValueError, match=r"\w") as caught:
-            Letters._vouched(match(**facts), 2, signed, waited=False, former=former)
+            BundleLetters._vouched(match(**facts), 2, signed, waited=False, former=former)
         return str(caught.value)
 
     def test_of_this_player(self) -> None:
@@ -221,7 +221,7 @@ class TestOnce:
     OTHER = written(more="Subject: another\r\n")
 
     @staticmethod
-    def judge(letters: Letters, letter: bytes = written(), kind: str = "orders", **more: Any) -> None:
+    def judge(letters: BundleLetters, letter: bytes = written(), kind: str = "orders", **more: Any) -> None:
         by = more.pop("by", None)
         rev, received = more.pop("rev", None), more.pop("received", RECEIVED)
         content = by.text().encode() if by else b""
@@ -234,7 +234,7 @@ class TestOnce:
         return str(caught.value)
 
     def test_one_effect(self) -> None:
-        letters, again = Letters({}), "this letter had this effect before"
+        letters, again = BundleLetters({}), "this letter had this effect before"
         effects: list[dict[str, Any]] = [
             {},
             {"kind": "setup"},
@@ -252,7 +252,7 @@ class TestOnce:
         assert self.said(partial(self.judge, letters, phase="setup", turn=8)) == again
 
     def test_one_letter_to_a_reply_address(self) -> None:
-        letters = Letters({})
+        letters = BundleLetters({})
         self.judge(letters, by=evidence())
         self.judge(letters, kind="default orders", by=evidence())
         said = self.said(partial(self.judge, letters, self.OTHER, by=evidence()))
@@ -260,7 +260,7 @@ class TestOnce:
         self.judge(letters, self.OTHER, kind="setup", by=evidence(token="0" * 64))
 
     def test_one_place_and_time_of_a_letter(self) -> None:
-        letters = Letters({})
+        letters = BundleLetters({})
         self.judge(letters, by=evidence())
         said = "names another place or time than where this letter counted before"
         for kind, later in (("a", {"place": "game 2 turn 6"}), ("b", {"received": "2026-03-01T12:00:01Z"})):
@@ -272,12 +272,12 @@ class TestOnce:
         assert self.said(other) == "its evidence names another time"
 
     def test_a_date_that_cannot_be(self) -> None:
-        said = self.said(partial(self.judge, Letters({}), received="2026-03-12T12:00:00Z"))
+        said = self.said(partial(self.judge, BundleLetters({}), received="2026-03-12T12:00:00Z"))
         assert said == "it is dated 2026-03-01, but came on 2026-03-12"
-        self.judge(Letters({}), received="2026-03-11T11:00:00Z")
-        self.judge(Letters({}), received="2026-02-28T12:00:00Z")
+        self.judge(BundleLetters({}), received="2026-03-11T11:00:00Z")
+        self.judge(BundleLetters({}), received="2026-02-28T12:00:00Z")
         assert "but came on 2026-02-28" in self.said(
-            partial(self.judge, Letters({}), received="2026-02-28T11:58:59Z")
+            partial(self.judge, BundleLetters({}), received="2026-02-28T11:58:59Z")
         )
 
 
@@ -296,7 +296,7 @@ class TestKeyChanges:
         raw = f"From: a@b.example\r\n{more}\r\n{text}{ssh.sign(key, text.encode(), f'pbem@{SERVER}')}".encode()
         change = KeyChange("revoked", "signed", revoked=(pinned[1]["fingerprint"],), letters={"old": raw})
         try:
-            Letters({}).keys(match(players=(Player("ann", tuple(pinned)),), **facts), 1, change)
+            BundleLetters({}).keys(match(players=(Player("ann", tuple(pinned)),), **facts), 1, change)
         except ValueError as error:
             return str(error)
         return ""
@@ -328,7 +328,7 @@ class TestKeyChanges:
 class TestSeveralForms:
     """What counts of a letter that holds several; its commands are given here, as if all else were checked."""
 
-    class Given(Letters):
+    class Given(BundleLetters):
         text = ""
 
         def _read(self, *_: Any, **_how: Any) -> list[AnyCommand]:

@@ -31,7 +31,6 @@ from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
     from pbem.match.documents import Opening as AnyOpening
     from pbem.proof.bundle import Bundle
+    from pbem.proof.signed_letters import BundleLetters
 
     Signer = Callable[[Mailbox, str], bytes]
 
@@ -123,7 +123,7 @@ def match(large: bytes) -> Bundle:
 
 
 @pytest.fixture(scope="module")
-def reader() -> type[Letters]:
+def reader() -> type[BundleLetters]:
     return remembering()
 
 
@@ -150,14 +150,16 @@ class TestBytes:
             changed[at] = small[at]
 
     @pytest.mark.long
-    def test_each_changed_byte_is_found_past_the_checksums(self, small: bytes, reader: type[Letters]) -> None:
+    def test_each_changed_byte_is_found_past_the_checksums(self, small: bytes, reader: type[BundleLetters]) -> None:
         """The zip written anew: now the hashes must find it."""
         self.past_the_checksums(bundle.read(small), 1, reader)
 
-    def test_some_changed_bytes_are_found_past_the_checksums(self, match: Bundle, reader: type[Letters]) -> None:
+    def test_some_changed_bytes_are_found_past_the_checksums(
+        self, match: Bundle, reader: type[BundleLetters]
+    ) -> None:
         self.past_the_checksums(match, 211, reader)
 
-    def past_the_checksums(self, found: Bundle, step: int, reader: type[Letters]) -> None:
+    def past_the_checksums(self, found: Bundle, step: int, reader: type[BundleLetters]) -> None:
         for path, content in found.papers.items():
             changed = bytearray(content)
             for at in range(0, len(content), step):
@@ -199,7 +201,7 @@ class TestLetters:
     """The server exchanges and changes letters, and makes all else fit."""
 
     @pytest.mark.parametrize("step", EVERY)
-    def test_each_exchanged_for_another(self, match: Bundle, reader: type[Letters], step: int) -> None:
+    def test_each_exchanged_for_another(self, match: Bundle, reader: type[BundleLetters], step: int) -> None:
         """Of another game, another turn, another player: each in the place of each."""
         where = places(match)
         assert len(where) == 20
@@ -227,12 +229,12 @@ class TestLetters:
         for raw in raws[:2]:
             fails(signed_again(with_letter(found, path, places(found)[path], raw)), path)
 
-    def test_changed_letters_of_the_last_turn(self, small: bytes, reader: type[Letters]) -> None:
+    def test_changed_letters_of_the_last_turn(self, small: bytes, reader: type[BundleLetters]) -> None:
         """Nobody cites what comes after: only what the players did not sign can be changed, and no orders with it."""
         found = bundle.read(small)
         record = found.papers["records/game-1.pbem.toml"]
         proved = Proved()
-        assert all(check.holds for check in verify(small, Letters, None, proved))
+        assert all(check.holds for check in verify(small, proved=proved))
         assert proved.match
         where = {path: at for path, at in places(found).items() if "-turn-3-" in path}
         passed = 0
@@ -254,7 +256,7 @@ class TestLetters:
         assert passed  # headers, say
 
     def test_changed_letters_before_are_found_by_what_was_signed_later(
-        self, match: Bundle, reader: type[Letters]
+        self, match: Bundle, reader: type[BundleLetters]
     ) -> None:
         """Not one byte of a letter can be changed, not even of its headers: the next orders cite its hash."""
         for path, at in places(match).items():

@@ -22,7 +22,7 @@ from pbem.match.transcript import sha256_hex
 from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.proof import bundle, one_letter
 from pbem.proof.mailbox_evidence import detail_in_to
-from pbem.proof.signed_letters import Letters
+from pbem.proof.signed_letters import BundleLetters
 from verifier import Wrong, verified
 from verifier.commands import read_commands
 from verifier.letters import whole
@@ -90,7 +90,7 @@ def stages() -> list[Match]:
     """A match as it is proposed, as it waits for setups, and in its first turn."""
     found = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
     proposed = replace(begin(found.entries[0]), phase="proposed")
-    later = [replay_transcript(found.entries, Letters(found.papers), until=until) for until in (1, 2)]
+    later = [replay_transcript(found.entries, BundleLetters(found.papers), until=until) for until in (1, 2)]
     return [replace(match, replies=SALT) for match in (proposed, *later)]
 
 

@@ -23,7 +23,6 @@ from pbem.match.transcript import sha256_hex
 from pbem.match.transcript_replay import begin
 from pbem.proof import bundle, without_rules
 from pbem.proof.prove import prove
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Check, verify
 from verifier import Unknown, verified
 
@@ -51,11 +50,11 @@ def proof(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def last(content: bytes) -> Check:
-    return list(verify(content, Letters))[-1]
+    return list(verify(content))[-1]
 
 
 def rules_line(content: bytes) -> str:
-    (check,) = [check for check in verify(content, Letters) if check.what == "rules"]
+    (check,) = [check for check in verify(content) if check.what == "rules"]
     return check.found
 
 

@@ -25,7 +25,8 @@ from pbem.phrase import Phrase
 from pbem.proof import bundle, key_changes
 from pbem.proof.kept import SignedHead
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import said, signed_agreement
+from pbem.proof.normal_form import normal_text
+from pbem.proof.signed_letters import signed_agreement
 from pbem.requests import AddKey, Seal, SubmitOrders
 
 if TYPE_CHECKING:
@@ -59,11 +60,11 @@ class TestForms:
         assert signed_agreement(good("mailbox"), 2) == "", "nothing is signed without a key"
 
     def test_bytes_that_are_no_text(self) -> None:
-        assert said(Verdict("valid", Phrase("x"), signed=b"\xff  \r\nend\r\n")) == "\ufffd\nend\n"
+        assert normal_text(Verdict("valid", Phrase("x"), signed=b"\xff  \r\nend\r\n")) == "\ufffd\nend\n"
 
     def test_an_entity_without_a_text(self) -> None:
         entity = b"Content-Type: application/octet-stream\r\n\r\n\x00"
-        assert said(Verdict("valid", Phrase("x"), signed=entity, entity=True)) == ""
+        assert normal_text(Verdict("valid", Phrase("x"), signed=entity, entity=True)) == ""
 
 
 def letter(*files: tuple[str, bytes]) -> Letter:

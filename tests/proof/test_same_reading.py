@@ -17,7 +17,7 @@ from pbem.mail.quotes import marked as marked_by_first
 from pbem.match.changed import replace
 from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.proof import bundle, one_letter
-from pbem.proof.signed_letters import Letters
+from pbem.proof.signed_letters import BundleLetters
 from verifier.commands import holds_commands as held
 from verifier.commands import read_commands, text_of, texts_of
 from verifier.conventions import No
@@ -126,7 +126,7 @@ def test_the_same_commands_and_what_is_given_without_one(phase: str) -> None:
     found = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
     match = begin(found.entries[0])
     if phase != "proposed":
-        match = replay_transcript(found.entries, Letters(found.papers), until=1 if phase == "setup" else 2)
+        match = replay_transcript(found.entries, BundleLetters(found.papers), until=1 if phase == "setup" else 2)
     match = replace(match, phase=phase, replies="0" * 64)
     prev = match.rules_hash if phase == "proposed" else match.prev
     here = Place(match.server, match.id, phase, match.game, match.turn, prev, match.name(2), 2, 1, match.replies)

@@ -14,7 +14,7 @@ from pbem import identity
 from pbem.identity import parse_key
 from pbem.mail.message import read_letter
 from pbem.match.changed import replace
-from pbem.proof.signed_letters import VOCABULARY, said
+from pbem.proof.normal_form import VOCABULARY, normal_text
 from verifier.conventions import No
 from verifier.signature import Key, signed_text
 from verifier.text import entity
@@ -105,7 +105,7 @@ def test_both_find_the_same_text(name: str) -> None:
     dressed, expected = CASES[name]
     raw = b"From: ann@mail.example\r\nTo: pbem@play.example\r\n" + dressed
     verdict = identity.judge(read_letter(raw), [KEY], "play.example", words=VOCABULARY)
-    first = said(verdict) if verdict.kind == "valid" else None
+    first = normal_text(verdict) if verdict.kind == "valid" else None
     match: Any = SimpleNamespace(server="play.example", open=[])
     second = None
     with contextlib.suppress(No):

@@ -23,7 +23,7 @@ from pbem.match.documents import Receipt
 from pbem.match.events.silence import end_by_silence, miss
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
-from pbem.proof.fates import Fates
+from pbem.proof.compare.fates import Fates
 from verifier import Wrong, verified
 
 if TYPE_CHECKING:

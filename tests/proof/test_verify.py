@@ -21,7 +21,7 @@ from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.phrase import harmless
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
-from pbem.proof.signed_letters import Letters
+from pbem.proof.signed_letters import BundleLetters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
@@ -581,11 +581,11 @@ class TestHostileBundles:
         fails(signed_again(with_entry(match, 0, change)))
 
     def test_an_error_that_nobody_thought_of_is_a_failed_check(self, proof: bytes) -> None:
-        class Broken(Letters):
+        class Broken(BundleLetters):
             def proved_form(self, *_: object) -> Any:
                 raise ZeroDivisionError("oh")
 
-        checks = list(verify(proof, Broken))
+        checks = list(verify(proof, reader=Broken))
         assert not checks[-1].holds
         assert "ZeroDivisionError: oh" in checks[-1].found
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from pbem.proof.bundle import Bundle
-    from pbem.proof.compare.finding import NamedLetter
+    from pbem.proof.compare.finding import JudgedLetter
     from pbem.proof.kept import Kept
 
 
@@ -244,6 +244,6 @@ class TestAgainstLetters:
         assert [judged.standing for judged in judge(bundle.write(hidden), about)] == ["two stories"]
 
 
-def judge(content: bytes, letters: list[Kept]) -> list[NamedLetter]:
+def judge(content: bytes, letters: list[Kept]) -> list[JudgedLetter]:
     bench = against(content)
     return [bench.judge(one) for one in letters]

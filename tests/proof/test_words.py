@@ -27,7 +27,7 @@ from pbem.identity import Verdict, parse_key
 from pbem.mail import commands
 from pbem.mail.message import read_letter
 from pbem.phrase import Phrase
-from pbem.proof.signed_letters import VOCABULARY, Heard, heard, said, words
+from pbem.proof.normal_form import VOCABULARY, JudgedText, hash_of_words, judged_text, normal_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,10 +40,10 @@ PINNED = [*(parse_key((KEYS / file).read_bytes()) for _, file, _ in WAYS.values(
 FORM = "orders m17 turn 5\nserver play.example\nplayer ann\nrev 1\n# gr\u00fc\u00dfe\nGx3 bGx1Gx3\n- Ox4\nend\n"
 
 
-def taken(raw: bytes) -> Heard:
+def taken(raw: bytes) -> JudgedText:
     """A letter at receipt."""
     letter = read_letter(raw)
-    found = heard(letter, judge(letter, PINNED, "play.example", at=IN_FORCE))
+    found = judged_text(letter, judge(letter, PINNED, "play.example", at=IN_FORCE))
     assert is_whole(found.verdict.reason)
     return found
 
@@ -63,7 +63,7 @@ def asked(text: str) -> list[Any]:
     ] + [reading.optout]
 
 
-ORIGINAL = words(FORM)
+ORIGINAL = hash_of_words(FORM)
 
 
 # One text, each format.
@@ -147,7 +147,7 @@ def one_of_them(raw: bytes) -> None:
     """Whatever the library verifies is the same words, asks for the same, or is refused."""
     letter = read_letter(raw)
     verdict = judge(letter, PINNED, "play.example", at=IN_FORCE)
-    found = heard(letter, verdict)
+    found = judged_text(letter, verdict)
     if verdict.kind == "valid" and found.verdict.kind == "valid":
         assert found.words == ORIGINAL
         assert asked(found.text) == asked(FORM)
@@ -262,7 +262,7 @@ def test_characters_that_are_refused(odd: str) -> None:
         assert f"U+{ord(odd):04X}" in found.verdict.reason
         old = judge(read_letter(raw), PINNED, "play.example")
         assert old.kind == "valid"  # taken up before
-        assert asked(said(old)) == asked(text)
+        assert asked(normal_text(old)) == asked(text)
 
 
 @pytest.mark.parametrize("kept", ["\t", "\u00a0", "\u200b", "\ufeff", "\u2003", "\U0001f600", "\u202e"])
@@ -426,7 +426,7 @@ TEXTS = st.lists(PIECES | MORE, max_size=25).map("".join)
 
 
 def plainly(text: str) -> str:
-    return said(Verdict("valid", Phrase("x"), signed=text.encode()))
+    return normal_text(Verdict("valid", Phrase("x"), signed=text.encode()))
 
 
 @given(TEXTS)
@@ -440,7 +440,7 @@ def test_the_same_words_ask_for_the_same(text: str, data: st.DataObject) -> None
     """Changed a little, so that they meet often."""
     at = data.draw(st.integers(0, len(text)))
     other = text[:at] + data.draw(PIECES | st.just("")) + text[at + data.draw(st.integers(0, 1)) :]
-    assume(words(plainly(text)) == words(plainly(other)))
+    assume(hash_of_words(plainly(text)) == hash_of_words(plainly(other)))
     assert asked(text) == asked(other)
 
 

@@ -23,7 +23,7 @@ from pbem.config.server import NotifyConfig
 from pbem.networks import is_public
 from pbem.server.desk_work import open_desk
 from pbem.server.http_call import LEASE, Notifier, Unreachable, told
-from pbem.smtp.rounds import LONGEST_WAIT, Means
+from pbem.smtp.rounds import LONGEST_WAIT, TaskServices
 from pbem.store.database import Database
 from pbem.store.players import Players
 from pbem.store.questions import Notifications, Topic
@@ -183,8 +183,8 @@ class Case:
 
     def round(self) -> float:
         async def scene() -> float:
-            means = Means(lambda: self.now, at_once)
-            notifier = Notifier(self.notifications, self.hosts, "play.example", means, self.tell)
+            services = TaskServices(lambda: self.now, at_once)
+            notifier = Notifier(self.notifications, self.hosts, "play.example", services, self.tell)
             wait = await notifier._round()
             await asyncio.gather(*notifier._under_way)
             return wait

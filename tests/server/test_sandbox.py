@@ -108,7 +108,7 @@ def test_letters_are_read_and_judged_as_we_do(worker: Worker, odd_mail: list[Pat
         answers = found(worker, *asked(raws[start : start + 8], keys))
         assert answers == found(InProcess(Limits()), *asked(raws[start : start + 8], keys))
         said = [one.understood for one in answers if isinstance(one, Findings)]
-        kinds |= {one.heard.verdict.kind for one in said if one is not None}
+        kinds |= {one.judged.verdict.kind for one in said if one is not None}
     assert kinds >= {"none", "valid", "bad", "unknown key"}
     nobody: list[list[Key] | None] = [[], None]
     for offered in nobody:

@@ -23,7 +23,7 @@ from pbem.config.witnessing import Cosigner, WitnessConfig
 from pbem.server import http_call
 from pbem.server.desk_work import open_desk
 from pbem.server.http_call import MOST, Unreachable, WitnessAsker, fetched
-from pbem.smtp.rounds import LONGEST_WAIT, Means
+from pbem.smtp.rounds import LONGEST_WAIT, TaskServices
 from pbem.store.database import Database
 from pbem.store.questions import WitnessRequests
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
@@ -60,7 +60,7 @@ class Case:
         self.asker = self._asker()
 
     def _asker(self) -> WitnessAsker:
-        return WitnessAsker(self.requests, self.urls, Means(lambda: self.now, at_once, self.wake), self.post)
+        return WitnessAsker(self.requests, self.urls, TaskServices(lambda: self.now, at_once, self.wake), self.post)
 
     def wake(self) -> None:
         self.woken += 1

@@ -19,7 +19,7 @@ from pbem.config.mail import Delivery, SmarthostConfig
 from pbem.config.values import Duration
 from pbem.smtp import delivery
 from pbem.smtp.delivery import Deliverer, Smarthost, Temporary, retry_time
-from pbem.smtp.rounds import Means
+from pbem.smtp.rounds import TaskServices
 from pbem.store.database import Database
 from pbem.store.errors import BusyError, FullError
 from pbem.store.vault import Vault
@@ -88,7 +88,7 @@ class Post:
             self.outbox,
             smarthost(port),
             schedule,
-            Means(lambda: self.now, at_once, self.settle),
+            TaskServices(lambda: self.now, at_once, self.settle),
             address="pbem@play.example",
             delimiter="+",
         )

@@ -17,8 +17,8 @@ from in_a_box.boxes import Inbox
 from machines.named_server import name_server
 from machines.waiting import at_once
 
-from pbem.smtp.dns import AT_ONCE, Asker, DnsUnreachable, txt
-from pbem.smtp.rounds import Means
+from pbem.smtp.dns import AT_ONCE, DnsAsker, DnsUnreachable, txt
+from pbem.smtp.rounds import TaskServices
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.questions import Lookups
@@ -46,7 +46,7 @@ class Case:
             self.inbox.put(Envelope(f"{number}@mail.example", ("pbem@play.example",)), b"letter", NOW)
             for number in (1, 2)
         )
-        self.asker = Asker(self.lookups, self.resolve, Means(lambda: self.now, at_once, self.wake))
+        self.asker = DnsAsker(self.lookups, self.resolve, TaskServices(lambda: self.now, at_once, self.wake))
 
     def wake(self) -> None:
         self.woken += 1
@@ -121,7 +121,7 @@ def test_the_task_asks_when_woken_and_stops_while_somebody_does_not_answer(case:
         return ""
 
     async def scene() -> None:
-        asker = Asker(case.lookups, silent, Means(lambda: case.now, at_once, case.wake))
+        asker = DnsAsker(case.lookups, silent, TaskServices(lambda: case.now, at_once, case.wake))
         task = asyncio.create_task(asker.work())
         await asyncio.sleep(0)
         case.ask(case.first, NAME)
@@ -156,7 +156,7 @@ def _comes_through(case: Case, sender: str) -> bool:
             await asyncio.sleep(0)
 
     async def scene() -> bool:
-        asker = Asker(case.lookups, resolve, Means(lambda: case.now, at_once, case.wake))
+        asker = DnsAsker(case.lookups, resolve, TaskServices(lambda: case.now, at_once, case.wake))
         task = asyncio.create_task(asker.work())
         await some_time()
         letter = _waiting(case, sender, NAME)

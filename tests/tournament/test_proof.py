@@ -18,7 +18,7 @@ from pbem.match.transcript import BEFORE, Entry, sha256_hex, statement
 from pbem.player.blind import replayed
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
-from pbem.proof.signed_letters import Letters, words_of_entry
+from pbem.proof.normal_form import hash_of_entry_words
 from pbem.proof.tournament_proof import TournamentCheck, verify_tournament
 from pbem.proof.verification import Proved
 from pbem.proof.verification import verify as verify_match
@@ -122,7 +122,7 @@ def rewritten(club: SignedClub, name: str, text: str, key: Ed25519PrivateKey | N
     """The tournament with another letter of somebody's entry, signed by a key or by none."""
     at = next(at for at, one in enumerate(club.entries) if one.body.get("player", {}) == club.player(name).document())
     raw = club.mailed(name, text + (ssh.sign(key, text.encode(), f"pbem@{SERVER}") if key else ""))
-    body = {**club.entries[at].body, "mail": sha256_hex(raw), "words": words_of_entry(text)}
+    body = {**club.entries[at].body, "mail": sha256_hex(raw), "words": hash_of_entry_words(text)}
     entries = [*club.entries[:at], replace(club.entries[at], body=body)]
     papers = {path: paper for path, paper in club.papers.items() if int(path.split("-")[-1].split(".")[0]) <= at}
     return signed_tournament(chained(entries), papers | {f"letters/entered-{at + 1}.eml": raw})
@@ -456,7 +456,7 @@ class TestMatches:
     def test_whether_a_program_peeked_is_open(self, club: SignedClub) -> None:
         """Its letter of entry commits to no seed; that convicts nobody."""
         proved = Proved()
-        assert list(verify_match(club.bundles()[0], Letters, None, proved))[-1].holds
+        assert list(verify_match(club.bundles()[0], proved=proved))[-1].holds
         assert [finding.standing for finding in replayed(proved, [bytes(16)])] == ["open"]
 
     def test_a_match_rests_on_the_letter_of_its_day(self) -> None:

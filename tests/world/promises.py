@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from pbem.match.sealed_game import SILENT
 from pbem.player.blind import replayed
-from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 from pbem.store.inbox import Inbox
 from pbem.store.outbox import Outbox
@@ -174,7 +173,7 @@ def all_proved(seen: Seen) -> Iterator[str]:
                 yield f"{match} is {standing.phase} for {player.name}, {'no' if content is None else 'a'} bundle"
             elif (match, content) not in seen.proved:
                 proved = Proved()
-                *_, last = verify(content, Letters, None, proved)
+                *_, last = verify(content, proved=proved)
                 if not last.holds:
                     yield f"{match} of {player.name} does not verify: {last}"
                     continue

@@ -315,7 +315,7 @@ def _post_code(keys: Keyring, caller: Caller, command: Command[Notify], url: str
         return refusal(command, Phrase("too many codes were posted there today; try again tomorrow"))
     code = base64.b32encode(keys.seats.world(caller.now).random(5)).decode().lower()
     language = letters.language_of(caller.known_player)
-    text = letters.write(letters.draft("letters/notify_code.txt", code=code), language)
+    text = letters.text(letters.template("letters/notify_code.txt", code=code), language)
     keys.topics.add(caller.known_player.name, Topic(url, code, text.strip()), caller.now)
     return Reply("set_notify", {"state": "asked", "host": host})
 
@@ -333,7 +333,7 @@ def stop_mail(keys: Keyring, people: People, caller: Caller, place: Mapping[str,
         keys.mailboxes.use(answered, caller.letter, now)
     elif not (caller.new and player and says_place):
         if not people.opted_out(address) and not keys.mailboxes.asked("stop", address, _A_WEEK, now):
-            text = keys.seats.letters.draft("letters/stop.txt")
+            text = keys.seats.letters.template("letters/stop.txt")
             out = OutgoingLetter(SHORT, text, asks=True, language=caller.language)
             out.reply_to = keys.mailboxes.ask("stop", address, player, now)
             if caller.trust is not Trust.STRANGER:

@@ -68,7 +68,7 @@ def mail_rules(letters: LetterWriter, _caller: Caller, command: Command[MailRule
     if game not in GAMES:
         raise Refused(no_such_game("rules", game))
     subject = Phrase("[pbem] The rules of {title}", title=rules(game).title)
-    out = OutgoingLetter(subject, letters.draft(f"{game}/rules.txt"))
+    out = OutgoingLetter(subject, letters.template(f"{game}/rules.txt"))
     return Reply("rules", {"title": rules(game).title}, letters=[out])
 
 

@@ -170,7 +170,7 @@ def _filled_sheet(seats: Seats, letters: LetterWriter, caller: Caller, command: 
     facts = seated.facts()
     mine = [turn.orders.get(seated.seat, "").split("\n") for turn in match.turns]
     title, name = match.rules.title, f"{match.id}-game-{match.game}-sheet.pdf"
-    draft = letters.draft(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
+    draft = letters.template(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
     content = partial(letters.sheet, title, boards.boards(view), draft, caller.language)
     return Reply("sheet", {"title": title, "file_name": name} | facts, [(name, "application/pdf", content)], seated)
 

@@ -15,7 +15,7 @@ from pbem.desk.outcomes import Reply
 from pbem.desk.position_files import keys_of
 from pbem.games import Fault, Refused, is_the_example
 from pbem.games.conditional_orders import branch_said
-from pbem.letters.render import escaped
+from pbem.letters.safe_text import escaped
 from pbem.match import progress, stored_orders, submissions
 from pbem.match.events.sealed_events import reveal as laid_open
 from pbem.match.events.sealed_events import take as taken
@@ -252,7 +252,7 @@ def demand_text(caller: Caller, command: AnyCommand, seated: SeatContext) -> Non
     signed = caller.signed
     if not signed.pasted:
         raise refused(command.name, None, _AS_TEXT)
-    read, tried = caller.understood.shown, {key.public: key.fingerprint for key in caller.understood.keys}
+    read, tried = caller.understood.judged_by_others, {key.public: key.fingerprint for key in caller.understood.keys}
     keys = [tried.get(public) for public in keys_of(seated.match.players[seated.seat - 1])]
     known = signed.key in keys and None not in keys
     if not known or read is None or (read.verdict.key, read.words) != (signed.key, caller.words):

@@ -184,7 +184,7 @@ def _invite(offers: Offers, address: str, by: str, terms: Terms, number: int, no
     offers.people.invite(mailbox, to_db(now))
     found, title = offers.people.standing(terms.game, by), rules(terms.game).title
     facts = {"by": by, "terms": terms, "title": title, "match": f"m{number}", "found": found}
-    text = offers.seats.letters.draft("letters/invitation.txt", **facts)
+    text = offers.seats.letters.template("letters/invitation.txt", **facts)
     offers.seats.letters.send(
         address, OutgoingLetter(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now
     )
@@ -357,7 +357,7 @@ def send_held_back(offers: Offers, now: datetime) -> None:
     offers.people.told(name)
     player = offers.players.by_name(name)
     if player is not None and lines and not offers.people.opted_out(player.address):
-        text = offers.seats.letters.draft(
+        text = offers.seats.letters.template(
             "letters/unasked.txt", lines=lines[:_NAMED_TOGETHER], more=len(lines[_NAMED_TOGETHER:])
         )
         offers.seats.letters.send(player.address, OutgoingLetter(Phrase("[pbem] Matches for you"), text), now)

@@ -92,7 +92,7 @@ def _ask(offers: Offers, seated: SeatContext, seat: int, name: str, now: datetim
         "m": _stranger(offers, seated, name),
         "standings": standings_of_others(offers.people, match, seat),
     }
-    text = offers.seats.letters.draft("letters/take_seat.txt", **facts)
+    text = offers.seats.letters.template("letters/take_seat.txt", **facts)
     subject = _WILL_YOU.given(match=match.id, title=match.rules.title, leaver=match.name(seat))
     out = OutgoingLetter(subject, text, place=seated.place)
     offers.seats.letters.send(player.address, out, now)
@@ -145,7 +145,7 @@ def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Comm
         found = offers.people.standing(match.terms.game, left, offers.people.pool(match.names))
         offers.people.record(match.terms.game, [replace(found, abandoned=found.abandoned + 1)])
     if gone := offers.players.by_name(left):
-        text = offers.seats.letters.draft(
+        text = offers.seats.letters.template(
             "letters/seat_left.txt", willing=willing, **facts, m=_stranger(offers, seated, left)
         )
         subject = _TAKEN.given(match=match.id, title=match.rules.title, name=name)

@@ -15,7 +15,7 @@ from pbem.desk.tournament_director import Director, ruling_of
 from pbem.games import Fault, Refused
 from pbem.match.transcript import BEFORE, canonical
 from pbem.phrase import Phrase
-from pbem.proof.signed_letters import words_of_entry
+from pbem.proof.normal_form import hash_of_entry_words
 from pbem.tournament.tournament_step import SaidLetter, announce
 from pbem.tournament.tournament_terms import LADDER, TournamentTerms
 
@@ -193,7 +193,7 @@ def _said(caller: Caller) -> SaidLetter:
             most=_LETTER >> 10,
         )
         raise refused("letter", None, says)
-    return SaidLetter(caller.signed, words_of_entry(caller.understood.heard.text))
+    return SaidLetter(caller.signed, hash_of_entry_words(caller.understood.judged.text))
 
 
 def _demand_entered(director: Director, t: Tournament, name: str, caller: Caller) -> None:

@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.proof.compare.chain import Heads, LogCheck, compare_bundle, compare_generations
-from pbem.proof.compare.finding import Finding, NamedLetter
-from pbem.proof.compare.index import BundleIndex, Shown
+from pbem.proof.compare.finding import Finding, JudgedLetter
+from pbem.proof.compare.index import BundleIndex, ShownMatchLetter
 from pbem.proof.compare.papers import (
     Acknowledged,
     Positions,
@@ -65,11 +65,11 @@ class Against:
         """The last entry of the bundle that each witness saw, and when first, in seconds since 1970."""
         return self._log.witnessed
 
-    def judge(self, kept: Kept) -> NamedLetter:
+    def judge(self, kept: Kept) -> JudgedLetter:
         """Compare a letter with the bundle."""
         if kept.unread:
-            return NamedLetter(kept, (Finding("open", "letter", kept.unread),))
-        letter = Shown(kept, self._index)
+            return JudgedLetter(kept, (Finding("open", "letter", kept.unread),))
+        letter = ShownMatchLetter(kept, self._index)
         findings = [
             *self._heads.compare(letter),
             *compare_vouchers(letter),
@@ -83,4 +83,4 @@ class Against:
         named = any(self.match.id == word for word in re.findall(r"m[0-9]+", kept.subject))
         if kept.faults and (findings or (named and self.match.server.lower() in kept.servers)):
             findings += [Finding("broken", "letter", f"{fault}: that part proves nothing") for fault in kept.faults]
-        return NamedLetter(kept, tuple(findings))
+        return JudgedLetter(kept, tuple(findings))

@@ -149,15 +149,14 @@ class LogCheck:
             return Finding("broken", what, "its checkpoint is not signed with the bundle's key", logged.seq)
         ours = self.index.heads.get(logged.seq)
         if ours is None or not proof.proves(self.index.leaf(logged.seq, ours)):
-            shown = {head.head for head in (*kept.heads, *kept.for_programs) if head.seq == logged.seq}
-            shown |= {logged.head} if logged.head else set()
-            leaves = [self.index.leaf(logged.seq, head) for head in shown - {ours}]
+            leaves = [self.index.leaf(logged.seq, head) for head in kept.heads_of(logged) - {ours}]
             if any(map(proof.proves, leaves)):
                 said = f"at size {size} it has another entry {logged.seq} than the bundle"
                 later = ours is None and self.index.goes_on
                 return Finding("later" if later else "two stories", what, said, logged.seq)
-            missing = "the bundle has no such entry" if ours is None else "the proof does not lead to the bundle's"
-            return Finding("open" if ours is None else "broken", what, missing, logged.seq)
+            if ours is None:
+                return Finding("open", what, "the bundle has no such entry", logged.seq)
+            return Finding("broken", what, "the proof does not lead to the bundle's", logged.seq)
         seen = [f"seen by {name}" for name in self._seen(logged.seq, proof)]
         if self.witnesses and not seen:  # another may have been quicker: that leaves nothing open
             seen = ["cosigned by no witness that was named"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 if TYPE_CHECKING:
-    from pbem.proof.compare.index import Shown, TranscriptIndex
+    from pbem.proof.compare.index import ShownMatchLetter, TranscriptIndex
     from pbem.proof.kept import Kept
 
 
@@ -34,7 +34,7 @@ class Finding(msgspec.Struct, frozen=True):
     seq: int | None = None
 
 
-class NamedLetter(msgspec.Struct, frozen=True):
+class JudgedLetter(msgspec.Struct, frozen=True):
     """A kept letter with its findings."""
 
     kept: Kept
@@ -65,7 +65,7 @@ def differs(
     return Finding("contradicts", what, f"{reason}; {unsigned}", seq)
 
 
-def unknown_head(letter: Shown, what: str, reason: str) -> Finding:
+def unknown_head(letter: ShownMatchLetter, what: str, reason: str) -> Finding:
     """A cited head of no entry: of a later one, if the letter may be later than the bundle."""
     if letter.index.goes_on and letter.ahead:
         return Finding("later", what, f"{reason}, which is of no entry of the bundle; ask for a newer one")

@@ -202,13 +202,10 @@ class ShownLetter:
         return self._signers[signed]
 
 
-class Shown(ShownLetter):
+class ShownMatchLetter(ShownLetter):
     """A kept letter that is compared with the bundle of a match."""
 
     index: BundleIndex
-
-    def __init__(self, kept: Kept, index: BundleIndex) -> None:
-        super().__init__(kept, index)
 
     def files(self, attached: Attached) -> Iterator[AttachedFile]:
         """An attachment in each form in which it may have been sent."""
@@ -220,7 +217,7 @@ class Shown(ShownLetter):
 class AttachedFile(msgspec.Struct, frozen=True):
     """An attached file in one of its forms, with the letter that brought it."""
 
-    letter: Shown
+    letter: ShownMatchLetter
     name: str
     content: bytes
     is_signed: bool | None

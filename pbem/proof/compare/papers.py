@@ -1,7 +1,7 @@
 """The papers that a letter brings: receipts and the like by their fate, reports by hash, positions by the rules.
 
 An attachment may have been sent in one of several forms, as mail programs change line ends: it is judged in the form
-that the letter or the bundle names. A bundle accounts for each acknowledged paper: `pbem.proof.fates`.
+that the letter or the bundle names. A bundle accounts for each acknowledged paper: `pbem.proof.compare.fates`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from pbem.match.documents import NotADocument, Opening, Receipt, Withdrawal
 from pbem.match.sealed_game import SIGNED_TEXT, text_name
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.proof import bundle
+from pbem.proof.compare.fates import Fates
 from pbem.proof.compare.finding import Finding, differs, not_signed_by_the_server, unknown_head
-from pbem.proof.fates import Fates
-from pbem.proof.signed_letters import shown, signed_text
+from pbem.proof.normal_form import judged_by_others
+from pbem.proof.signed_letters import signed_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.match.state import Match
     from pbem.match.step import Notice
-    from pbem.proof.compare.index import AttachedFile, BundleIndex, Shown
+    from pbem.proof.compare.index import AttachedFile, BundleIndex, ShownMatchLetter
 
 
-def compare_vouchers(letter: Shown) -> Iterator[Finding]:
+def compare_vouchers(letter: ShownMatchLetter) -> Iterator[Finding]:
     """The findings about the signed hashes of papers in a letter, if the papers are not attached."""
     index, kept = letter.index, letter.kept
     attached = {sha256_hex(way) for attachment in kept.attached for way in attachment.ways}
@@ -47,7 +48,9 @@ def compare_vouchers(letter: Shown) -> Iterator[Finding]:
             yield Finding("open", what, f"{reason}: it may have been replaced by a later one")
 
 
-def compare_files(letter: Shown, kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]]) -> Iterator[Finding]:
+def compare_files(
+    letter: ShownMatchLetter, kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]]
+) -> Iterator[Finding]:
     """The findings about the attached files, each in the form which the letter or the bundle names."""
     for attached in letter.kept.attached:
         best: list[Finding] = []
@@ -211,7 +214,7 @@ def compare_signed(file: AttachedFile) -> Iterator[Finding]:
         else:
             yield differs(index, file.name, "the bundle has no such letter", is_signed=file.is_signed)
         return
-    if shown(file.content, [key["public"] for key in keys], index.server).text == text:
+    if judged_by_others(file.content, [key["public"] for key in keys], index.server).text == text:
         yield Finding("agrees", file.name)
     else:
         yield differs(index, file.name, "something else was signed in the letter of the bundle")

@@ -15,7 +15,7 @@ from pbem.proof.compare.index import is_signature
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pbem.proof.compare.index import Shown, ShownLetter, TranscriptIndex
+    from pbem.proof.compare.index import ShownLetter, ShownMatchLetter, TranscriptIndex
     from pbem.proof.kept import Answered
 
 
@@ -28,7 +28,7 @@ AT_ONCE = {
 """The commands that have an entry of their own as soon as they are done."""
 
 BY_RECEIPT = {"setup", "seal", "orders", "clear"}
-"""The commands whose answer brings a paper, which the transcript accounts for: `pbem.proof.fates`."""
+"""The commands whose answer brings a paper, which the transcript accounts for: `pbem.proof.compare.fates`."""
 
 OVER = {"decline", "withdraw"}
 """The commands after which a match never begins."""
@@ -83,7 +83,7 @@ def _missing(letter: ShownLetter, told: Answered) -> Finding | None:
     return None
 
 
-def compare_addresses(letter: Shown) -> Iterator[Finding]:
+def compare_addresses(letter: ShownMatchLetter) -> Iterator[Finding]:
     """The finding about each address of a letter by which another letter counted in the bundle."""
     index = letter.index
     for address in letter.kept.addresses:
@@ -103,7 +103,7 @@ def compare_addresses(letter: Shown) -> Iterator[Finding]:
             yield differs(index, what, reason, is_signed=True)
 
 
-def compare_text(letter: Shown) -> Iterator[Finding]:
+def compare_text(letter: ShownMatchLetter) -> Iterator[Finding]:
     """The findings about the text of a letter of this server."""
     index, kept = letter.index, letter.kept
     if index.server.lower() not in kept.servers:
@@ -115,7 +115,7 @@ def compare_text(letter: Shown) -> Iterator[Finding]:
     yield from _commitments(letter)
 
 
-def _terms(letter: Shown) -> Iterator[Finding]:
+def _terms(letter: ShownMatchLetter) -> Iterator[Finding]:
     """The hash of the agreed terms in a letter from before or after the match began."""
     ours = str(letter.index.found.entries[0].body["rules"])
     for match, told in dict.fromkeys(letter.kept.terms):
@@ -129,7 +129,7 @@ def _terms(letter: Shown) -> Iterator[Finding]:
             yield differs(letter.index, "terms", reason, 1, is_signed=is_signed)
 
 
-def _commitments(letter: Shown) -> Iterator[Finding]:
+def _commitments(letter: ShownMatchLetter) -> Iterator[Finding]:
     """The commitments that it lists: those of the game that had begun last when it was written."""
     index, kept = letter.index, letter.kept
     seen = max((head.seq for head in kept.heads if letter.is_ours(head) and letter.is_signed(head)), default=0)

@@ -8,7 +8,7 @@ Implements protocol.md, "Transcript", and docs/bundle.md, "The end of what was a
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -19,7 +19,7 @@ from pbem.match.transcript import sha256_hex, utc
 from pbem.proof.compare.index import first_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
@@ -29,7 +29,6 @@ AGAIN = timedelta(days=1)
 machine boots, counts from the same time again, and their own dates may be as wrong."""
 
 Sent = Opening | Receipt | Withdrawal
-Kind = TypeVar("Kind")
 
 
 class Fate(msgspec.Struct, frozen=True):
@@ -153,6 +152,45 @@ ENDS: tuple[Callable[[_Case], _Proof | None], ...] = (
 """The ends, of which the first that is proved counts."""
 
 
+class _Misses:
+    """The times that seats missed: an index, because letters may bring any number of receipts.
+
+    In a sealed game, only misses before the commitments: later steps are neither setups nor orders.
+    """
+
+    def __init__(self, found: Bundle, places: Mapping[tuple[str, int, int | None], Entry]) -> None:
+        self._grace = timedelta(seconds=found.entries[0].body["terms"]["grace"])
+        self._by_seat: dict[tuple[int, int], dict[int, list[Entry]]] = {}
+        """The misses by game and seat, then by turn."""
+        self._times: dict[int, tuple[datetime, datetime]] = {}
+        """By the number of each miss, the deadline, and when it was entered."""
+        for entry in found.entries:
+            if entry.type != "missed":
+                continue
+            sealed = places.get(("sealed", entry.body["game"], None))
+            if sealed is None or entry.seq < sealed.seq:
+                turns = self._by_seat.setdefault((entry.body["game"], entry.body["seat"]), {})
+                turns.setdefault(entry.body["turn"], []).append(entry)
+                self._times[entry.seq] = utc(entry.body["deadline"]), utc(entry.time)
+
+    def of(self, paper: Sent) -> Mapping[int, Sequence[Entry]]:
+        """The misses of a paper's seat in its game, by turn."""
+        return self._by_seat.get((paper.game, paper.seat), {})
+
+    def entered(self, miss: Entry) -> datetime:
+        """The time at which a miss was entered."""
+        return self._times[miss.seq][1]
+
+    def is_in_time(self, received: datetime, miss: Entry) -> bool:
+        """True if a submission had come before the missed time was over, however late the miss was entered.
+
+        If a zone's clocks were changed, grace may be over a little sooner; and a submission that came after the
+        miss was never in time.
+        """
+        deadline, entered = self._times[miss.seq]
+        return received - deadline < self._grace and received < entered
+
+
 class Fates:
     """The fates in a bundle."""
 
@@ -169,21 +207,8 @@ class Fates:
         # In a sealed game, receipts hold no secrets, so they are open from the start.
         self._revealed = {entry.body["game"] for entry in entries if entry.type in {"revealed", "sealed"}}
         self._places = first_entries(entries)
-        terms = entries[0].body["terms"]
-        self._grace, self._settle = timedelta(seconds=terms["grace"]), timedelta(seconds=terms["settle"])
-        begun = {entry.body["game"]: entry.seq for entry in reversed(entries) if entry.type == "sealed"}
-        self._missed: dict[tuple[int, int], dict[int, list[Entry]]] = {}
-        """The misses by game and seat, then by turn: an index, because letters may bring any number of receipts.
-
-        In a sealed game, only misses before the commitments: later steps are neither setups nor orders.
-        """
-        self._times: dict[int, tuple[datetime, datetime]] = {}
-        """By the number of each miss, the deadline, and when it was entered."""
-        for entry in entries:
-            if entry.type == "missed" and entry.seq < begun.get(entry.body["game"], len(entries) + 1):
-                turns = self._missed.setdefault((entry.body["game"], entry.body["seat"]), {})
-                turns.setdefault(entry.body["turn"], []).append(entry)
-                self._times[entry.seq] = utc(entry.body["deadline"]), utc(entry.time)
+        self._settle = timedelta(seconds=entries[0].body["terms"]["settle"])
+        self._misses = _Misses(found, self._places)
         self._changes = [entry for entry in entries if entry.type in {"substituted", "resigned"}]
         """The entries by which players left their seats."""
 
@@ -199,9 +224,9 @@ class Fates:
             yield self._case(paper, sha256, 0 if isinstance(paper, Opening) else paper.turn)
             return
         received = utc(paper.received)
-        for misses in self._missed.get((paper.game, paper.seat), {}).values():
+        for misses in self._misses.of(paper).values():
             for miss in misses:
-                if self._in_time(received, miss):
+                if self._misses.is_in_time(received, miss):
                     yield self._case(paper, sha256, miss.body["turn"], miss)
 
     def _case(self, paper: Sent, sha256: str, turn: int, miss: Entry | None = None) -> _Case:
@@ -247,21 +272,12 @@ class Fates:
         if isinstance(case.paper, Withdrawal) or _is_by_default(case.paper) or case.is_aside:
             return None
         received = utc(case.paper.received)
-        for miss in self._missed.get((case.paper.game, case.paper.seat), {}).get(case.turn, ()):
-            if not self._in_time(received, miss) or (case.gone and case.gone.entry.seq < miss.seq):
+        for miss in self._misses.of(case.paper).get(case.turn, ()):
+            if not self._misses.is_in_time(received, miss) or (case.gone and case.gone.entry.seq < miss.seq):
                 continue
             if not any(utc(one.received) <= utc(miss.time) for one in case.aside):
                 return miss
         return None
-
-    def _in_time(self, received: datetime, miss: Entry) -> bool:
-        """True if a submission had come before the missed time was over, however late the miss was entered.
-
-        If a zone's clocks were changed, grace may be over a little sooner; and a submission that came after the
-        miss was never in time.
-        """
-        deadline, entered = self._times[miss.seq]
-        return received - deadline < self._grace and received < entered
 
     def _waited_for_nobody(self, closing: Entry, miss: Entry) -> bool:
         """True if the orders of all others were in, and settled, when a seat was said to have missed a turn."""
@@ -269,7 +285,7 @@ class Fates:
             return False
         seats = [int(seat) for seat in closing.body["orders"] if int(seat) != miss.body["seat"]]
         stood = [self._stood_at(closing.body["game"], closing.body["turn"], seat) for seat in seats]
-        settled = self._times[miss.seq][1] - self._settle
+        settled = self._misses.entered(miss) - self._settle
         return all(one and not one.by_default and utc(one.received) <= settled for one in stood)
 
     # Lookups in the bundle.
