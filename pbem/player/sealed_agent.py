@@ -20,6 +20,7 @@ from pbem.match import transcript
 from pbem.match.sealed_game import PaperPlace
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.standings import Impossible, demand_playing
+from pbem.player.known import MatchKnown
 from pbem.player.memory import may_repeat
 from pbem.player.sealed_plans import Planning, Plans, canonical
 from pbem.player.sealed_view import NextLetter, OrdersAsked, SealedSide, commitment
@@ -29,6 +30,7 @@ from pbem.player.signed_texts import Contradiction, SealedState
 from pbem.player.told_checks import (
     Accusations,
     check_agreed,
+    check_keys,
     check_known,
     check_own,
     check_unrevealed,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
     from pbem.failpoints import Failpoints
     from pbem.games import Options, Report
+    from pbem.json_object import JsonObject
     from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import SentForm
@@ -156,6 +159,7 @@ class Agent:
         if standing.phase == "setup":
             with self.held.unless_taken_back(match):
                 check_agreed(self.letters, standing)
+                check_keys(self.memory, match, self._asked(standing))
         if standing.phase != "playing":
             return
         game = self.game(standing)
@@ -183,12 +187,16 @@ class Agent:
                 game=standing.game,
                 match=standing.match,
             )
-        match, server, heads = standing.match, self.letters.account.server, self.memory.heads(standing.match)
-        known, made_from = self._games.get(match), (position, standing, heads)
+        heads = self.memory.heads(standing.match)
+        known, made_from = self._games.get(standing.match), (position, standing, heads)
         if known is None or known[0] != made_from:
-            side = SealedSide.of(standing, server, position, partial(self.memory.signed_text, match), heads)
-            known = self._games[match] = made_from, side
+            known = self._games[standing.match] = made_from, self._folded(standing, position)
         return known[1]
+
+    def _folded(self, standing: MatchView, position: JsonObject) -> SealedSide:
+        """The game of a position's file; raises `Contradiction`, `Impossible`."""
+        match, server, heads = standing.match, self.letters.account.server, self.memory.heads(standing.match)
+        return SealedSide.of(standing, server, position, partial(self.memory.signed_text, match), heads)
 
     def _place(self, standing: MatchView) -> PaperPlace:
         """The place of our papers in the current game."""
@@ -435,17 +443,23 @@ class Agent:
         """True if the game has ended by signed steps, or by a resignation signed here or by the other player.
 
         Anything else is only the server's claim, and a server in league with the opponent would like to see the
-        secrets.
+        secrets. Keys that it did not name at first are its claim, too, and so is what we do not know to have said.
         """
         match, place = standing.match, f"; game {standing.game} "
         resigned = [
             sent for sent in self.memory.prepared("resign", match) if place in sent.place and sent.state != "refused"
         ]
+        if resigned:
+            return True
         try:
             game = self._checked(standing)
+            if game.told.keys != (first := self.memory.known(MatchKnown, match).keys):
+                position = self.letters.matches.sealed_position(match) or {}
+                game = self._folded(standing, {**position, "sealed": {**position["sealed"], "keys": first}})
+            ended = game.table.result is not None or game.given_up
+            return ended and self._secrets(standing, game) is not None
         except (Contradiction, Impossible):
-            return bool(resigned)
-        return bool(resigned) or game.table.result is not None or game.given_up
+            return False
 
     def reveal(self, match: str, now: datetime) -> SentForm:
         """Reveal everything by the player's decision, although no checked step ends the game.
