@@ -7,6 +7,7 @@ is a game that the rules refuse, or that the transcript contradicts at its end. 
 from __future__ import annotations
 
 import logging
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -16,6 +17,7 @@ from pbem.games import Refused
 from pbem.identity import BadKey
 from pbem.mail.commands import parse
 from pbem.match.changed import replace
+from pbem.match.sealed_game import SIGNED_TEXT
 from pbem.match.sealed_letters import judge_steps
 from pbem.player.correspondence.standings import Impossible
 from pbem.proof.signed_letters import shown
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_Line = Annotated[str, msgspec.Meta(max_length=4000)]
+_Name = Annotated[str, msgspec.Meta(pattern=rf"\Am[0-9]{{1,9}}-[a-z0-9-]{{1,60}}{re.escape(SIGNED_TEXT)}\Z")]
+"""Under any other name, nobody would look for it in a bundle."""
 _Key = Annotated[str, msgspec.Meta(max_length=1 << 17)]
 """An OpenPGP key of all octets that a server takes is shorter."""
 
@@ -49,9 +52,9 @@ class SealedState(msgspec.Struct, frozen=True):
     keys: dict[str, list[_Key]]
     """The public keys of each seat that may sign its letters."""
     note: Annotated[str, msgspec.Meta(max_length=8192)] | None = None
-    signed: list[_Line] = []
+    signed: list[_Name] = []
     """The files of the texts that make the game, in the order of the transcript."""
-    resigned: _Line | None = None
+    resigned: _Name | None = None
     """The file of the letter by which a player gave up the game."""
     revealing: bool = False
     """True if the server asks for reveals: what it says here, a bundle contradicts."""

@@ -134,11 +134,22 @@ def test_a_text_that_a_player_did_not_sign_so_is_none() -> None:
         post.side(1, signed=[*post.texts, name])
 
 
-@pytest.mark.parametrize("told", [None, {}, {"keys": 1}, {"keys": {}, "signed": "x"}, {"keys": {}, "note": 1}])
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        {},
+        {"keys": 1},
+        {"keys": {}, "signed": "x"},
+        {"keys": {}, "note": 1},
+        {"keys": {}, "signed": ["m1-step-17-seat-1.txt"]},
+        {"keys": {}, "resigned": "../m1-resign-17-seat-1.signed.txt"},
+    ],
+)
 def test_what_has_no_such_form_is_not_believed(told: object) -> None:
     post = begun(SPACESHIPS)
     document = {"game": 1, "options": {}, "sealed": told}
-    with pytest.raises(Contradiction):
+    with pytest.raises(Contradiction, match="has no such form"):
         SealedSide.of(post.standing(1), "play.example", document, post.texts.get, {})
 
 
