@@ -142,16 +142,19 @@ def _signed(play: SealedPlay, told: SealedState, name: str, content: bytes) -> t
     """The seat that signed a text, and the commands in it."""
     for seat in range(1, len(play.players) + 1):
         try:
-            read = _shown(content, tuple(told.keys.get(str(seat), ())), play.server)
+            commands = _commands(content, tuple(told.keys.get(str(seat), ())), play.server)
         except BadKey as error:
             raise Contradiction(f"the keys of seat {seat} cannot be read: {error.reason}") from error
-        if read.verdict.kind == "valid":
-            return seat, parse(read.text).commands
+        if commands is not None:
+            return seat, commands
     raise Contradiction(f"{name}: no player has signed it")
 
 
-_shown = lru_cache(maxsize=2000)(shown)
-"""Each letter brings the same game again, and a few texts more."""
+@lru_cache(maxsize=2000)  # each letter brings the same game again, and a few texts more
+def _commands(content: bytes, keys: tuple[str, ...], server: str) -> Sequence[AnyCommand] | None:
+    """The commands in a text, if one of these keys signed it. Raises `BadKey`."""
+    read = shown(content, keys, server)
+    return parse(read.text).commands if read.verdict.kind == "valid" else None
 
 
 def refusal(where: str, refused: Refused) -> Contradiction:

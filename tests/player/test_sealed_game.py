@@ -134,6 +134,18 @@ def test_a_text_that_a_player_did_not_sign_so_is_none() -> None:
         post.side(1, signed=[*post.texts, name])
 
 
+def test_a_text_that_takes_long_to_read_is_none() -> None:
+    """Its server did not take it by most servers' limits, and each letter could bring hundreds of them."""
+    post = begun(SPACESHIPS)
+    play(post, 9)
+    name = [*post.texts][-1]
+    words = post.texts[name].partition(b"-----BEGIN")[0].decode().replace("\nend\n", "\n" + "# x\n" * 6000 + "end\n")
+    seat = int(name.partition("-seat-")[2][0])
+    post.texts[name] = (words + ssh.sign(post.keys[seat], words.encode(), "pbem@play.example")).encode()
+    with pytest.raises(Contradiction, match="no player has signed it"):
+        post.side(1)
+
+
 @pytest.mark.parametrize(
     "told",
     [
