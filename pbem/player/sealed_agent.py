@@ -293,7 +293,7 @@ class Agent:
             before = self._setup(standing)
             if before is not None and before.setup == judged.text:
                 return self._seal(standing, before, now)
-            if before is not None and (self._committed(standing) or self._was_restored_since(standing)):
+            if before is not None and (self._may_count(standing) or self._was_restored_since(standing)):
                 raise Impossible("You committed to a setup, and it cannot be changed.")
             secrets = Secrets.begun(self._place(standing), judged.text, self._random)
             self._keep(secrets)
@@ -396,10 +396,9 @@ class Agent:
     def _asking(self, standing: MatchView, game: SealedSide, secrets: Secrets) -> OrdersAsked:
         """The decision that is due; raises `Impossible`."""
         match = standing.match
-        # A signed step cannot be changed, not even if a server refused it that was restored since. Orders that are in
-        # no letter yet can be, so they count as not decided.
-        signed = self.memory.sent("step", match, _place(game))
-        if any(sent.state != "refused" or sent.first < standing.generation for sent in signed):
+        # A signed step cannot be changed: a server that refused it may enter it all the same, when a copy comes. Orders
+        # that are in no letter yet can be, so they count as not decided.
+        if self.memory.sent("step", match, _place(game)):
             raise Impossible("What you owe in {match} is signed, and cannot be changed.", match=match)
         found = game.letter(secrets, standing.prev)
         if found is None or standing.paused or standing.revealing:
@@ -478,6 +477,11 @@ class Agent:
         """The commitment to a setup that stands, or is on its way; if the server asks again, it was withdrawn."""
         sent = self._alive("seal", standing.match, _setup_place(standing))
         return None if sent is not None and sent.state == "done" and standing.asked else sent
+
+    def _may_count(self, standing: MatchView) -> bool:
+        """True if a commitment stands, or was refused and may come again in a copy, before another one."""
+        signed = self.memory.sent("seal", standing.match, _setup_place(standing))
+        return self._committed(standing) is not None or (bool(signed) and signed[-1].state == "refused")
 
     def _alive(self, command: str, match: str, place: str) -> SentForm | None:
         """The last letter to the server as it is now, for this place, that was not refused; None if there is none."""
