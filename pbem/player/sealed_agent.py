@@ -396,8 +396,8 @@ class Agent:
     def _asking(self, standing: MatchView, game: SealedSide, secrets: Secrets) -> OrdersAsked:
         """The decision that is due; raises `Impossible`."""
         match = standing.match
-        # A signed step cannot be changed: a server that refused it may enter it all the same, when a copy comes. Orders
-        # that are in no letter yet can be, so they count as not decided.
+        # A signed step cannot be changed: a server that refused it may enter it all the same, when a copy comes.
+        # Orders that are in no letter yet can be, so they count as not decided.
         if self.memory.sent("step", match, _place(game)):
             raise Impossible("What you owe in {match} is signed, and cannot be changed.", match=match)
         found = game.letter(secrets, standing.prev)

@@ -77,7 +77,7 @@ def check_agreed(letters: Correspondence, standing: MatchView) -> None:
     if agreed is None:
         return  # it was proposed from here, or agreed to elsewhere
     hashed = agreed.hash(letters.account.server, standing.match)
-    if standing.hash != hashed or agreed.players[standing.seat - 1] != standing.player:
+    if standing.hash != hashed or standing.player not in agreed.players[standing.seat - 1 : standing.seat]:
         raise Contradiction("the server asks for a setup under other terms, or at another seat, than were agreed on")
 
 

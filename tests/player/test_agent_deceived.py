@@ -458,7 +458,10 @@ def test_a_sealed_match_is_never_told_of_as_another(
     assert not bob.memory.prepared("setup", "m1")
 
 
-@pytest.mark.parametrize("other", [{"hash": OTHER}, {"seat": 1}], ids=["terms", "seat"])
+THREE: dict[str, Any] = {"seat": 3, "players": ["ann", "cid", "bob"]}
+
+
+@pytest.mark.parametrize("other", [{"hash": OTHER}, {"seat": 1}, THREE], ids=["terms", "seat", "another seat"])
 def test_a_setup_is_committed_to_as_was_agreed(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
 ) -> None:

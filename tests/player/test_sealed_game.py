@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from attackers import sealed_lies
 from in_a_box.sealed_post import Post
@@ -163,6 +164,20 @@ def test_what_has_no_such_form_is_not_believed(told: object) -> None:
     document = {"game": 1, "options": {}, "sealed": told}
     with pytest.raises(Contradiction, match="has no such form"):
         SealedSide.of(post.standing(1), "play.example", document, post.texts.get, {})
+
+
+@pytest.mark.parametrize("options", [{"fleet": "cost:5"}, [], "x", None, {"fleet": 10**30}])
+def test_options_under_which_our_setup_is_none_stop_no_program(options: object) -> None:
+    """Nor does a game that is not installed here, or not any more."""
+    post = begun(SPACESHIPS)
+    document = post.document() | {"options": options}
+    with pytest.raises(Contradiction):
+        SealedSide.of(post.standing(1), "play.example", document, post.texts.get, {}).letter(
+            post.secrets[1], post.prev
+        )
+    standing = msgspec.structs.replace(post.standing(1), rules="chess")
+    with pytest.raises(Contradiction, match="chess is not played sealed"):
+        SealedSide.of(standing, "play.example", post.document(), post.texts.get, {})
 
 
 @pytest.mark.parametrize("name", sealed_lies.RULES)
