@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from pbem.player.sealed_plans import Planning, Plans, canonical
 from pbem.player.sealed_view import NextLetter, OrdersAsked, SealedSide, commitment
 from pbem.player.secret_vault import BadNote, Code, Secrets
 from pbem.player.server_letter import Event
-from pbem.player.signed_texts import Contradiction, SealedState
+from pbem.player.signed_texts import Contradiction, Missing, SealedState
 from pbem.player.told_checks import (
     Accusations,
     check_agreed,
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
+
+_ASKS = timedelta(days=1)
 
 POINTS = ("secrets kept",)
 """The points, besides those of the correspondence, at which an agent may be killed without harm."""
@@ -244,10 +247,17 @@ class Agent:
                     sent = self._act(self.letters.matches.standing(standing.match), now)
             except (Impossible, Contradiction) as error:
                 self.hindered[standing.match] = error.args[0]
-                continue
+                sent = self._ask(standing.match, now) if isinstance(error, Missing) else None
             if sent is not None:
                 prepared.append(sent)
         return prepared
+
+    def _ask(self, match: str, now: datetime) -> SentForm | None:
+        """Ask for all that was signed in a match, once a day: the letters that brought it may be lost."""
+        asked = [one for one in self.memory.sent("ask", "", "") if one.form.startswith(f"report {match}\n")]
+        if asked and abs(now - asked[-1].written) < _ASKS:
+            return None
+        return self.letters.ask(f"report {match}", now)
 
     def _is_due(self, standing: MatchView) -> bool:
         """True if something may be due: of a setup or a reveal the server says so, of steps what was signed."""

@@ -46,6 +46,10 @@ class Changed(Contradiction):
     """What the server says differs from what it said earlier."""
 
 
+class Missing(Impossible):
+    """A text that makes the game has not arrived."""
+
+
 class SealedState(msgspec.Struct, frozen=True):
     """The sealed part of a position's or a setup's file."""
 
@@ -74,14 +78,14 @@ def fold(
     """The game that was signed, from its beginning, and the seat that gave it up after all of that, 0 for none.
 
     `texts`: the files that have arrived, by name; `heads`: the known heads of the transcript, by their entries.
-    Raises `Contradiction`, and `Impossible` while a text is missing.
+    Raises `Contradiction`, and `Missing`.
     """
     seqs = {head: seq for seq, head in heads.items()}
     # A letter cites no head from before its steps were due, and a resignation none from before the last letter.
     since, cited = dict.fromkeys(range(1, len(play.players) + 1), 0), 0
     for name in told.signed:
         if (content := texts(name)) is None:
-            raise Impossible(
+            raise Missing(
                 "{name}, which a player signed, has not arrived: `pbem play ask report {match}`",
                 name=name,
                 match=play.match,
