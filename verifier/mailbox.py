@@ -43,7 +43,7 @@ def evidence(letter: Letter, digest: str, player: Player, *, turn: int | None) -
     must(author_of(letter.message) == player.address, "from another address")
     tokens_right(letter, found["token"])
     must(anywhere or place_right(found["place"], match, turn), "about something else")
-    for only in [found["token"], *marks(letter.raw)]:
+    for only in [found["token"], *marks(letter.raw, player.address)]:
         must(match.tokens.setdefault(only, found["mail"]) == found["mail"], "a token, or a DKIM signature, twice")
     if found["by"] == "dkim":
         dkim_holds(letter.raw, found["name"], found["record"], moment(found["received"]))
@@ -178,12 +178,12 @@ def dkim_signatures(raw: bytes, at: datetime) -> Iterator[tuple[int, dict[str, s
                 yield number, sig
 
 
-def marks(raw: bytes) -> list[str]:
-    """The hashes of the DKIM signatures of a letter, whosever they are."""
+def marks(raw: bytes, author: str) -> list[str]:
+    """The hashes of the DKIM signatures of a letter, whosever they are, each with the letter's author."""
     values = [value.decode("ascii", "replace") for key, value in parted(raw)[0] if key.lower() == b"dkim-signature"]
     found = [re.search(r"(?:\A|;)\s*b\s*=([^;]*)", value) for value in values]
     octets = [undone(one[1].encode("ascii", "replace"), "base64") for one in found if one]
-    return [hashlib.sha256(one).hexdigest() for one in octets if len(one) >= 64]
+    return [hashlib.sha256(f"{author}\n".encode() + one).hexdigest() for one in octets if len(one) >= 64]
 
 
 def signed_headers(sig: Mapping[str, str]) -> list[str]:

@@ -127,7 +127,7 @@ def of_seat(match: Match, note: str | None) -> JsonObject:
 
 def keys_of(player: Player) -> list[str]:
     """The keys that letters told here may be signed with: a revoked one signed what was entered before."""
-    return [key["public"] for key in (*player.keys, *(key for _, key in player.former))]
+    return [key["public"] for key in player.ever]
 
 
 def signed_texts(match: Match, number: int, matches: Matches, since: int) -> list[Attachment]:

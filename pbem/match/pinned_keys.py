@@ -60,6 +60,11 @@ class Player:
         """The player of such an object; raises LookupError and TypeError."""
         return cls(str(document["name"]), tuple(document["keys"]), mailbox=str(document.get("mailbox", "")))
 
+    @property
+    def ever(self) -> tuple[Mapping[str, str], ...]:
+        """The keys that count, and then those that counted earlier."""
+        return (*self.keys, *(key for _, key in self.former))
+
     def keys_at(self, prev: str) -> tuple[Mapping[str, str], ...]:
         """The keys for letters that cite this head: keys revoked since then count, too."""
         return (*self.keys, *(key for cited, key in self.former if cited == prev))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +21,17 @@ from pbem.match import transcript
 from pbem.match.sealed_game import PaperPlace
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.standings import Impossible, demand_playing
+from pbem.player.known import MatchKnown
 from pbem.player.memory import may_repeat
 from pbem.player.sealed_plans import Planning, Plans, canonical
 from pbem.player.sealed_view import NextLetter, OrdersAsked, SealedSide, commitment
 from pbem.player.secret_vault import BadNote, Code, Secrets
 from pbem.player.server_letter import Event
-from pbem.player.signed_texts import Contradiction, SealedState
+from pbem.player.signed_texts import Contradiction, Missing, SealedState
 from pbem.player.told_checks import (
     Accusations,
     check_agreed,
+    check_keys,
     check_known,
     check_own,
     check_unrevealed,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
     from pbem.failpoints import Failpoints
     from pbem.games import Options, Report
+    from pbem.json_object import JsonObject
     from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import SentForm
@@ -49,6 +53,8 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
+
+_ASKS = timedelta(days=1)
 
 POINTS = ("secrets kept",)
 """The points, besides those of the correspondence, at which an agent may be killed without harm."""
@@ -156,6 +162,7 @@ class Agent:
         if standing.phase == "setup":
             with self.held.unless_taken_back(match):
                 check_agreed(self.letters, standing)
+                check_keys(self.memory, match, self._asked(standing))
         if standing.phase != "playing":
             return
         game = self.game(standing)
@@ -183,12 +190,16 @@ class Agent:
                 game=standing.game,
                 match=standing.match,
             )
-        match, server, heads = standing.match, self.letters.account.server, self.memory.heads(standing.match)
-        known, made_from = self._games.get(match), (position, standing, heads)
+        heads = self.memory.heads(standing.match)
+        known, made_from = self._games.get(standing.match), (position, standing, heads)
         if known is None or known[0] != made_from:
-            side = SealedSide.of(standing, server, position, partial(self.memory.signed_text, match), heads)
-            known = self._games[match] = made_from, side
+            known = self._games[standing.match] = made_from, self._folded(standing, position)
         return known[1]
+
+    def _folded(self, standing: MatchView, position: JsonObject) -> SealedSide:
+        """The game of a position's file; raises `Contradiction`, `Impossible`."""
+        match, server, heads = standing.match, self.letters.account.server, self.memory.heads(standing.match)
+        return SealedSide.of(standing, server, position, partial(self.memory.signed_text, match), heads)
 
     def _place(self, standing: MatchView) -> PaperPlace:
         """The place of our papers in the current game."""
@@ -236,10 +247,17 @@ class Agent:
                     sent = self._act(self.letters.matches.standing(standing.match), now)
             except (Impossible, Contradiction) as error:
                 self.hindered[standing.match] = error.args[0]
-                continue
+                sent = self._ask(standing.match, now) if isinstance(error, Missing) else None
             if sent is not None:
                 prepared.append(sent)
         return prepared
+
+    def _ask(self, match: str, now: datetime) -> SentForm | None:
+        """Ask for all that was signed in a match, once a day: the letters that brought it may be lost."""
+        asked = [one for one in self.memory.sent("ask", "", "") if one.form.startswith(f"report {match}\n")]
+        if asked and abs(now - asked[-1].written) < _ASKS:
+            return None
+        return self.letters.ask(f"report {match}", now)
 
     def _is_due(self, standing: MatchView) -> bool:
         """True if something may be due: of a setup or a reveal the server says so, of steps what was signed."""
@@ -285,7 +303,7 @@ class Agent:
             before = self._setup(standing)
             if before is not None and before.setup == judged.text:
                 return self._seal(standing, before, now)
-            if before is not None and (self._committed(standing) or self._was_restored_since(standing)):
+            if before is not None and (self._may_count(standing) or self._was_restored_since(standing)):
                 raise Impossible("You committed to a setup, and it cannot be changed.")
             secrets = Secrets.begun(self._place(standing), judged.text, self._random)
             self._keep(secrets)
@@ -388,10 +406,9 @@ class Agent:
     def _asking(self, standing: MatchView, game: SealedSide, secrets: Secrets) -> OrdersAsked:
         """The decision that is due; raises `Impossible`."""
         match = standing.match
-        # A signed step cannot be changed, not even if a server refused it that was restored since. Orders that are in
-        # no letter yet can be, so they count as not decided.
-        signed = self.memory.sent("step", match, _place(game))
-        if any(sent.state != "refused" or sent.first < standing.generation for sent in signed):
+        # A signed step cannot be changed: a server that refused it may enter it all the same, when a copy comes.
+        # Orders that are in no letter yet can be, so they count as not decided.
+        if self.memory.sent("step", match, _place(game)):
             raise Impossible("What you owe in {match} is signed, and cannot be changed.", match=match)
         found = game.letter(secrets, standing.prev)
         if found is None or standing.paused or standing.revealing:
@@ -435,17 +452,23 @@ class Agent:
         """True if the game has ended by signed steps, or by a resignation signed here or by the other player.
 
         Anything else is only the server's claim, and a server in league with the opponent would like to see the
-        secrets.
+        secrets. Keys that it did not name at first are its claim, too, and so is what we do not know to have said.
         """
         match, place = standing.match, f"; game {standing.game} "
         resigned = [
             sent for sent in self.memory.prepared("resign", match) if place in sent.place and sent.state != "refused"
         ]
+        if resigned:
+            return True
         try:
             game = self._checked(standing)
+            if game.told.keys != (first := self.memory.known(MatchKnown, match).keys):
+                position = self.letters.matches.sealed_position(match) or {}
+                game = self._folded(standing, {**position, "sealed": {**position["sealed"], "keys": first}})
+            ended = game.table.result is not None or game.given_up
+            return ended and self._secrets(standing, game) is not None
         except (Contradiction, Impossible):
-            return bool(resigned)
-        return bool(resigned) or game.table.result is not None or game.given_up
+            return False
 
     def reveal(self, match: str, now: datetime) -> SentForm:
         """Reveal everything by the player's decision, although no checked step ends the game.
@@ -464,6 +487,11 @@ class Agent:
         """The commitment to a setup that stands, or is on its way; if the server asks again, it was withdrawn."""
         sent = self._alive("seal", standing.match, _setup_place(standing))
         return None if sent is not None and sent.state == "done" and standing.asked else sent
+
+    def _may_count(self, standing: MatchView) -> bool:
+        """True if a commitment stands, or was refused and may come again in a copy, before another one."""
+        signed = self.memory.sent("seal", standing.match, _setup_place(standing))
+        return self._committed(standing) is not None or (bool(signed) and signed[-1].state == "refused")
 
     def _alive(self, command: str, match: str, place: str) -> SentForm | None:
         """The last letter to the server as it is now, for this place, that was not refused; None if there is none."""

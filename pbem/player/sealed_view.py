@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pbem.games import Refused, rules
+from pbem.games import GAMES, Refused, rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.changed import replace
 from pbem.match.sealed_game import (
@@ -83,7 +83,8 @@ class SealedSide(msgspec.Struct, frozen=True):
         heads: Mapping[int, str],
     ) -> SealedSide:
         """The game of a position's file, by what was signed; raises `Contradiction`, `Impossible`."""
-        told, found = SealedState.read(document.get("sealed")), sealed_rules(standing.rules)
+        told = SealedState.read(document.get("sealed"))
+        found = sealed_rules(standing.rules) if standing.rules in GAMES else None
         if found is None:
             raise Contradiction(f"{standing.rules} is not played sealed")
         players = tuple(str(player) for player in standing.players)
@@ -183,8 +184,11 @@ class SealedSide(msgspec.Struct, frozen=True):
         return write_step(play, self.place.seat, step, values, lines)
 
     def own(self, play: SealedPlay, secrets: Secrets) -> Any:
-        """The own side at this moment."""
-        return play.rules.own(self.options, self.place.seat, secrets.setup, secrets.by_turn, play.table)
+        """The own side at this moment; raises `Contradiction` if it cannot be what was agreed to be played."""
+        try:
+            return play.rules.own(self.options, self.place.seat, secrets.setup, secrets.by_turn, play.table)
+        except Refused as refused:
+            raise refusal("your setup or orders", refused) from refused
 
     def _orders(self, secrets: Secrets, turn: int) -> str:
         """The hash of the own paper of a turn's orders."""
@@ -208,6 +212,6 @@ def commitment(terms: str, secrets: Secrets) -> str:
 
 def _options(name: str, document: JsonObject, seats: int) -> Options:
     try:
-        return rules(name).options(document["options"], seats)
+        return rules(name).options(dict(document["options"]), seats)
     except (Refused, KeyError, TypeError, ValueError) as error:
         raise Contradiction("the options of the sealed game cannot be read") from error

@@ -7,6 +7,7 @@ is a game that the rules refuse, or that the transcript contradicts at its end. 
 from __future__ import annotations
 
 import logging
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -16,6 +17,7 @@ from pbem.games import Refused
 from pbem.identity import BadKey
 from pbem.mail.commands import parse
 from pbem.match.changed import replace
+from pbem.match.sealed_game import SIGNED_TEXT
 from pbem.match.sealed_letters import judge_steps
 from pbem.player.correspondence.standings import Impossible
 from pbem.proof.normal_form import judged_by_others
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_Line = Annotated[str, msgspec.Meta(max_length=4000)]
+_Name = Annotated[str, msgspec.Meta(pattern=rf"\Am[0-9]{{1,9}}-[a-z0-9-]{{1,60}}{re.escape(SIGNED_TEXT)}\Z")]
+"""Under any other name, nobody would look for it in a bundle."""
 _Key = Annotated[str, msgspec.Meta(max_length=1 << 17)]
 """An OpenPGP key of all octets that a server takes is shorter."""
 
@@ -43,15 +46,19 @@ class Changed(Contradiction):
     """What the server says differs from what it said earlier."""
 
 
+class Missing(Impossible):
+    """A text that makes the game has not arrived."""
+
+
 class SealedState(msgspec.Struct, frozen=True):
     """The sealed part of a position's or a setup's file."""
 
     keys: dict[str, list[_Key]]
     """The public keys of each seat that may sign its letters."""
     note: Annotated[str, msgspec.Meta(max_length=8192)] | None = None
-    signed: list[_Line] = []
+    signed: list[_Name] = []
     """The files of the texts that make the game, in the order of the transcript."""
-    resigned: _Line | None = None
+    resigned: _Name | None = None
     """The file of the letter by which a player gave up the game."""
     revealing: bool = False
     """True if the server asks for reveals: what it says here, a bundle contradicts."""
@@ -71,14 +78,14 @@ def fold(
     """The game that was signed, from its beginning, and the seat that gave it up after all of that, 0 for none.
 
     `texts`: the files that have arrived, by name; `heads`: the known heads of the transcript, by their entries.
-    Raises `Contradiction`, and `Impossible` while a text is missing.
+    Raises `Contradiction`, and `Missing`.
     """
     seqs = {head: seq for seq, head in heads.items()}
     # A letter cites no head from before its steps were due, and a resignation none from before the last letter.
     since, cited = dict.fromkeys(range(1, len(play.players) + 1), 0), 0
     for name in told.signed:
         if (content := texts(name)) is None:
-            raise Impossible(
+            raise Missing(
                 "{name}, which a player signed, has not arrived: `pbem play ask report {match}`",
                 name=name,
                 match=play.match,
@@ -139,16 +146,19 @@ def _signed(play: SealedPlay, told: SealedState, name: str, content: bytes) -> t
     """The seat that signed a text, and the commands in it."""
     for seat in range(1, len(play.players) + 1):
         try:
-            read = _judged(content, tuple(told.keys.get(str(seat), ())), play.server)
+            commands = _commands(content, tuple(told.keys.get(str(seat), ())), play.server)
         except BadKey as error:
             raise Contradiction(f"the keys of seat {seat} cannot be read: {error.reason}") from error
-        if read.verdict.kind == "valid":
-            return seat, parse(read.text).commands
+        if commands is not None:
+            return seat, commands
     raise Contradiction(f"{name}: no player has signed it")
 
 
-_judged = lru_cache(maxsize=2000)(judged_by_others)
-"""Each letter brings the same game again, and a few texts more."""
+@lru_cache(maxsize=2000)  # each letter brings the same game again, and a few texts more
+def _commands(content: bytes, keys: tuple[str, ...], server: str) -> Sequence[AnyCommand] | None:
+    """The commands in a text, if one of these keys signed it. Raises `BadKey`."""
+    read = judged_by_others(content, keys, server)
+    return parse(read.text).commands if read.verdict.kind == "valid" else None
 
 
 def refusal(where: str, refused: Refused) -> Contradiction:

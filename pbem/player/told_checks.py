@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pbem.player.memory import Memory
     from pbem.player.sealed_view import SealedSide
     from pbem.player.secret_vault import Secrets
+    from pbem.player.signed_texts import SealedState
 
 
 class Accusations:
@@ -76,7 +77,7 @@ def check_agreed(letters: Correspondence, standing: MatchView) -> None:
     if agreed is None:
         return  # it was proposed from here, or agreed to elsewhere
     hashed = agreed.hash(letters.account.server, standing.match)
-    if standing.hash != hashed or agreed.players[standing.seat - 1] != standing.player:
+    if standing.hash != hashed or standing.player not in agreed.players[standing.seat - 1 : standing.seat]:
         raise Contradiction("the server asks for a setup under other terms, or at another seat, than were agreed on")
 
 
@@ -96,20 +97,21 @@ def check_unrevealed(memory: Memory, standing: MatchView, game: SealedSide) -> N
 
 def check_known(memory: Memory, held: Accusations, game: SealedSide) -> None:
     """Check that keys, terms and what was signed are as they were before; raises `Contradiction`."""
-    for compare in (_check_keys, _check_answers):
-        with held.unless_taken_back(game.place.match):
-            compare(memory, game)
+    match = game.place.match
+    with held.unless_taken_back(match):
+        check_keys(memory, match, game.told)
+    with held.unless_taken_back(match):
+        _check_answers(memory, game)
 
 
-def _check_keys(memory: Memory, game: SealedSide) -> None:
-    """Check that the keys are those that were told first: new keys may be somebody else's."""
-    with memory.noting(MatchKnown, game.place.match) as known:
-        for seat, keys in game.told.keys.items():
-            if not known.keys.setdefault(seat, keys) or not keys:
+def check_keys(memory: Memory, match: str, told: SealedState) -> None:
+    """Check that the keys that were told first still count, or did: new ones may be somebody else's."""
+    with memory.noting(MatchKnown, match) as known:
+        for seat, keys in told.keys.items():
+            if not keys:
                 raise Contradiction(f"seat {seat} has no key")
-            if not set(known.keys[seat]) & set(keys):
+            if not set(known.keys.setdefault(seat, keys)) & set(keys):
                 raise Changed(f"seat {seat} has new keys, and none of the old ones")
-            known.keys[seat] = keys
 
 
 def _check_answers(memory: Memory, game: SealedSide) -> None:

@@ -47,10 +47,14 @@ def shown_tokens(letter: Letter) -> set[str]:
 
 
 def marks(letter: Letter) -> frozenset[str]:
-    """SHA-256 of each DKIM signature of a letter: the same in each copy, whatever was added to it or folded anew."""
+    """SHA-256 of its author and each DKIM signature of a letter: the same in each copy, whatever was added or folded.
+
+    The author, because anybody may put the signature of another's letter above their own.
+    """
+    author = f"{letter.sender or ''}\n".lower().encode()
     signed = (_SIGNATURE.search(value) for value in letter.values("dkim-signature"))
     octets = (unencoded(found[1].encode("ascii", "replace"), "base64") for found in signed if found)
-    return frozenset(sha256_hex(one) for one in octets if len(one) >= _SHORTEST)
+    return frozenset(sha256_hex(author + one) for one in octets if len(one) >= _SHORTEST)
 
 
 def detail_in_to(letter: Letter) -> str:

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
 """The words by which a signed form is found in a letter."""
 
-_SHOWN: Final = Limits(message_bytes=64 << 20, message_lines=1_000_000)
-"""Wider than a server's limits: in UTF-8, an accepted text may have three times as many octets."""
+_SHOWN: Final = Limits(message_bytes=1 << 20)
+"""Hardly wider than those of most servers, for the others' programs read every text of a game again and again: in
+UTF-8, an accepted text may have three times as many octets."""
 
 UNCLEAR: Final = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that some programs read as the end of a line or of the text, and others as a blank, or not at all."""

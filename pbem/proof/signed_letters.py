@@ -170,7 +170,7 @@ class BundleLetters:
         else:
             keys = player.keys_at(match.prev) if waited else player.keys
             if former:
-                keys = (*player.keys, *(key for _, key in player.former))
+                keys = player.ever
             level, (key, text) = "key", signed_text(signed.raw, keys, player.name, match.server)
         reading = commands.parse(text, signed=not signed.evidence)
         if isinstance(paper, Receipt | Withdrawal) and (paper.level, paper.key) != (level, key):

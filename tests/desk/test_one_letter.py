@@ -339,6 +339,22 @@ def test_a_server_that_lets_a_copy_count_does_not_verify(
         verified(content)
 
 
+def test_nobody_uses_up_a_letter_by_its_signature_above_another(table: Table) -> None:
+    """Carl got a copy, and his own letter overtakes Bob's: each has the signature of Bob's domain."""
+    table.reply("status m1", table.begins)
+    unused = address(table.bob.last)
+    shown = HOME.craft(table.referee.raw(table.bob, "extend m1 3d\n"), headers=OTHERS)
+    carl = table.referee.person("carl")
+    table.referee.send(carl, "register carl\n", sign=False)
+    raw = table.referee.raw(carl, "register carl\n").replace(b"pbem@play.example", address(carl.last).encode(), 1)
+    raw = HOME.craft(raw, headers=OTHERS)
+    table.referee.deliver(shown.partition(b"From:")[0] + raw, carl.address, address(carl.last))
+    assert "carl" in carl.text
+    table.referee.deliver(shown.replace(b"pbem@play.example", unused.encode(), 1), table.bob.address, unused)
+    assert types(table.referee).count("extended") == 1
+    table.proof()
+
+
 def test_after_the_highest_revision_there_is_none(table: Table) -> None:
     """Papers have nine digits for it: what is withdrawn or replaced then was a fault of the server."""
     table.reply(table.bob.filled("orders", "Gx3").replace("\nrev 1\n", "\nrev 999999999\n"), table.begins)

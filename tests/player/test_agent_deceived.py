@@ -240,12 +240,28 @@ def test_a_server_that_keeps_something_back_gets_nothing(
 def test_without_the_signed_text_nothing_is_opened(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(owners[1].agent, "_ask", lambda *_: None)  # the answer would bring it
     Liar(monkeypatch, referee, owners[0].person, lambda desk: bool(desk.texts.pop(desk.last(), None)))
     propose(referee, owners, "spaceships")
     live_out(owners)
     assert "seat-1.signed.txt, which a player signed, has not arrived" in owners[1].agent.hindered["m1"]
     assert steps_of(referee.match(), BOB) == 0
     assert steps_of(referee.match(), 1) == 1
+
+
+def test_what_was_lost_on_its_way_is_asked_for(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has to look after a program: with the answer to its own question it goes on."""
+    with monkeypatch.context() as patch:
+        Liar(patch, referee, owners[0].person, lambda desk: bool(desk.texts.pop(desk.last(), None)))
+        propose(referee, owners, "spaceships")
+        for _ in live(owners):
+            if "m1" in owners[1].agent.hindered:
+                break
+    live_out(owners)
+    assert [asked.about for asked in owners[1].memory.sent("ask", "", "")] == ["report m1"]
+    assert referee.match().phase == "closed"
 
 
 def test_another_setup_than_the_one_committed_to_is_no_setup(
@@ -458,7 +474,10 @@ def test_a_sealed_match_is_never_told_of_as_another(
     assert not bob.memory.prepared("setup", "m1")
 
 
-@pytest.mark.parametrize("other", [{"hash": OTHER}, {"seat": 1}], ids=["terms", "seat"])
+THREE: dict[str, Any] = {"seat": 3, "players": ["ann", "cid", "bob"]}
+
+
+@pytest.mark.parametrize("other", [{"hash": OTHER}, {"seat": 1}, THREE], ids=["terms", "seat", "another seat"])
 def test_a_setup_is_committed_to_as_was_agreed(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
 ) -> None:

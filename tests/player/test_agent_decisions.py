@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
 
 pytestmark = pytest.mark.usefixtures("quick")
+HOUR = timedelta(hours=1)
 FLEET = "cost:8"
 """A game in which there is a third turn."""
 
@@ -121,3 +123,34 @@ def test_whatever_else_is_found_is_held(referee: Referee, owners: list[Owner]) -
         (alarm,) = bob.memory.alarms()
         assert alarm.said == "seat 1 has new keys, and none of the old ones"
         assert not bob.agent.take_back("m1", referee.now)
+
+
+def test_what_was_refused_is_not_decided_anew(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server, or whoever has a copy of the letter, could have it entered: nobody could open it then."""
+    ann, bob = owners
+    propose(referee, owners, "spaceships")
+    live_out([bob])
+    refused(bob, "seal")
+    bob.chance = "another setup"
+    with pytest.raises(Impossible, match="cannot be changed"):
+        bob.decide("m1")
+    with monkeypatch.context() as patch:
+        patch.setattr(bob, "decide", lambda _: None)
+        referee.wait(HOUR)
+        live_out(owners)
+    bob.agent.order("m1", "", referee.now)
+    refused(bob, "step")
+    with pytest.raises(Impossible, match="cannot be changed"):
+        bob.agent.order("m1", "Rv1", referee.now)
+    assert not bob.agent.asks("m1")
+    referee.wait(HOUR)
+    live_out(owners)
+    assert referee.match().phase == "closed"
+    assert not ann.accusations + bob.accusations
+
+
+def refused(bob: Owner, command: str) -> None:
+    """The server says so of his last letter."""
+    bob.memory.settle(bob.memory.prepared(command, "m1")[-1].id, "refused")

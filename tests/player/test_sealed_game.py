@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from attackers import sealed_lies
 from in_a_box.sealed_post import Post
@@ -134,12 +135,49 @@ def test_a_text_that_a_player_did_not_sign_so_is_none() -> None:
         post.side(1, signed=[*post.texts, name])
 
 
-@pytest.mark.parametrize("told", [None, {}, {"keys": 1}, {"keys": {}, "signed": "x"}, {"keys": {}, "note": 1}])
+def test_a_text_that_takes_long_to_read_is_none() -> None:
+    """Its server did not take it by most servers' limits, and each letter could bring hundreds of them."""
+    post = begun(SPACESHIPS)
+    play(post, 9)
+    name = [*post.texts][-1]
+    words = post.texts[name].partition(b"-----BEGIN")[0].decode().replace("\nend\n", "\n" + "# x\n" * 6000 + "end\n")
+    seat = int(name.partition("-seat-")[2][0])
+    post.texts[name] = (words + ssh.sign(post.keys[seat], words.encode(), "pbem@play.example")).encode()
+    with pytest.raises(Contradiction, match="no player has signed it"):
+        post.side(1)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        {},
+        {"keys": 1},
+        {"keys": {}, "signed": "x"},
+        {"keys": {}, "note": 1},
+        {"keys": {}, "signed": ["m1-step-17-seat-1.txt"]},
+        {"keys": {}, "resigned": "../m1-resign-17-seat-1.signed.txt"},
+    ],
+)
 def test_what_has_no_such_form_is_not_believed(told: object) -> None:
     post = begun(SPACESHIPS)
     document = {"game": 1, "options": {}, "sealed": told}
-    with pytest.raises(Contradiction):
+    with pytest.raises(Contradiction, match="has no such form"):
         SealedSide.of(post.standing(1), "play.example", document, post.texts.get, {})
+
+
+@pytest.mark.parametrize("options", [{"fleet": "cost:5"}, [], "x", None, {"fleet": 10**30}])
+def test_options_under_which_our_setup_is_none_stop_no_program(options: object) -> None:
+    """Nor does a game that is not installed here, or not any more."""
+    post = begun(SPACESHIPS)
+    document = post.document() | {"options": options}
+    with pytest.raises(Contradiction):
+        SealedSide.of(post.standing(1), "play.example", document, post.texts.get, {}).letter(
+            post.secrets[1], post.prev
+        )
+    standing = msgspec.structs.replace(post.standing(1), rules="chess")
+    with pytest.raises(Contradiction, match="chess is not played sealed"):
+        SealedSide.of(standing, "play.example", post.document(), post.texts.get, {})
 
 
 @pytest.mark.parametrize("name", sealed_lies.RULES)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers.forgers import holds
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import Referee
 from in_a_box.sealed_seats import agreed, play
 from judges.honest import accused, bundles_now
 
 from pbem.desk import position_files
+from pbem.identity import ssh
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +57,11 @@ def an_end_that_was_none(told: dict[str, Any]) -> None:
     told["revealing"] = True
 
 
-@pytest.mark.parametrize("lie", [in_another_order, one_kept_back, an_end_that_was_none])
+def a_key_of_its_own(told: dict[str, Any]) -> None:
+    told["keys"]["1"].append(ssh.public(Ed25519PrivateKey.generate()))
+
+
+@pytest.mark.parametrize("lie", [in_another_order, one_kept_back, an_end_that_was_none, a_key_of_its_own])
 def test_what_one_player_was_told_of_what_was_signed_is_held_against_the_bundle(
     referee: Referee, monkeypatch: pytest.MonkeyPatch, lie: Callable[[dict[str, Any]], None]
 ) -> None:
@@ -72,7 +78,24 @@ def test_what_one_player_was_told_of_what_was_signed_is_held_against_the_bundle(
         referee.send(seats[1].box, "report m1\n")
     play(referee, seats)
     assert referee.match().phase == "closed"
-    assert "shows another position than follows" in str(accused(referee))
+    assert re.search("shows (another position than follows|a key that no entry names)", str(accused(referee)))
+
+
+def test_what_nobody_signed_is_held_against_the_bundle_while_the_match_goes_on(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server need not close the match, but its letter shows up to where the bundle must have everything."""
+    seats = in_the_second_turn(referee)
+    texts, ann = position_files.signed_texts, seats[0].box
+    resigns = referee.signed(ann, "resign m1 match\n").encode()
+
+    def other(*what: Any) -> Any:
+        return [*texts(*what), ("m1-resign-99-seat-1.signed.txt", "text/plain", resigns)]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(position_files, "signed_texts", other)
+        referee.send(seats[1].box, "report m1\n")
+    assert "the bundle has no such letter" in str(accused(referee))
 
 
 def in_the_second_turn(referee: Referee) -> list[SealedSeat]:

@@ -131,6 +131,9 @@ class Positions:
 
     def __init__(self, index: BundleIndex, notices: Sequence[Notice]) -> None:
         self.index = index
+        self._keys = {
+            (str(seat), key["public"]) for seat, player in enumerate(index.match.players, 1) for key in player.ever
+        }
         self._milestones: dict[int, dict[int, Match]] = {}
         """Some positions from which the views of later ones can begin, by game and turn."""
         for notice in notices:
@@ -156,6 +159,13 @@ class Positions:
             yield unknown_head(file.letter, what, f"{file.name} cites the head {prev}")
             return
         seq = self.index.seqs[prev]
+        if _told_keys(document) - self._keys:
+            reason = f"{file.name} shows a key that no entry names"
+            if self.index.goes_on and file.letter.ahead:
+                yield Finding("later", what, f"{reason} yet; ask for a newer bundle", seq)
+            else:
+                yield differs(self.index, what, reason, seq)
+            return
         match = self._positions.get((game, seat, prev)) if isinstance(game, int) and isinstance(seat, int) else None
         if match is None:
             yield Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
@@ -190,6 +200,14 @@ def _document(file: AttachedFile, kind: str) -> JsonObject | None:
     return document if (document.get("server"), document.get("match")) == file.letter.index.place else None
 
 
+def _told_keys(document: JsonObject) -> set[tuple[str, str]]:
+    """The seats and public keys that a position of a sealed game names."""
+    match document:
+        case {"sealed": {"keys": dict(keys)}}:
+            return {(seat, str(key)) for seat, told in keys.items() if isinstance(told, list) for key in told}
+    return set()
+
+
 def _signed_agree(match: Match, document: JsonObject) -> bool:
     """True if the same letters make a sealed game, and reveals were requested only when it was over."""
     if match.sealed_game is None:
@@ -204,12 +222,12 @@ def compare_signed(file: AttachedFile) -> Iterator[Finding]:
     name = file.name.removeprefix(f"{index.match.id}-").removesuffix(SIGNED_TEXT)
     if file.name != f"{index.match.id}-{name}{SIGNED_TEXT}":
         return
-    keys = [key for player in index.match.players for key in (*player.keys, *(key for _, key in player.former))]
+    keys = [key for player in index.match.players for key in player.ever]
     try:
         letter = index.found.papers.get(f"letters/{name}.eml", b"")
         _, text = signed_text(letter, keys, file.name, index.server)
     except ValueError:
-        if index.goes_on:
+        if index.goes_on and file.letter.ahead:
             yield Finding("later", file.name, "the bundle does not have this letter yet; ask for a newer one")
         else:
             yield differs(index, file.name, "the bundle has no such letter", is_signed=file.is_signed)
