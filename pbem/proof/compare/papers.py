@@ -210,10 +210,16 @@ def _told_keys(document: JsonObject) -> set[tuple[str, str]]:
 
 def _signed_agree(match: Match, document: JsonObject) -> bool:
     """True if the same letters make a sealed game, and reveals were requested only when it was over."""
-    if match.sealed_game is None:
+    told = document.get("sealed", {})
+    if (
+        match.sealed_game is None
+        or not isinstance(told, dict)
+        or told.get("revealing", match.revealing) != match.revealing
+    ):
+        return match.sealed_game is None
+    if "signed" not in told:  # no more letters are looked at than the document names
         return True
-    names = [text_name(match.id, path) for path in match.sealed_game.letters]
-    return _same(document, {"sealed": {"signed": names, "revealing": match.revealing}})
+    return bool(told["signed"] == [text_name(match.id, path) for path in match.sealed_game.letters])
 
 
 def compare_signed(file: AttachedFile) -> Iterator[Finding]:
