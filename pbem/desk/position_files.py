@@ -60,7 +60,7 @@ class PositionFiles:
         happened = {"game_name": match.terms.game, "reports": reports, "seat": seat, "names": names}
         words = {"events": self._writer.template("letters/events.txt", **happened)} if reports else {}
         self._compose_with(match, seat, "position", content, words, out)
-        return match.view(seat)
+        return content["view"] if "view" in content else match.view(seat)
 
     def position_document(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
         """The state of a game for a seat; to a letter about a sealed match, adds what was signed."""

@@ -188,7 +188,7 @@ class TestWelcome:
         for said in ("new\n", "new spaceships\npace: 3d\npace: 4d\n"):
             housed.send(ann, said)
             assert "\nplayer ann\n" not in ann.text.replace("> ", ""), said
-        housed.send(ann, "new spaceships with robo\n", sign=False)
+        housed.deliver(housed.raw(ann, "new spaceships with robo\n"), ann.address)  # anybody may have written that
         assert "player ann" not in ann.text
 
     def test_the_house_writes_to_as_many_as_play_with_it(self, housed: Referee) -> None:
