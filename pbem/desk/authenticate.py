@@ -200,7 +200,7 @@ class Authentication:
         return "passed on to the operator" if passed_on else outcomes.ENOUGH_PASSED_ON.outcome
 
     def _shown(self, row: InboxRow, findings: Findings, now: datetime) -> Incoming:
-        """What a letter shows of its sender; raises `KeysChanged`."""
+        """The letter with its player, signature and reply tokens; raises `KeysChanged`."""
         letter, understood = findings.letter, findings.understood
         assert understood is not None
         sender = letter.sender or ""

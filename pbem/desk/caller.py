@@ -66,9 +66,9 @@ class Incoming(msgspec.Struct, frozen=True):
     mailed: Sequence[Token]
     """The reply tokens that it brings."""
     secret: Sequence[Token]
-    """Those that nobody was shown but who reads the mail of their address."""
+    """The tokens among them that only readers of the mail of their address were shown."""
     tokens: tuple[Token, ...]
-    """Those of them that came back unused from there."""
+    """The secret tokens that came back unused from that address."""
     spoken: str
     """The proof that its words are, as they came."""
     received: datetime

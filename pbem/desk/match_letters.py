@@ -406,7 +406,7 @@ class MatchLetters:
     def signed_before(
         self, match: Match, row: MatchRow, seat: int, beside: Sequence[Enclosed]
     ) -> Iterator[OutgoingLetter]:
-        """What was signed in a sealed game and is not `beside`, in letters that any mail server takes."""
+        """The signed texts of a sealed game that are not `beside`, in letters that any mail server takes."""
         before = deque(text for text in self._files.signed(match, row) if text not in beside)
         while before:
             out = self.thread(match, row, seat, Phrase("game {game}, as it was signed", game=match.game))

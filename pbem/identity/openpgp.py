@@ -176,7 +176,7 @@ def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
 
 
 def _subkey(cert: Cert, fingerprint: str) -> tuple[bool, datetime | None]:
-    """Whether a subkey is revoked, and when it expires, by the newest signature that binds it."""
+    """The standing of a subkey, revoked or not, and its expiry, by the newest signature that binds it."""
     from pysequoia.packet import SignatureType
 
     own: list[Packet] = []

@@ -184,7 +184,7 @@ def vouch(
 
 
 def _word_of_ours(letter: Letter, authserv_id: str, *, strictly: bool) -> tuple[str, list[str], bool]:
-    """What our own server says: the header, the domains with good signatures, and whether From's sent the letter."""
+    """Our own server's word: the header, the domains with good signatures, and whether From's sent the letter."""
     if strictly and is_unclear(letter, authserv_id):
         return "", [], False
     told, domains = passed(letter, authserv_id) or ("", [])
@@ -192,7 +192,7 @@ def _word_of_ours(letter: Letter, authserv_id: str, *, strictly: bool) -> tuple[
 
 
 def _covered(letter: Letter, holding: Sequence[DkimSignature]) -> tuple[bool, tuple[str, ...]]:
-    """What each of these signatures covers: the headers that decode the text, and those with recipients.
+    """The headers that each of these signatures covers: those that decode the text, and those with recipients.
 
     Of recipients, those to which nobody added one; all where the author's domain signed none.
     """

@@ -58,7 +58,7 @@ Picture = tuple[str, str, bytes]
 
 
 class Content(NamedTuple):
-    """What a letter says and shows, and the files that it brings."""
+    """The content of a letter: its words, its pictures, and the files that it brings."""
 
     text: str
     html: str | None = None

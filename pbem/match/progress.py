@@ -85,4 +85,4 @@ def _playing(step: Step) -> None:
 
 
 _PHASES: Mapping[str, Callable[[Step], None]] = {"setup": _setup, "playing": _playing}
-"""What goes on by itself in each phase of a match under way."""
+"""The progress of a match by itself, by its phase."""

@@ -125,7 +125,7 @@ class TermsView(MatchView, frozen=True, kw_only=True):
 
 
 def submitted(match: Match, seat: int) -> Submission | None:
-    """What a seat sent for what is due now, also if it was withdrawn."""
+    """A seat's submission for what is due now, also if it was withdrawn."""
     return match.submissions.get(seat) if match.phase in RUNNING else None
 
 
@@ -139,7 +139,7 @@ def view(
     generation: int = 1,
     address: str = "",
 ) -> MatchView:
-    """How a match stands for its seat `reader`; 0: for the public.
+    """The view of a match for its seat `reader`; 0: for the public.
 
     The rest is known outside of the match: whether the reader has agreed to it, the seats of `programs`, the latest
     head with the server's signature, the store's `generation`, and the `address` for letters.
