@@ -1,4 +1,4 @@
-"""Addresses of the Internet: the network of a client, and whether one is public at all.
+"""Addresses and names of the Internet: the network of a client, whether it is public at all, and host names.
 
 Addresses of one network are counted together, as one sender may have many. An IPv4 address stands for its /24 and an
 IPv6 address for its /64, the smallest that is assigned. No sockets in here. Implements reliability.md, "Limits"
@@ -8,8 +8,12 @@ IPv6 address for its /64, the smallest that is assigned. No sockets in here. Imp
 from __future__ import annotations
 
 import ipaddress
+import re
 
 PREFIXES = {4: 24, 6: 64}
+
+DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
+"""Letters, digits and hyphens (RFC 1123 2.1); in lower case, because the name is hashed into what players sign."""
 
 _ELSEWHERE = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fec0::/10")))
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pbem.config.values import DOMAIN, LOOPBACK, ConfigTable, Count, Duration, Listen, Port
+from pbem.config.values import LOOPBACK, ConfigTable, Count, Duration, Listen, Port
+from pbem.networks import DOMAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,10 @@ import msgspec
 
 from pbem.config.limits import Limits
 from pbem.config.mail import Delivery, Dkim, ListenerConfig, MailboxConfig, SmarthostConfig, account_faults
-from pbem.config.values import DOMAIN, LOOPBACK, ConfigTable, Count, Duration, Listen
+from pbem.config.values import LOOPBACK, ConfigTable, Count, Duration, Listen
 from pbem.config.witnessing import WitnessConfig
 from pbem.i18n import ENGLISH, LANGUAGES
+from pbem.networks import DOMAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,6 @@ import msgspec
 LONGEST = timedelta(days=365_000)  # what is subtracted from a time must leave a date
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 DURATION = re.compile(r"([0-9]{1,9})([smhd])")
-# Letters, digits and hyphens (RFC 1123 2.1); lower case, because the name is hashed into what players sign.
-DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
 LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
 
 Count = Annotated[int, msgspec.Meta(ge=1)]

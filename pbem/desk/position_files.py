@@ -113,7 +113,7 @@ class PositionFiles:
 
 
 def of_seat(match: Match, note: str | None) -> JsonObject:
-    """The needs of a program beside the signed texts: the reader's note, the keys, and which texts count, in order."""
+    """The needs of a program beside the signed texts: the reader's note, the keys, and the texts that count."""
     keys = {str(one): keys_of(match.players[one - 1]) for one in match.seats}
     letters, resigned = match.sealed_game.letters if match.sealed_game else {}, _resigned(match)
     return {

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.config.values import DOMAIN
 from pbem.match.transcript import is_time
+from pbem.networks import DOMAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from email.message import EmailMessage
 
-    from in_a_box.referee import Referee
+    from in_a_box.referee import Mailbox, Referee
 
     from pbem.proof.bundle import Bundle
     from pbem.proof.tournament_proof import TournamentCheck
@@ -37,6 +37,14 @@ def answers(found: Bundle, letters: Sequence[EmailMessage]) -> list[str]:
     bench = against(found)
     findings = [one for letter in letters for one in bench.judge(kept("", letter.as_bytes())).findings]
     return [one.found for one in findings if one.standing == "two stories" and one.what == "answer"]
+
+
+def forgetful(store: Store, loser: Mailbox) -> Referee:
+    """The server as it was, a day later: it has forgotten all letters since, and the match is over."""
+    liar = store.again()
+    liar.now += DAY
+    liar.send(loser, "resign m1 match\n")
+    return liar
 
 
 class TestMatches:
@@ -63,9 +71,7 @@ class TestMatches:
         referee.send(bob, whole)
         told = bob.last
         assert not answers(proof(referee, bob), [told])
-        liar = store.again()
-        liar.now += DAY
-        liar.send(ann, "resign m1 match\n")
+        liar = forgetful(store, ann)
         assert answers(proof(liar, ann), [told])
 
     @pytest.mark.parametrize(("who", "text"), [("bob", "substitute"), ("carl", "substitute"), ("carl", "none")])
@@ -82,9 +88,7 @@ class TestMatches:
         referee.send(by, word)
         told = by.last
         assert not answers(proof(referee, ann), [told])
-        liar = store.again()
-        liar.now += DAY
-        liar.send(ann, "resign m1 match\n")
+        liar = forgetful(store, ann)
         assert bool(answers(proof(liar, ann), [told])) == (text != "none")
 
     @pytest.mark.parametrize("then", ["substituted", "orders that came late"])
@@ -126,9 +130,7 @@ class TestMatches:
             store = Store(referee)
             by(referee, ann, f"key revoke {parse_key(ssh.public(ann.key)).fingerprint}\n", new)
         told = bob.last
-        liar = store.again()
-        liar.now += DAY
-        liar.send(ann, "resign m1 match\n")
+        liar = forgetful(store, ann)
         found = against(proof(liar, bob)).judge(kept("", told.as_bytes()))
         assert found.standing == "two stories", found
 
