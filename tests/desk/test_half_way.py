@@ -195,15 +195,6 @@ class TestForgottenSignatures:
         referee.deliver(referee.raw(ann, "Gx3", subject="Re: [pbem m1] Spaceships", headers=headers), ann.address)
         assert "sign these lines:\n\norders m1 turn 1" in ann.text
 
-    def test_nothing_of_strangers_is_laid_before_a_player(self, referee: Referee) -> None:
-        ann, bob = referee.begun()
-        for match in "m1", "m2":
-            raw = referee.raw(ann, f"orders {match} turn 1\nGx3\nend\n")
-            referee.deliver(raw, ann.address, f"pbem+{match}@play.example")
-            assert "Gx3" not in ann.text.partition("Refused")[2]
-        referee.send(bob, "Gx3", sign=False, to="pbem+m2@play.example")
-        assert "orders m" not in bob.text
-
 
 class TestRefusals:
     STANDS = "What you submitted before still stands"
