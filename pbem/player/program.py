@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.games import Result, rules
 from pbem.games.sealed import sealed_rules
-from pbem.match.terms import Terms, duration
+from pbem.match.option_lines import duration
+from pbem.match.terms import Terms
 from pbem.player import PlayerTrouble
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence.standings import Impossible

@@ -23,7 +23,7 @@ from pbem.tournament.crosstable import points_for_pairing, table
 from pbem.tournament.pairing import drawn, monrad, round_robin
 from pbem.tournament.tournament_entries import FORMS, MatchResult
 from pbem.tournament.tournament_state import Entrant, Pairing, Tournament
-from pbem.tournament.tournament_terms import DOUBLE, FEWEST, LADDER, SWISS, TournamentTerms
+from pbem.tournament.tournament_terms import DOUBLE, FEWEST, FORMATS, LADDER, SWISS, TournamentTerms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -246,7 +246,7 @@ def _pair_ladder(tournament: Tournament, _time: str) -> JsonObject | None:
 
 
 _PAIRING: Mapping[str, Callable[[Tournament, str], JsonObject | None]] = {
-    **dict.fromkeys(FEWEST, _pair_robin),
+    **dict.fromkeys(FORMATS, _pair_robin),
     SWISS: _pair_swiss,
     LADDER: _pair_ladder,
 }
