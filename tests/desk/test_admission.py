@@ -48,14 +48,6 @@ def test_a_players_signature_lets_in_and_nothing_that_anybody_can_write(
     assert not known(admission, referee, referee.raw(eve, referee.signed(eve, "help\n")))
 
 
-def test_who_registered_a_moment_ago_is_known(admission: DeskAdmission, referee: Referee) -> None:
-    zoe = referee.person("zoe")
-    letter = referee.raw(zoe, referee.signed(zoe, "matches\n"))
-    assert not known(admission, referee, letter)
-    referee.registered("zoe")
-    assert known(admission, referee, letter)
-
-
 def test_words_that_were_handled_let_nobody_in_again(admission: DeskAdmission, referee: Referee) -> None:
     """Others have seen them, and can send them in ever new letters."""
     ann = referee.registered("ann")

@@ -118,15 +118,6 @@ class TestReminders:
         (event,) = icalendar.Calendar.from_ical(attachment(letter, ".ics")).walk("VEVENT")
         assert str(event["SUMMARY"]) == "Spaceships m1, game 1, turn 1"
 
-    def test_a_zone_that_is_none(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        referee.send(ann, "set timezone Middle-Earth\n")
-        assert "no such time zone" in ann.text
-        referee.send(ann, "whoami\n", sign=False)
-        assert "timezone UTC" in ann.text
-        referee.send(ann, "set timezone America/New_York\n", sign=False)
-        assert "must be signed" in ann.text
-
 
 class TestMisses:
     def test_wait_until_the_opponent_claims(self, referee: Referee) -> None:
@@ -163,16 +154,6 @@ class TestMisses:
         referee.wait(timedelta(minutes=2))
         assert referee.inbox.count("waiting") == 1
         assert types(referee)[-1] == "missed"
-
-    def test_who_comes_late_plays_on(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        referee.wait(40 * DAY)
-        referee.send(bob, bob.filled("orders", ""))
-        assert types(referee)[-2:] == ["missed", "turn"]
-        referee.send(ann, ann.filled("orders", "Rv3"))
-        referee.send(ann, "claim m1\n")
-        assert "nobody has missed the deadline and the grace period" in ann.text
 
     def test_pass_empty_orders_are_played(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: pass")
@@ -218,15 +199,6 @@ class TestMisses:
         assert types(referee).count("turn") == 4
         proved(referee, bob)
 
-    def test_forfeit_at_the_first_miss(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "miss: forfeit\npace: 3d\ngrace: 0")
-        assert "You lose the game if nothing arrives by\n    Wednesday 4 March" in body(bob.find("game 1 begins"))
-        referee.turn((bob, ""))
-        referee.wait(3 * DAY)
-        assert types(referee)[-5:] == ["missed", "forfeited", "ended", "revealed", "closed"]
-        assert "You have lost the match" in body(ann.find("closed"))
-        proved(referee, ann)
-
     def test_forfeit_waits_for_an_opponent_with_more_time(self, referee: Referee) -> None:
         """Nobody wins by being silent a little longer; and who comes before all are in has cost nobody anything."""
         ann, bob = begun(referee, "miss: forfeit")
@@ -271,14 +243,6 @@ class TestMisses:
             assert "pbem verify m1.pbem.zip" in body(closed)
             held(closed)
 
-    def test_claims_where_nothing_is_to_be_claimed(self, referee: Referee) -> None:
-        ann, _ = begun(referee, "miss: pass")
-        referee.send(ann, "claim m1\n")
-        assert "there is nothing to claim" in ann.text
-        referee.send(ann, "resign m1 match\n")
-        referee.send(ann, "claim  m1\n")
-        assert "the match is over" in ann.text
-
 
 class TestGifts:
     def test_of_time(self, referee: Referee) -> None:
@@ -314,27 +278,8 @@ class TestGifts:
         found = proved(referee, ann)
         assert "a gift of 172800 seconds from seat 1 to seats [2], signed" in found
 
-    def test_too_little_too_much_and_to_nobody(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        for time in ("59m", "31d"):
-            referee.send(ann, f"extend m1 {time}\n")
-            assert "at least 1h and at most 30d" in ann.text
-        referee.send(ann, "extend m1 soon\n")
-        assert "say how long" in ann.text
-        referee.send(ann, f"extend m1 1d\nprev {'0' * 64}\n")
-        assert "Refused; nothing was changed" in ann.text
-        assert len([letter for letter in bob.letters if "more time" in str(letter["Subject"])]) == 0
-
 
 class TestVacations:
-    def test_a_match_without_a_clock_for_the_seat_hears_of_it_as_well(self, referee: Referee) -> None:
-        ann, bob = begun(referee, options="pace: none\n")
-        assert not referee.match().clocks
-        referee.send(bob, "vacation 2026-03-10 to 2026-03-12\n")
-        assert "Your vacation: 2026-03-10 to 2026-03-12" in bob.text
-        assert "2026-03-12" in ann.text
-        assert not referee.match().clocks
-
     def test_the_clock_stands_and_opponents_are_told(self, referee: Referee) -> None:
         referee.now = datetime(2026, 12, 17, 12, tzinfo=UTC)
         ann, bob = begun(referee, first="set timezone Europe/Berlin\n")
@@ -353,16 +298,6 @@ class TestVacations:
         days = "    Sunday 20 December 2026, 00:00 Europe/Berlin (UTC+1)\nuntil\n    Monday 4 January 2027, 00:00"
         assert f"Your clock stands still for your vacation, from\n{days}" in body(bob.letters[before])
         proved(referee, ann)
-
-    def test_a_turn_that_comes_meanwhile(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        referee.send(bob, "vacation 2026-03-05 to 2026-03-20\n")
-        referee.turn((ann, "Rv1"), (bob, ""))
-        assert "bob is away from 2026-03-05 to 2026-03-20." in body(ann.find("turn 1"))
-        referee.wait(5 * DAY)
-        referee.turn((ann, "Gv1"), (bob, ""))
-        assert deadline(bob.find("turn 2")) == datetime(2026, 3, 28, 0, tzinfo=UTC)
-        assert deadline(ann.find("turn 2")) == datetime(2026, 3, 13, 12, tzinfo=UTC)
 
     def test_nothing_says_of_one_to_come_that_the_clock_is_stopped_or_runs_again(self, referee: Referee) -> None:
         ann, bob = begun(referee)
@@ -422,13 +357,6 @@ class TestBanksAndWeekends:
         assert types(referee)[-4:] == ["forfeited", "ended", "revealed", "closed"]
         proved(referee, ann)
 
-    def test_weekends_are_free_where_that_was_agreed(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "pace: 3d\nweekends: free")
-        assert deadline(bob.find("game 1 begins")) == datetime(2026, 3, 5, 0, tzinfo=UTC)
-        referee.now = datetime(2026, 3, 4, 18, tzinfo=UTC)
-        referee.turn((ann, "Rv1"), (bob, ""))
-        assert deadline(bob.find("turn 1")) == datetime(2026, 3, 9, 18, tzinfo=UTC)
-
 
 def with_mailbox(referee: Referee, *, looked: bool = True) -> None:
     """The server has its letters from a mailbox, which it has just read, or is about to."""
@@ -471,21 +399,6 @@ class TestOutages:
         assert not any("moved: outage" in line for line in proved(referee, ann))
         referee.send(ann, "claim m1\n")
         assert "deadlines of seats [1, 2] moved: outage (the server's word)" in proved(referee, ann)
-
-    def test_over_the_deadline_punishes_nobody_and_reminds_once(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "miss: forfeit")
-        referee.turn((ann, "Rv1"))
-        referee.wait(3 * DAY)
-        before = len(bob.letters)
-        referee.outage(20 * DAY)
-        assert len(bob.letters) == before
-        referee.send(bob, "status m1\n", sign=False)
-        assert "due by\n    Saturday 28 March 2026, 12:00 UTC" in bob.text
-        referee.wait(6 * DAY)
-        assert [what for _, what in since(bob, before + 1)] == [REMINDER] * 3
-        referee.turn((bob, ""))
-        assert types(referee)[-1] == "turn"
-        proved(referee, bob)
 
     def test_orders_that_wait_when_it_starts_again_are_not_late(self, referee: Referee) -> None:
         """The desk looks at its letters before its clock: the letter is in, whatever the clock would have said."""
@@ -626,13 +539,6 @@ class TestOutages:
         referee.desk.inbox.note_look(late)
         heard = referee.desk.inbox.heard_until(referee.now)
         assert not referee.desk.time.is_beat_due(heard)
-
-    def test_a_restart_moves_nothing(self, referee: Referee) -> None:
-        _ann, bob = begun(referee)
-        referee.outage(timedelta(minutes=59))
-        referee.send(bob, "status m1\n", sign=False)
-        assert "due by\n    Sunday 8 March 2026, 12:00 UTC" in bob.text
-        assert "moved" not in types(referee)
 
 
 class TestSecrets:

@@ -123,16 +123,6 @@ def test_nothing_counts(referee: Referee, words: str) -> None:
     assert len(bob.letters) > count
 
 
-def test_an_example_names_the_match_of_the_letter_that_is_answered(referee: Referee) -> None:
-    ann, bob = playing(referee)
-    asked = bob.last
-    referee.send(ann, "new spaceships with bob\nsettle: 0\nend\n")
-    for kind in (text, reply):
-        kind(referee, bob, "extend 3d please", asked)
-        assert "name the match, such as m1" in bob.text
-        assert "m17" not in bob.text
-
-
 def test_who_answers_no_letter_of_ours_gets_no_form(referee: Referee) -> None:
     """Anybody can write in this name, and the answer goes to whose name it is."""
     _, bob = playing(referee)

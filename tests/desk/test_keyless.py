@@ -214,16 +214,6 @@ def test_a_match_of_two_games_has_addresses_for_each_setup(phones: Phones) -> No
     phones.proof(bob)
 
 
-def test_a_refused_letter_brings_an_address_that_works(phones: Phones) -> None:
-    ann, bob = phones.playing()
-    assert "Refused" in phones.reply(bob, "extend 99d")
-    phones.reply(bob, "Gx3")
-    assert phones.referee.match().orders[2].text == "Gx3"
-    assert "Not understood" in phones.reply(ann, "What a lovely day")
-    phones.reply(ann, "resign")
-    assert phones.phase == "closed"
-
-
 def test_another_name_costs_no_further_letter(phones: Phones) -> None:
     phones.registered("ann")
     gw = phones.referee.person("gw")
@@ -317,14 +307,6 @@ def test_a_question_is_no_consent(phones: Phones, words: str) -> None:
     assert phones.phase == "setup"
 
 
-@pytest.mark.parametrize("words", ["Good luck, Ann!", "Let us see who wins.", "Bob Miller\nAm Markt 5"])
-def test_other_words_beside_a_setup_do_no_harm(phones: Phones, words: str) -> None:
-    _, bob = phones.proposed()
-    phones.reply(bob, "yes")
-    phones.reply(bob, f"{BOB}\n\n{words}")
-    assert phones.referee.match().setups[2].standing
-
-
 def test_a_setup_with_other_ships_below_is_in_doubt(phones: Phones) -> None:
     _, bob = phones.proposed()
     phones.reply(bob, "yes")
@@ -338,16 +320,6 @@ def test_a_mere_accept_needs_no_quote_and_contradicts_none(phones: Phones) -> No
     assert phones.phase == "proposed"
     phones.reply(bob, "accept", shown="nothing of that")
     assert phones.phase == "setup"
-
-
-def test_an_older_proposal_and_a_used_address_agree_to_nothing(phones: Phones) -> None:
-    _, bob = phones.proposed()
-    proposal = bob.last
-    phones.reply(bob, "decline m2", proposal)
-    phones.reply(bob, "Yes", proposal)
-    assert phones.phase == "setup", "it was never used"
-    phones.reply(bob, BOB, proposal)
-    assert not phones.referee.match().setups
 
 
 EDITS = {

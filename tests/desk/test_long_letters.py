@@ -98,24 +98,6 @@ def test_orders_in_advance_become_no_longer_than_that_either(referee: Referee) -
     assert "Refused" not in ann.text
 
 
-def test_matches_in_which_long_letters_wait_leave_the_memory(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pbem.desk.match_archive.LETTERS", 300_000)
-    ann, bob = referee.begun(SMALL, SETUPS)
-    padded(referee, ann, ann.filled("orders", "# none"))
-    for number in range(2, 4):
-        referee.send(ann, f"new spaceships with bob\nserver {SERVER}\nplayer ann\n{SMALL}\npace: {number}d\nend\n")
-        referee.send(bob, f"accept m{number} {referee.match(number).rules_hash}\n")
-        for person, fleet in zip((ann, bob), SETUPS, strict=True):
-            referee.send(person, person.filled("setup", fleet))
-        padded(referee, ann, ann.filled("orders", "# none"))
-    warm = [match for _, match in referee.desk.archive._warm.values()]
-    assert sum(kept.octets for match in warm for kept in match.orders.values()) <= 300_000
-    referee.send(ann, "status\n", sign=False)
-    assert ann.text.count("Your orders stand.") == 3
-
-
 def test_the_end_of_a_game_comes_without_what_no_mail_server_takes(
     referee: Referee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,20 +133,6 @@ def replayed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(MatchRepository, "_replayed", watched)
     return found
-
-
-def test_what_is_over_is_named_without_being_replayed(referee: Referee, replayed: list[int]) -> None:
-    ann, bob = referee.begun(SMALL, SETUPS)
-    referee.send(ann, "resign m1 match\n")
-    referee.send(bob, new(bob, "spaceships", "ann"))
-    referee.open_desk()
-    replayed.clear()
-    referee.send(ann, "list mine\nstatus\n", sign=False)
-    assert "m1    Spaceships, ann - bob" in ann.text
-    assert "closed" in ann.text
-    assert "m2    Spaceships, bob - ann" in ann.text
-    assert "One more match is over" in ann.text
-    assert not replayed
 
 
 def test_few_matches_are_replayed_for_one_letter(

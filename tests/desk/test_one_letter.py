@@ -123,16 +123,6 @@ def test_orders_alone_are_changed_and_withdrawn_alone(table: Table) -> None:
     table.proof()
 
 
-def test_the_same_in_german(table: Table) -> None:
-    table.reply("set language de", table.begins)
-    table.reply("Gx3")
-    assert re.search(r"Sie ersetzen Revision \d: Gx3", table.reply("Gx4"))
-    table.reply("gx5")
-    assert "mit ja oder `yes`, über dem zitierten" in table.bob.text
-    table.reply("Ja!")
-    assert table.orders() == "Gx5"
-
-
 def test_the_very_same_letter_again_changes_nothing(table: Table) -> None:
     told = table.reply("Gx3", table.begins, times=2)
     assert "is not obeyed twice" in told

@@ -103,11 +103,6 @@ def test_words_of_another_text_that_may_change_orders_leave_them_in_doubt(table:
     assert "Gx4" in told
 
 
-def test_the_answer_is_about_the_text_that_nearly_counts(table: Table) -> None:
-    told = sends(table, table.begins, WARNINGS[0], quoting(table.begins, "gx3"))
-    assert "did you mean Gx3" in told
-
-
 def test_a_letter_that_comes_again_is_known_by_the_text_that_counted(table: Table) -> None:
     """Other orders to the same address are no repetition, and the same below another warning are one."""
     begins = table.begins
@@ -115,11 +110,6 @@ def test_a_letter_that_comes_again_is_known_by_the_text_that_counted(table: Tabl
     assert "is not obeyed twice" in sends(table, begins, WARNINGS[1], "Gx4")
     assert "Nothing has changed yet" in sends(table, begins, WARNINGS[0], "Gx5")
     assert table.orders() == "Gx4"
-
-
-def test_orders_of_who_resigns_in_that_turn_are_proved_too(table: Table) -> None:
-    sends(table, table.begins, WARNINGS[0], "Gx4")
-    table.proof()
 
 
 def test_a_signed_letter_is_read_as_it_was(table: Table) -> None:

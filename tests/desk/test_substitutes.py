@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-import pytest
 from in_a_box.inquiries import proved, types
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
 from judges.golden import reads_like
@@ -59,22 +58,6 @@ class TestHandedOver:
         assert any(line.startswith("carl takes seat 2, as all agreed, signed; from here on") for line in found)
         referee.send(ann, "standings\n", sign=False)
         assert "bob" not in ann.text, "who leaves in good order has given nothing up"
-
-    def test_orders_that_wait_are_given_up_and_the_clock_starts_anew(self, referee: Referee) -> None:
-        ann, bob, carl = begun(referee, "settle: 1h")
-        referee.send(bob, bob.filled("orders", "Rv1"))
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        says(referee, bob)
-        says(referee, ann)
-        referee.wait(timedelta(minutes=30))
-        referee.send(carl, form_in(carl.text, "substitute"))
-        referee.wait(2 * DAY)
-        assert types(referee)[-1] == "substituted", "nothing of Bob's is left that could be resolved"
-        assert "Sunday 8 March 2026, 12:30 UTC" in body(carl.find("your seat"))
-        referee.read_cold()
-        referee.send(carl, carl.filled("orders", "Rv3"))
-        referee.wait(DAY)
-        assert types(referee)[-1] == "turn"
 
     def test_orders_in_advance_and_by_default_are_given_up(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee, "miss: default")
@@ -164,26 +147,6 @@ class TestGone:
 
 
 class TestRefused:
-    @pytest.mark.parametrize(
-        ("text", "said"),
-        [
-            ("substitute m1 carl for bob", "bob plays on"),
-            ("substitute m1 nemo for ann", "no player is called nemo"),
-            ("substitute m1 bob for ann", "bob already has a seat in this match"),
-            ("substitute m1 carl for dora", "dora has no seat in this match"),
-            ("substitute m1 none for bob", "nobody was named for bob's seat"),
-            ("substitute m1 carl", "say for whom"),
-            ("substitute m1 carl for ann\nserver other.example\nplayer ann\nprev 00\nend", "wrong `server`"),
-            ("substitute m2 carl for ann", "you have no such match"),
-        ],
-    )
-    def test_what_makes_no_sense(self, referee: Referee, text: str, said: str) -> None:
-        ann, _, _ = begun(referee)
-        before = types(referee)
-        referee.send(ann, f"{text}\n")
-        assert said in ann.text
-        assert types(referee) == before
-
     def test_who_is_unknown_and_who_wants_no_mail_read_alike(self, referee: Referee) -> None:
         ann, _, _ = begun(referee)
         dora = referee.registered("dora")

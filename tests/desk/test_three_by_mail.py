@@ -98,20 +98,6 @@ def test_who_is_out_is_told_so_and_may_order_nothing(referee: Referee) -> None:
     assert "Have fun." in ann.text
 
 
-def test_the_turn_waits_for_all_who_have_ships_and_for_nobody_else(referee: Referee) -> None:
-    people = begun(referee)
-    ann, bob, cem = people
-    referee.turn((ann, TURNS[0]["ann"]), (cem, TURNS[0]["cem"]))
-    assert "turn 1" not in str(bob.last["Subject"])
-    referee.turn((bob, TURNS[0]["bob"]))
-    assert "turn 1" in str(cem.find("turn 1")["Subject"])
-    referee.turn((bob, TURNS[1]["bob"]))
-    referee.send(ann, ann.filled("orders", "A: LLL"))
-    assert ann.text.count("(ruling 8)") == 2
-    referee.turn((ann, TURNS[1]["ann"]))
-    assert "turn 2" in str(cem.last["Subject"])
-
-
 def proven(letter: Message) -> list[str]:
     """What two verifiers say of the bundle in a letter: that it holds."""
     verified(attachment(letter, ".zip"))
@@ -245,19 +231,6 @@ def test_who_left_a_game_plays_the_next_one(referee: Referee) -> None:
     for person in people:
         referee.send(person, person.filled("setup", SETUPS[person.name]))
     assert in_game(referee) == (1, 2, 3)
-
-
-def test_who_is_out_has_nothing_to_resign(referee: Referee) -> None:
-    people = begun(referee)
-    ann, bob, cem = people
-    play(referee, people, TURNS[0])
-    before = len(ann.letters), len(bob.letters)
-    for what in ("game 1", "match"):
-        referee.send(cem, f"resign m1 {what}\n")
-        assert "you are out of this game, and the others play on" in cem.text
-    assert (len(ann.letters), len(bob.letters)) == before
-    play(referee, people, TURNS[1])
-    assert "turn 2" in str(cem.last["Subject"])
 
 
 def test_setups_are_open_when_all_are_in_and_not_before(referee: Referee) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import SERVER, Mailbox, Openings, Referee, body, confirming
+from in_a_box.referee import SERVER, Mailbox, Openings, Referee, body
 from in_a_box.small_games import FLEETS, SMALL
 from signing.domains import Domain, rsa_key
 from signing.dresses import clear_signed_file, part
@@ -16,7 +16,6 @@ from signing.dresses import clear_signed_file, part
 from pbem.desk import outcomes
 from pbem.desk.daily_limits import NEW_MAILBOX, WITHOUT_COMMAND
 from pbem.desk.outcomes import Silence
-from pbem.identity import ssh
 from pbem.mail.message import read_letter
 
 if TYPE_CHECKING:
@@ -96,14 +95,6 @@ def test_what_a_key_signed_is_obeyed_and_answered(referee: Referee, head: str) -
     assert len(ann.letters) == before + 1
 
 
-@pytest.mark.parametrize("head", ["Precedence: bulk", "List-Id: <club.example>"])
-def test_a_new_key_is_confirmed_under_marks_of_lists(referee: Referee, head: str) -> None:
-    ann = referee.person("ann")
-    referee.send(ann, f"register ann\n{ssh.public(ann.key)}\n", sign=False)
-    referee.deliver(craft(referee.signed(ann, confirming(ann)), head), ann.address)
-    assert referee.desk.players.by_name("ann")
-
-
 MACHINES = [
     "Auto-Submitted: auto-replied",
     "X-Autoreply: yes",
@@ -125,12 +116,6 @@ def test_what_a_key_signed_is_obeyed_under_marks_of_machines(referee: Referee, h
     assert "Rv5" in body(ann.last)
 
 
-def test_the_envelope_may_be_empty(referee: Referee) -> None:
-    ann, _ = referee.begun(SMALL, FLEETS)
-    referee.deliver(craft(referee.signed(ann, ann.filled("orders", "Rv5"))), "")
-    assert referee.match().orders[1].rev == 1
-
-
 @pytest.mark.parametrize("head", [*MACHINES, "Precedence: bulk", "List-Id: <club.example>"])
 def test_machines_are_not_answered(referee: Referee, head: str) -> None:
     ann = referee.registered("ann")
@@ -149,13 +134,6 @@ def test_words_that_were_signed_before_are_a_machines(referee: Referee, head: st
     referee.deliver(craft(text, head), ann.address)
     assert outcome(referee).startswith("automatic: ")
     assert len(ann.letters) == before
-
-
-@pytest.mark.parametrize("head", PERSONS[:5])
-def test_a_command_in_the_text_is_answered_whatever_the_subject(referee: Referee, head: str) -> None:
-    ann = referee.person("ann")
-    referee.deliver(HOME.sign(craft("help\n", head), referee.now), ann.address)
-    assert "register" in ann.text
 
 
 def test_a_vacation_answer_has_no_command(referee: Referee) -> None:
@@ -264,14 +242,6 @@ def test_what_an_unclear_sender_signed_is_answered_under_weak_marks(referee: Ref
     assert len(ann.letters) == before + 1, "it says nothing"
 
 
-@pytest.mark.parametrize("head", ["Subject: Out of the office", "List-Unsubscribe: <https://relay.example/1>"])
-def test_what_nobody_could_read_is_answered_under_weak_marks(referee: Referee, head: str) -> None:
-    ann = referee.person("ann")
-    heads = [head, *(f"X-H{number}: x" for number in range(201))]
-    referee.deliver(HOME.sign(craft("help\n", *heads), referee.now), ann.address)
-    assert len(ann.letters) == 1
-
-
 def test_a_subject_that_is_a_command_is_one_under_a_weak_mark(referee: Referee) -> None:
     ann = referee.person("ann")
     heads = ("Subject: help", "List-Unsubscribe: <https://relay.example/1>")
@@ -294,13 +264,6 @@ def test_the_text_below_a_picture_is_read(referee: Referee) -> None:
         head, text = mixed(*texts)
         referee.deliver(HOME.sign(craft(text, head), referee.now), ann.address)
         assert "The rules of Spaceships" in ann.text
-
-
-def test_a_signature_in_the_second_text_counts(referee: Referee) -> None:
-    ann, _ = referee.begun(SMALL, FLEETS)
-    head, text = mixed("[Warning: this came from outside]", referee.signed(ann, ann.filled("orders", "Rv5")))
-    referee.deliver(craft(text, head), ann.address)
-    assert referee.match().orders[1].rev == 1
 
 
 @pytest.mark.parametrize(

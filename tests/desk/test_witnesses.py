@@ -341,28 +341,6 @@ def test_without_witnesses_no_log_is_kept_and_with_them_all_of_it_later(tmp_path
         assert list(map(size_of, referee.due)) == [(0, referee.match().seq)], "and none of it twice"
 
 
-def test_of_each_day_the_last_checkpoint_that_was_cosigned_stays(watching: Watching) -> None:
-    """So that the page of an old match shows the same, however the log grows."""
-    referee = watching.referee
-    ann, bob = referee.begun("keys: demanded")
-    watching.post()
-    for _ in range(2):
-        watching.wait()
-        referee.turn((ann, ""), (bob, ""))
-        watching.wait()
-        referee.wait(timedelta(days=1))
-        referee.turn((ann, ""), (bob, ""))
-    watching.wait()
-    rows = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints WHERE cosigned = 1").fetchall()
-    assert len(rows) > 3
-    referee.now += referee.config.limits.letters_kept + timedelta(days=5)
-    referee.alive()
-    while referee.desk.due_tasks.tick(referee.now) == referee.now:
-        pass
-    kept_now = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints").fetchall()
-    assert sorted(set(kept_now) & set(rows)) == sorted(dict(sorted(rows)).items())
-
-
 def test_the_public_page_of_a_match_shows_who_saw_its_end_and_stays_the_same(watching: Watching) -> None:
     referee = watching.referee
     ann, bob = referee.begun("keys: demanded\nprivacy: public")
