@@ -322,15 +322,6 @@ class TestRevisions:
         assert table.match.orders[1] is second
         assert (second.rev, second.text) == (7, "Rv4")
 
-    def test_setups_alike(self) -> None:
-        table = Table().agree()
-        first = table.setup(1, ANN)
-        assert table.setup(1, ANN) is first
-        assert refused(table.setup, 1, BOB) == ["rev"]
-        table.setup(1, BOB, rev=2)
-        assert refused(table.setup, 1, ANN) == ["rev"]
-        assert table.match.setups[1].text != first.text
-
     def test_what_was_cleared_comes_back_with_a_higher_one_only(self) -> None:
         table = Table().agree().begin()
         table.order(1, "Rv5")
@@ -343,15 +334,6 @@ class TestRevisions:
         assert refused(table.order, 1, "Rv5", rev=2) == ["rev"]
         table.order(1, "Rv5", rev=3)
         assert table.match.turn == 2
-
-    def test_a_cleared_setup_does_not_begin_the_game(self) -> None:
-        table = Table().agree()
-        table.setup(1, ANN)
-        table.clear(1)
-        table.setup(2, BOB)
-        assert table.match.phase == "setup"
-        table.setup(1, ANN, rev=3)
-        assert table.match.phase == "playing"
 
     def test_what_was_withdrawn_is_not_forgotten_when_something_else_stands(self) -> None:
         """Its trace is laid open with the game: without it, the server would be accused."""
@@ -377,11 +359,6 @@ class TestRevisions:
         table.order(1, "Rv5", rev=9)
         table.order(2, "")
         assert table.order(1, "Rv4", rev=1).rev == 1
-
-    def test_each_salt_is_new(self) -> None:
-        table = Table().agree()
-        papers = [table.setup(1, ANN, rev=rev).paper for rev in (1, 2, 3)]
-        assert len({paper.partition("salt ")[2][:64] for paper in papers}) == 3
 
 
 class TestSettling:
@@ -415,13 +392,6 @@ class TestSettling:
         table.order(2, "", rev=3)
         assert table.match.resolve_at == table.now + timedelta(minutes=10)
 
-    def test_saying_final_afterwards_ends_it(self) -> None:
-        table = Table(settle="1h").agree().begin()
-        table.order(1, "Rv5")
-        table.order(2, "", final=True)
-        table.order(1, "Rv4", rev=2, final=True)
-        assert table.match.turn == 2
-
 
 class TestEnds:
     def test_a_number_of_games(self) -> None:
@@ -432,22 +402,6 @@ class TestEnds:
         table.win(2)
         assert table.match.phase == "closed"
         assert table.match.outcome == {"winner": 2, "scores": [3, 6], "reason": "agreed length"}
-
-    def test_a_target(self) -> None:
-        table = Table(kind="scored", target="6").agree()
-        for winner in (1, 2, 2):
-            assert table.match.phase == "setup"
-            table.win(winner)
-        assert table.match.phase == "closed"
-        assert table.match.totals == (3, 6)
-
-    def test_a_target_that_is_passed_and_games_that_end_first(self) -> None:
-        table = Table(kind="scored", target="2").agree()
-        table.win(1)
-        assert table.match.phase == "closed"
-        table = Table(kind="scored", target="100", games="1").agree()
-        table.win(1)
-        assert table.match.phase == "closed"
 
     def test_neither_goes_on_until_one_resigns_the_match(self) -> None:
         table = Table(kind="scored").agree()
@@ -466,12 +420,6 @@ class TestEnds:
             assert table.match.outcome is not None
             winners[victory] = table.match.outcome["winner"]
         assert winners == {"sum of scores": 1, "last game": 2}
-
-    def test_a_draw_by_totals(self) -> None:
-        table = Table(kind="scored", games="2").agree()
-        table.win(1)
-        table.win(2)
-        assert table.match.outcome == {"winner": 0, "scores": [3, 3], "reason": "agreed length"}
 
     def test_options_of_the_next_game(self) -> None:
         """Scored: the same again. Continued: the winner's survivors and new ships."""
@@ -519,16 +467,6 @@ class TestResigning:
             table.order(2, "")
             assert table.match.turn == 1
             assert table.match.resolve_at == table.now + timedelta(minutes=10)
-
-    def test_the_match_in_a_game(self) -> None:
-        table = Table(kind="scored", games="5").agree()
-        table.win(1)
-        table.begin()
-        table.resign(1, match=True)
-        assert table.match.phase == "closed"
-        assert [ended.winner for ended in table.match.games] == [1, 2]
-        assert table.match.outcome is not None
-        assert (table.match.outcome["winner"], table.match.outcome["reason"]) == (2, "resignation")
 
     def test_the_match_before_a_game(self) -> None:
         table = Table(kind="scored", games="5").agree()
@@ -602,14 +540,6 @@ class TestWithoutClocks:
         table.done(step)
         assert table.types == ["agreed", "halted", "moved"]
         assert not table.match.unreachable
-
-    def test_a_seat_changes_hands(self) -> None:
-        table = Table(pace="none").agree()
-        for by in (1, 2):
-            table.nominate(by, 1)
-        table.take(1)
-        assert table.match.names == ("carl", "bob")
-        assert not table.match.clocks
 
 
 @pytest.mark.parametrize(
@@ -697,10 +627,6 @@ class TestSubstitutes:
         assert match.unreachable == {2: START}
         assert match.banks == {2: 7}
 
-    def test_what_was_said(self) -> None:
-        """Revisions of the newcomer begin with 1."""
-        assert self.taken(self.table()).sentence_revs == {(2, "substitute"): 1}
-
     def test_what_was_sent(self) -> None:
         table = self.table()
         assert set(self.taken(table).setups) == {2}
@@ -726,14 +652,6 @@ class TestSubstitutes:
             "letters/substituted-4-seat-1.eml": (b"take", 1),
             "evidence/mailbox-4-seat-1.txt": (pinned.text().encode(), 1),
         }
-
-    def test_who_is_named_for_another_seat(self) -> None:
-        table = Table("shoot-em-up", *THREE).agree()
-        table.nominate(2, 2, "dora")
-        for by in (1, 2, 3):
-            table.nominate(by, 1)
-        table.take(1)
-        assert {seat: found.name for seat, found in table.match.nominated.items()} == {2: "dora"}
 
     def test_the_clock_of_the_others_runs_on(self) -> None:
         table = Table(pace="3d").agree()
@@ -865,26 +783,6 @@ class TestPauses:
             table.done(step)
             table.now += timedelta(days=1)
         assert [len(clock.stops) for clock in table.match.clocks.values()] == [1, 1]
-
-    def test_a_seat_that_is_taken_meanwhile_gets_a_clock_that_stands(self) -> None:
-        table = Table(pace="3d").agree()
-        step = table.step()
-        interventions.pause(step, "the server moves")
-        table.done(step)
-        for by in (1, 2):
-            table.nominate(by, 1)
-        table.take(1)
-        assert [clock.deadline for clock in table.match.clocks.values()] == [None, None]
-
-    def test_nobody_misses_the_time_meanwhile_that_was_over_before(self) -> None:
-        table = Table(pace="3d").agree()
-        table.now += timedelta(days=100)
-        step = table.step()
-        interventions.pause(step, "the server was out of reach")
-        table.done(step)
-        step = table.step()
-        progress.tick(step)
-        assert (step.entries, step.notices) == ([], [])
 
 
 # Words that make no sense at this point.

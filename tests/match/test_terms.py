@@ -85,11 +85,6 @@ def test_every_option(key: str, text: str, field: str, value: object) -> None:
     assert propose(**again) == terms
 
 
-def test_every_option_is_tried_above() -> None:
-    marks = [mark for mark in test_every_option.pytestmark if mark.name == "parametrize"]  # type: ignore[attr-defined]  # pytest's
-    assert {case[0] for case in marks[0].args[1]} == set(OPTIONS)
-
-
 @pytest.mark.parametrize(
     ("lines", "rules"),
     [
@@ -170,16 +165,6 @@ def test_a_game_that_cannot_be_played_sealed(monkeypatch: pytest.MonkeyPatch) ->
     assert [(fault.rule, fault.token, str(fault.message)) for fault in caught.value.faults] == [
         ("sealed", "yes", "Spaceships cannot be played sealed")
     ]
-
-
-def test_a_single_game_may_say_that_it_is_one() -> None:
-    assert propose(games="1").games == 1
-
-
-def test_all_faults_are_told_at_once() -> None:
-    lines = dict.fromkeys(OPTIONS, "x")
-    assert sorted(faults(("ann", "ann"), **lines, odd="x", first="9")) == sorted(["new", *OPTIONS, "odd", "first"])
-    assert faults((*TWO, "ann")) == ["new", "new"]
 
 
 def test_a_game_that_nobody_taught_us() -> None:
@@ -311,12 +296,6 @@ def test_sealed_terms_follow_from_one_word() -> None:
     assert terms.document()["sealed"] is True
     assert propose().document()["sealed"] is False
     assert terms.lines() == {"sealed": "yes"}
-
-
-@pytest.mark.parametrize(("key", "text"), [("keys", "Demanded"), ("miss", "forfeit"), ("settle", "0")])
-def test_what_follows_may_also_be_said(key: str, text: str) -> None:
-    lines: dict[str, Any] = {key: text}
-    assert propose(sealed="yes", **lines).sealed
 
 
 # Unreachable players.
