@@ -11,13 +11,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 from in_a_box.club import CLOSES, LOST, SECRET, WON, Club, names, player, refolded
 
 from pbem.games import Refused
 from pbem.match.changed import replace
-from pbem.match.transcript import TranscriptError, sha256_hex, written
+from pbem.match.transcript import TranscriptError, sha256_hex
 from pbem.tournament import tournament_state
 from pbem.tournament.crosstable import table
 from pbem.tournament.fold import begun
@@ -76,12 +75,6 @@ class TestEntering:
         step.start(SECRET)
         assert [entry.type for entry in step.entries] == ["started", "paired"]
 
-    def test_with_too_few_it_ends_at_once(self) -> None:
-        for lines, count in (("", 2), ("format: swiss", 15)):
-            club = Club(lines, names=names(count))
-            club.start()
-            assert ended(club) == "too few"
-
     def test_whoever_leaves_before_the_start_was_never_there(self) -> None:
         club = Club(names=("ann", "bob", "carl"))
         club.leave("ann")
@@ -90,12 +83,6 @@ class TestEntering:
         club.enter("dora", "ann")
         club.start()
         assert sorted(club.state.entrants) == ["ann", "bob", "carl", "dora"]
-
-    def test_nobody_enters_later(self) -> None:
-        club = Club(names=names(3))
-        club.start()
-        with pytest.raises(Refused, match="has begun"):
-            club.enter("dora")
 
     def test_a_player_with_other_keys_enters_again(self) -> None:
         club = Club("at-once: 1", names=names(4))
@@ -140,20 +127,6 @@ class TestTheLot:
         seed = sha256_hex("".join(f"{line}\n" for line in lines).encode())
         order = ", ".join(drawn("a" * 64, "5e" * 32, words))
         assert f"`{seed}`, the order {order}." in (Path(__file__).parents[2] / "docs" / "bundle.md").read_text()
-
-    def test_another_secret_or_another_order_is_refused(self) -> None:
-        club = Club(names=names(4))
-        club.now = datetime.fromisoformat(f"{CLOSES}T12:00:00Z")
-        with pytest.raises(TranscriptError, match="not the one"):
-            club.step().start("00" * 32)
-
-    def test_groups_are_dealt(self) -> None:
-        club = Club("group: 5", names=names(12))
-        club.start()
-        assert [len(group) for group in club.state.groups] == [4, 4, 4]
-        drawn = sorted(club.state.entrants.values(), key=lambda entrant: entrant.ordinal)
-        assert club.state.groups[1] == [entrant.name for entrant in drawn[1::3]]
-        assert len(club.awaited) == 3 * 6
 
     def test_what_comes_after_the_close_does_not_change_the_lot(self) -> None:
         """Nobody enters, not even again in other words, and who leaves was in it."""
@@ -330,10 +303,6 @@ class TestRulings:
         club.rule(by="organiser", what="annul", match=others.match)
         club.rule(what="annul", match=own.match)
 
-    def test_a_ruling_has_a_reason(self) -> None:
-        with pytest.raises(Refused, match="has a reason"):
-            Club().rule(what="close", reason="")
-
     def test_a_substitute_plays_on_for_a_line(self) -> None:
         club = Club("at-once: 1", names=names(4))
         club.start()
@@ -351,12 +320,6 @@ class TestRulings:
         assert [pairing.players[pairing.names.index("p01")] for pairing in began] == ["p01", "carl", "carl"]
         assert "carl" not in points(club)
         assert club.folded() == club.state
-
-    def test_no_substitute_who_is_there_already(self) -> None:
-        club = Club(names=names(4))
-        club.start()
-        with pytest.raises(Refused, match="p02 is in the tournament"):
-            club.rule(what="substitute", player="p02", **{"for": "p01"})
 
     def test_a_nomination_that_stands_is_not_repeated(self) -> None:
         club = Club(names=names(4))
@@ -450,11 +413,6 @@ class TestSwiss:
         buchholz = [row.buchholz for row in table(club.state)[0]]
         assert min(buchholz) > 0
 
-    def test_the_number_of_rounds_is_limited(self) -> None:
-        club = Club("format: swiss\nrounds: 12", names=names(16))
-        club.start()
-        assert club.state.rounds == 6
-
     def test_the_next_round_waits_only_for_its_time(self) -> None:
         club = Club("format: swiss\nround: 14d", names=names(16))
         club.start()
@@ -496,12 +454,6 @@ class TestLadders:
         assert club.state.ladder == ("a", "d", "b", "c", "e")
         club.over(club.challenge("e", "c"), LOST)
         assert club.state.ladder == ("a", "d", "b", "c", "e")
-
-    def test_a_draw_and_a_defence_change_nothing(self) -> None:
-        club = Club(LADDER, names=("a", "b", "c"))
-        club.over(club.challenge("b", "a"), LOST)
-        club.over(club.challenge("c", "a"), 0)
-        assert club.state.ladder == ("a", "b", "c")
 
     def test_who_may_be_challenged(self) -> None:
         club = Club(f"{LADDER}\nplaces: 2\nrematch: 7d", names=names(5))
@@ -552,13 +504,6 @@ class TestLadders:
         assert time.process_time() - began < 2
         assert club.folded() == club.state
 
-    def test_whoever_plays_does_not_sink(self) -> None:
-        club = Club(f"{LADDER}\nidle: 30d", names=("a", "b", "c"))
-        club.challenge("b", "a")
-        club.now += timedelta(days=31)
-        club.enter("d")
-        assert club.state.ladder == ("a", "b", "c", "d")
-
     def test_nobody_keeps_a_place_by_playing_slowly(self) -> None:
         """Nobody waits for a match that lasts too long, and its result counts when it comes."""
         club = Club(f"{LADDER}\nlongest: 10d\nidle: 12d\nrematch: 0", names=("a", "b", "c"))
@@ -604,10 +549,6 @@ class TestLadders:
         club.enter("a")
         assert club.state.ladder == ("b", "a")
         assert club.folded() == club.state
-
-    def test_no_challenge_where_there_is_no_ladder(self) -> None:
-        with pytest.raises(Refused, match="no ladder"):
-            Club(names=names(3)).challenge("p02", "p01")
 
 
 class TestTerms:
@@ -735,9 +676,3 @@ def _as_often_as_it_should(club: Club, *, double: bool, swiss: bool, ladder: boo
     # Points come from games that count: each gives two, or none, or a draw's two.
     given = sum(row.points for group in table(state) for row in group)
     assert given <= 2 * len(state.pairings) + 2 * len(state.byes)
-
-
-def test_a_table_is_data() -> None:
-    row = table(Club(LADDER, names=("a", "b")).state)[0][0]
-    assert msgspec.to_builtins(row)["entrant"] == "a"
-    assert written(Club().now) == "2026-03-01T12:00:00Z"
