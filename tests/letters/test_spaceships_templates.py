@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
 from judges.game_letters import GameLetters
 
-from pbem.games.spaceships.words import EXAMPLE, summary
+from pbem.games.spaceships.words import summary
 
-ROOT = Path(__file__).parents[2]
 NAMES = {1: "Ann", 2: "Bob"}
 GAME = GameLetters("spaceships")
 call, report = GAME.call, GAME.report
@@ -220,12 +218,6 @@ LETTERS = {
 }
 
 
-def test_a_known_ship_of_which_every_cell_stands() -> None:
-    view = deepcopy(VIEW)
-    view["known"]["2"] = NOTHING_KNOWN | {"ship": ["Rv2"], "named": {"Rv2": "LS"}}
-    assert "\n  LS    standing Rv2" in call("position", "position", view, NAMES)
-
-
 def test_long_lists_stay_within_the_column() -> None:
     view = deepcopy(VIEW)
     view["known"]["2"] = NOTHING_KNOWN | {"destroyed": CELLS[:60], "ship": CELLS[60:]}
@@ -267,23 +259,6 @@ def test_long_lists_stay_within_the_column() -> None:
 )
 def test_entitlements_of_special_positions(view: dict[str, Any], text: str) -> None:
     assert call("entitled", "entitled", view) == text
-
-
-def test_the_example_setup_is_a_standard_fleet() -> None:
-    def box(word: str) -> set[str]:
-        one, other = (word.split("-") * 2)[:2]
-        axes = [
-            axis[min(map(axis.index, ends)) : max(map(axis.index, ends)) + 1]
-            for axis, *ends in zip(("ROYGB", "vwxyz", "12345"), one, other, strict=True)
-        ]
-        return {c + r + n for c in axes[0] for r in axes[1] for n in axes[2]}
-
-    ships = {}
-    for line in EXAMPLE.splitlines():
-        code, *words = line.split()
-        ships[code] = set().union(*map(box, words))
-    assert {code: len(cells) for code, cells in ships.items()} == {"DS": 8, "KC": 6, "FS": 4, "MD": 3, "HS": 2}
-    assert len(set().union(*ships.values())) == 23
 
 
 @pytest.mark.parametrize(
