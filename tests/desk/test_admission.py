@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import email.utils
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import SERVER, Mailbox, Referee
+from in_a_box.keyless import reply_to
+from in_a_box.referee import SERVER, Referee
 
 from pbem.desk.reading import Findings, InProcess, ReaderError
 from pbem.desk.strangers import BOUNCES, DeskAdmission
@@ -29,10 +29,6 @@ def admission(referee: Referee) -> Iterator[DeskAdmission]:
 
 def known(admission: DeskAdmission, referee: Referee, raw: bytes, *to: str) -> bool:
     return admission.knows(Envelope("whoever@example.org", to or TO), raw, referee.now)
-
-
-def reply_address(person: Mailbox) -> str:
-    return email.utils.parseaddr(str(person.last["Reply-To"]))[1]
 
 
 def test_a_players_signature_lets_in_and_nothing_that_anybody_can_write(
@@ -62,7 +58,7 @@ def test_an_answer_to_a_letter_of_ours_is_let_in_until_there_was_one(
 ) -> None:
     ann = referee.person("ann")
     referee.send(ann, "register ann\n", sign=False)
-    to = reply_address(ann)
+    to = reply_to(ann.last)
     assert known(admission, referee, referee.raw(ann, "register ann\n"), to)
     assert not known(admission, referee, referee.raw(ann, "register ann\n"), f"pbem+register.{'a' * 20}@{SERVER}")
     assert not known(admission, referee, referee.raw(ann, "register ann\n"), to.replace("pbem+", "other+"))

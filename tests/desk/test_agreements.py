@@ -63,16 +63,6 @@ class TestDraws:
         assert types(referee)[-1] == "closed"
         proved(referee, bob)
 
-    def test_orders_are_asked_for_all_the_same_and_given_up_by_a_draw(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "kind: scored")
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        referee.send(ann, "draw m1 offer\n")
-        referee.send(bob, "draw m1 offer\n")
-        assert types(referee)[-3:] == ["draw", "ended", "revealed"], "two offers are an agreement"
-        assert "send your setup" in str(bob.last["Subject"]) or bob.find("game 2, send your setup")
-        found = proved(referee, ann)
-        assert "game 1 ended: winner 0, scores [3, 3], agreement" in found
-
 
 class TestAnnulment:
     @pytest.mark.parametrize("playing", [True, False])
@@ -135,10 +125,3 @@ class TestReasons:
             winner == 1,
             winner == 2,
         )
-
-    def test_of_a_single_game_its_match_says_the_same(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "miss: forfeit")
-        referee.wait(11 * DAY)
-        assert "The match ends without a winner, because nobody played on." in body(bob.find("closed"))
-        referee.send(ann, "standings\n", sign=False)
-        assert "-        0     0      0       1  bob" in ann.text

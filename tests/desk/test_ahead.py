@@ -78,20 +78,6 @@ class TestInAdvance:
         referee.turn((ann, "Rv3"), (bob, ""))
         assert len(reports(ann)) == 2
 
-    def test_replaced_the_same_and_lower(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        early(referee, ann, "turn 2", "Rv5")
-        early(referee, ann, "turn 2", "Rv3", rev=3)
-        early(referee, ann, "turn 2", "Rv3", rev=3)
-        assert "Stored, revision 3" in ann.text
-        for text, rev in (("Rv5", 2), ("Rv5", 3), ("final\nRv3", 3)):
-            early(referee, ann, "turn 2", text, rev)
-            assert "was used before" in ann.text
-        referee.turn((ann, "Rv1"), (bob, ""))
-        assert "\nrev 4\n" in ann.form("orders")
-        referee.turn((bob, ""))
-        assert "You\n  strike    Rv3  hit" in body(reports(ann)[1])
-
     def test_withdrawn(self, referee: Referee) -> None:
         ann, bob = begun(referee)
         early(referee, ann, "turn 2", "Rv5", rev=2)
@@ -146,17 +132,6 @@ class TestInAdvance:
         proved(referee, ann)
         referee.send(ann, form)
         assert "turn 2 is over; turn 3 is being played" in ann.text
-
-    def test_they_take_their_time_to_settle(self, referee: Referee) -> None:
-        ann, bob = referee.begun("fleet: cost:3\nsettle: 2h", FLEETS)
-        early(referee, ann, "turn 2", "Rv3")
-        early(referee, bob, "turn 2", "final\n")
-        referee.turn((ann, "Rv1"), (bob, ""))
-        assert "We already have your orders for turn 2" in body(ann.last)
-        referee.wait(timedelta(minutes=119))
-        assert len(reports(bob)) == 1
-        referee.wait(timedelta(minutes=1))
-        assert len(reports(bob)) == 2
 
     def test_they_end_with_the_game(self, referee: Referee) -> None:
         """The head that they cite is of no letter of the next game."""
@@ -278,17 +253,6 @@ class TestDefaults:
         referee.send(ann, "claim m1\n")
         assert "You won" in body(ann.find(", the end"))
         held(ann.find(", the end"))
-
-    def test_stored_after_the_miss(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "miss: default")
-        referee.turn((ann, "Rv1"))
-        referee.wait(OVER)
-        assert "You have sent no default orders" in body(bob.find(": a deadline was missed"))
-        assert referee.match().turn == 1
-        early(referee, bob, "default", "")
-        assert referee.match().turn == 2
-        referee.read_cold()
-        proved(referee, ann)
 
     def test_another_default_later(self, referee: Referee) -> None:
         """What was played in an earlier turn is remembered as it was."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from in_a_box.bounces import bounce, return_path
 from in_a_box.inquiries import held
-from in_a_box.referee import Mailbox, Referee, body, form_in
+from in_a_box.referee import Mailbox, Referee, body
 from judges.golden import reads_like
 
 from pbem.store.database import to_db
@@ -205,18 +205,6 @@ class TestForEver:
         referee.send(ann, "standings\n", sign=False)
         assert "     -        0     0      0       1  ann" in ann.text
 
-    def test_the_seat_can_go_to_somebody_else(self, referee: Referee) -> None:
-        ann, bob = self.lost(referee)
-        carl = referee.registered("carl")
-        gone(referee, bob, 10 * self.DAY)
-        referee.send(ann, "substitute m1 carl for bob\n")
-        referee.send(carl, form_in(carl.text, "substitute"))
-        assert "Your clock stands" not in body(carl.find("your seat"))
-        referee.send(carl, carl.filled("orders", "final\n"))
-        assert "game 1, turn 1" in str(carl.last["Subject"]) or carl.find("game 1, turn 1")
-        referee.send(ann, "transcript m1\n", sign=False)
-        held(ann.last)
-
     def test_the_clocks_of_later_turns_stand_too(self, referee: Referee) -> None:
         """Bob's orders were in when he was lost: the next turn's clock must not run against him."""
         ann, bob = referee.begun("unreachable: stands\nmiss: forfeit")
@@ -230,18 +218,6 @@ class TestForEver:
         assert not any("a deadline was missed" in str(letter["Subject"]) for letter in ann.letters)
         referee.send(bob, "status m1\n")
         assert "Your orders are due by\n    Thursday 7 May 2026, 12:00 UTC" in bob.text
-
-    def test_a_pause_and_vacations_and_unreachable_at_once(self, referee: Referee) -> None:
-        """Clocks stand as long as any reason lasts, and run on with what was left."""
-        ann, bob = referee.begun("unreachable: stands\nmiss: forfeit")
-        referee.wait(2 * self.DAY)
-        bounce(referee, return_path(referee, bob))
-        gone(referee, bob, 3 * self.DAY)
-        referee.send(ann, ann.filled("orders", "final\n"))
-        referee.send(bob, f"vacation {(referee.now + self.DAY).date()} to {(referee.now + 2 * self.DAY).date()}\n")
-        referee.send(bob, "status m1\n", sign=False)
-        # Six days are left by now, for the letter that came back was five days old: and two days of vacation.
-        assert "Sunday 15 March 2026, 12:00 UTC" in bob.text
 
 
 class TestSilence:

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 import icalendar
 import pytest
 from in_a_box.inquiries import held, proved, types
-from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in
+from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body
 from in_a_box.small_games import FLEETS, SMALL
 from judges.golden import reads_like
 from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
-from pbem.config.values import Duration
-from pbem.identity import ssh
 from pbem.match.changed import replace
 from pbem.store.inbox import Envelope, Look
 
@@ -187,18 +185,6 @@ class TestMisses:
         assert "You have lost the match, because you missed the deadline and the grace" in body(bob.find("closed"))
         proved(referee, ann)
 
-    def test_pass_silent_once_and_again_later_loses_nothing(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "miss: pass")
-        for orders in (None, "", None, ""):
-            referee.turn((ann, "Gv1"))
-            if orders is not None:
-                referee.turn((bob, orders))
-            else:
-                referee.wait(11 * DAY)
-        assert "forfeited" not in types(referee)
-        assert types(referee).count("turn") == 4
-        proved(referee, bob)
-
     def test_forfeit_waits_for_an_opponent_with_more_time(self, referee: Referee) -> None:
         """Nobody wins by being silent a little longer; and who comes before all are in has cost nobody anything."""
         ann, bob = begun(referee, "miss: forfeit")
@@ -263,20 +249,6 @@ class TestGifts:
         referee.wait(HOUR)
         assert types(referee)[-1] == "missed"
         assert "a gift of 259200 seconds from seat 1 to seats [2], signed" not in proved(referee, bob)
-
-    def test_after_the_time_is_over_it_begins_anew(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        referee.turn((ann, "Rv1"))
-        referee.wait(20 * DAY)
-        referee.send(ann, "extend m1 2d\n")
-        assert deadline(bob.last) == datetime(2026, 3, 23, 12, tzinfo=UTC)
-        referee.send(ann, "claim m1\n")
-        assert "nobody has missed the deadline and the grace period" in ann.text
-        referee.wait(5 * DAY)
-        assert types(referee)[-3:] == ["missed", "extended", "missed"]
-        referee.send(ann, "claim m1 # again\n")
-        found = proved(referee, ann)
-        assert "a gift of 172800 seconds from seat 1 to seats [2], signed" in found
 
 
 class TestVacations:
@@ -410,18 +382,6 @@ class TestOutages:
         referee.turn((bob, ""))
         assert "missed" not in types(referee)
 
-    def test_what_waits_is_not_forgotten_before_the_mailbox_is_read_again(self, referee: Referee) -> None:
-        """Until then, nobody can tell how long the outage is; somebody else's letter is handled meanwhile."""
-        with_mailbox(referee)
-        ann = referee.person("ann")
-        referee.send(ann, f"register ann\n{ssh.public(ann.key)}\n", sign=False)
-        form = form_in(ann.text, "confirm")
-        referee.outage(60 * DAY)
-        bob = referee.person("bob")
-        referee.send(bob, f"register bob\n{ssh.public(bob.key)}\n", sign=False)
-        referee.send(ann, form)
-        assert "You are registered" in ann.text
-
     def test_a_mailbox_that_is_out_of_reach_for_days_is_one(self, referee: Referee) -> None:
         """The letters that lie there came in time; the first of them meets the deadline that has moved."""
         ann, bob = begun(referee, "miss: forfeit\nbank: 10d")
@@ -442,17 +402,6 @@ class TestOutages:
         assert OVER not in [what for _, what in since(bob, before)]
         assert "including the 10 days left in your bank" in body(bob.find("turn 1"))
         proved(referee, bob)
-
-    def test_nothing_grows_old_while_the_mailbox_does_not_answer(self, referee: Referee) -> None:
-        begun(referee)
-        limits = replace(referee.config.limits, letters_kept=Duration(days=1))
-        referee.config = replace(referee.config, limits=limits)
-        with_mailbox(referee)
-        before = referee.inbox.count()
-        unheard(referee, 3 * DAY)
-        look(referee)
-        referee.work()
-        assert referee.inbox.count() == before
 
     @pytest.mark.parametrize("writes", [False, True])
     def test_nobody_misses_a_deadline_before_the_mailbox_was_read_to_its_end(
@@ -498,19 +447,6 @@ class TestOutages:
             referee.now += timedelta(minutes=1)
         referee.work()
         assert types(referee)[-1] == "turn"
-
-    def test_nor_before_the_first_answer_of_another_mailbox(self, referee: Referee) -> None:
-        """The operator has just gone to another provider, with a wrong password."""
-        ann, bob = begun(referee, "miss: forfeit")
-        referee.turn((ann, "Rv1"))
-        with_mailbox(referee)
-        referee.config = replace(referee.config, mailbox=MailboxConfig(maildir="/var/mail/others"))
-        referee.open_desk()
-        unheard(referee, 20 * DAY)
-        assert "missed" not in types(referee)
-        look(referee)
-        referee.turn((bob, ""))
-        assert types(referee)[-2:] == ["moved", "turn"]
 
     def test_a_mailbox_that_was_set_aside_for_months_was_not_out_of_reach(self, referee: Referee) -> None:
         """The server had its letters by SMTP meanwhile."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,9 +16,6 @@ from pbem.phrase import Phrase
 from pbem.proof.bundle import read
 from pbem.proof.verification import verify
 from verifier import Wrong, verified
-
-OVER = timedelta(days=11)
-"""Pace and grace, and a day."""
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,18 +107,6 @@ def test_that_none_holds_is_said_and_orders_are_asked_for(referee: Referee) -> N
     verified(held_bundle)
     unused = [paper for name, paper in read(held_bundle).papers.items() if "receipts" in name and "-unused-" in name]
     assert [b"\nbranch " in paper for paper in unused] == [False, False]
-
-
-def test_default_orders_with_conditions(referee: Referee) -> None:
-    ann, bob = referee.table("dueling-masters", OPTIONS, PIECES)
-    early(referee, ann, "default", "if left G2 then Z1 D2-D3 else if can Z1 D1-D2 then Z1 D1-D2")
-    assert "In turn 1, by what you know now, they would stand for:\n\n  Z1 D1-D2\n" in ann.text
-    for move in ("Z1 G2-G3", "Z1 G3-G4"):
-        referee.wait(OVER)
-        referee.turn((bob, move))
-    found = "\n".join(held_at_end(referee, ann, bob))
-    assert "ann: key, by default, branch 2" in found
-    assert "ann: key, by default, branch 1" in found
 
 
 def test_spaceships_with_a_target_list_in_a_branch(referee: Referee) -> None:

@@ -54,14 +54,6 @@ def test_what_can_wait_comes_in_the_morning(referee: Referee) -> None:
     assert "Your digest" not in " ".join(subjects(bob)), "no empty digest"
 
 
-def test_one_letter_alone_comes_as_it_is(referee: Referee) -> None:
-    ann, bob = begun(referee)
-    referee.turn((bob, ""), (ann, ""))
-    referee.wait(DAY)
-    assert subjects(bob)[-1] == "[pbem m1] Spaceships, game 1, turn 1"
-    assert "since your last digest" not in bob.text
-
-
 def test_a_deadline_that_is_near_makes_it_urgent(referee: Referee) -> None:
     ann, bob = begun(referee, "pace: 30h")
     before = len(bob.letters)

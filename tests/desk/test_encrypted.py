@@ -145,14 +145,6 @@ class TestOn:
             lengths.add(len(reader.entity(report)))
         assert len(lengths) == 1
 
-    def test_all_keys_of_a_player_can_read(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        one, other = by_openpgp(), by_openpgp()
-        give(referee, ann, one.key)
-        encrypted(referee, ann, other)
-        referee.send(ann, "whoami\n", sign=False)
-        assert opened(one, came(ann)[0]).as_bytes() == opened(other, came(ann)[0]).as_bytes()
-
     def test_kept_letters_are_compared_once_they_are_decrypted(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         reader = encrypted(referee, ann)
@@ -251,18 +243,6 @@ class TestKeysThatEnd:
         assert all(letter.get_content_type() != "multipart/encrypted" for letter in came(ann, before))
         referee.send(ann, "whoami\n", sign=False)
         assert "encrypted no" in ann.text
-
-    def test_to_revoke_another_key_than_the_one_that_expired_brings_no_letter_in_the_clear(
-        self, referee: Referee
-    ) -> None:
-        ann = referee.registered("ann")
-        encrypted(referee, ann, by_smime(until=referee.now + timedelta(days=2)))
-        stolen = ssh.parse(ssh.public(another("ann")))
-        give(referee, ann, stolen)
-        referee.wait(timedelta(days=2, hours=1))
-        referee.send(ann, f"key revoke {stolen.fingerprint}\n")
-        referee.send(ann, "whoami\n", sign=False)
-        assert "none of your keys can decrypt it any more" in " ".join(ann.text.split())
 
     def test_who_lost_all_keys_can_read_what_recovers_the_account(self, referee: Referee) -> None:
         ann = referee.registered("ann")

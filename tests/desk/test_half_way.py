@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import ANN, Referee, new, sent_from
+from in_a_box.referee import Referee, new, sent_from
 
 if TYPE_CHECKING:
     from pbem.match.state import Submission
@@ -122,15 +122,6 @@ class TestCompletedForms:
         assert "use a higher one" in ann.text
         assert ann.form("orders").endswith("\nrev 2\nRv4\nend\n")
 
-    def test_long_lines_are_broken_at_72_columns(self, referee: Referee) -> None:
-        ann, _ = referee.agreed()
-        written = " ".join(ANN.split()).replace("Rz1-Rz4", "Rz1 Rz2 Rz3 Rz4").replace("Gv4-Gx5", "Gv4-Gw5 Gx4-Gx5")
-        assert len(written) > 72
-        referee.send(ann, f"setup m1 game 1\n{written}\nend\n")
-        lines = ann.form("setup").split("\n")[5:-2]
-        assert " ".join(lines) == written
-        assert len(lines[0]) <= 72
-
     def test_no_piece_is_moved_to_the_start_of_a_line_where_it_is_another(self, referee: Referee) -> None:
         ann, _ = referee.agreed(game="dueling-masters")
         written = "W A10 B A8 X A6, A7 Y C8, C10 Z D1 D4 D6 D8 H A1 * B3 B5 B7 B9 E10 D10 B1"
@@ -178,26 +169,6 @@ class TestForgottenSignatures:
         headers = sent_from(ann.address)
         referee.deliver(referee.raw(ann, "Gx3", subject="Re: [pbem m1] Spaceships", headers=headers), ann.address)
         assert "sign these lines:\n\norders m1 turn 1" in ann.text
-
-
-class TestRefusals:
-    STANDS = "What you submitted before still stands"
-
-    @pytest.mark.parametrize(
-        ("kind", "turn", "right", "wrong"),
-        [("orders", "turn 1", "Gx3", "Gx9"), ("orders", "turn 3", "Gx3", "Gx9"), ("setup", "game 1", ANN, "DS Rv1")],
-    )
-    def test_what_stands_is_told_where_something_does(
-        self, referee: Referee, kind: str, turn: str, right: str, wrong: str
-    ) -> None:
-        ann, _ = referee.agreed() if kind == "setup" else referee.begun()
-        form = ann.form(kind).replace("turn 1", turn)
-        referee.send(ann, form.replace("\n\nend", f"\n{wrong}\nend"))
-        assert self.STANDS not in ann.text
-        referee.send(ann, form.replace("\n\nend", f"\n{right}\nend"))
-        assert "Refused" not in ann.text
-        referee.send(ann, form.replace("\n\nend", f"\n{wrong}\nend").replace("rev 1", "rev 2"))
-        assert f"{self.STANDS}; `status m1` shows it." in ann.text
 
 
 class TestSlips:

@@ -34,13 +34,6 @@ class TestStatus:
         referee.send(bob, "status\n", sign=False)
         reads_like(bob.last, "history/status-of-all")
 
-    def test_one_that_was_missed_and_one_that_nobody_reaches(self, referee: Referee) -> None:
-        ann, _ = begun(referee)
-        referee.wait(12 * DAY)
-        referee.send(ann, "status\n", sign=False)
-        assert "That deadline has passed" in ann.text
-        assert "bob has missed the deadline" in ann.text
-
 
 class TestDiary:
     def test_what_happened_and_when(self, referee: Referee) -> None:

@@ -92,18 +92,6 @@ def test_what_strangers_left_goes(forgetful: Referee) -> None:
     assert "registered" in zoe.text
 
 
-def test_letters_that_wait_stay_and_those_set_aside_go_with_the_rest(forgetful: Referee) -> None:
-    referee = forgetful
-    ann = referee.registered("ann")
-    referee.away.add(ann.address)
-    referee.send(ann, "games\n")
-    with referee.database.transaction():
-        referee.database.write("UPDATE inbox SET state = 'aside', reference = 'x' WHERE id = 1")
-    later(referee, MONTH)
-    assert rows(referee, "inbox") == 0
-    assert [row["state"] for row in referee.database.rows("SELECT state FROM outbox")] == ["waiting"]
-
-
 def test_case_36_the_operator_hears_that_room_runs_out_once_a_day(
     referee: Referee, operator: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:

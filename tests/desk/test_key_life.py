@@ -250,15 +250,6 @@ class TestRevoking:
         play(referee, ann, bob, ("Rv3", "Bz5"))
         held(bob.find(", the end"))
 
-    def test_nobody_can_register_it_again(self, referee: Referee) -> None:
-        ann, _ = referee.begun(SMALL, FLEETS)
-        new = another("ann")
-        add(referee, ann, new)
-        send(referee, ann, f"key revoke {fingerprint(new)}\n", ann.key)
-        eve = referee.person("eve")
-        send(referee, eve, f"register eve\n{line(new)}\n", None)
-        assert "already registered" in said(eve)
-
     def test_the_last_key_stays(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         send(referee, ann, f"key revoke {fingerprint(ann.key)}\n", ann.key)
@@ -532,19 +523,6 @@ class TestMailboxAlone:
 
 
 class TestEverywhere:
-    def test_whoami(self, referee: Referee) -> None:
-        ann, _ = referee.begun(SMALL, FLEETS)
-        old, new = ann.key, another("ann")
-        add(referee, ann, new)
-        referee.wait(timedelta(days=2))
-        send(referee, ann, f"key revoke {fingerprint(old)}\n", old)
-        send(referee, ann, f"key add\n{line(another('third'))}\n", new)
-        send(referee, ann, "whoami\n", None)
-        assert f"{fingerprint(new)} valid since 2026-03-01" in said(ann)
-        assert f"{fingerprint(old)} since 2026-03-01, revoked on 2026-03-03" in said(ann)
-        assert f"{fingerprint(another('third'))} not yet confirmed by a signature" in said(ann)
-        assert "Your account has a recovery code" in said(ann)
-
     def test_several_matches_and_those_not_begun(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         for number in (2, 3, 4):
@@ -648,13 +626,6 @@ def test_a_letter_beside_the_one_that_revokes_its_key_is_judged_anew(referee: Re
     assert "is revoked" in body(ann.letters[-2])
     assert str(ann.last["Subject"]) == "[pbem] A letter in your name was not accepted"
     assert referee.desk.players.setting("ann", "language", "none") == "none"
-
-
-def test_so_is_one_beside_that_which_confirms_its_key(referee: Referee) -> None:
-    ann, new = referee.registered("ann"), another("new")
-    send(referee, ann, f"key add\n{line(new)}\n", ann.key)
-    together(referee, ann, (form_in(ann.text, "confirm"), new), (f"set mail digest\n{placed(ann)}rev 1\n", new))
-    assert referee.desk.players.setting("ann", "mail", "each") == "digest"
 
 
 def test_who_changes_long_keys_every_day_makes_no_letters_long(referee: Referee) -> None:

@@ -221,13 +221,6 @@ def test_what_hides_is_shown_escaped(referee: Referee) -> None:
     assert "\x1b" not in ann.text
 
 
-def test_a_sender_too_long_for_an_address_is_nobody(referee: Referee, operator: Mailbox) -> None:
-    ann = referee.person("ann")
-    raw = referee.raw(ann, "help\n").replace(b"ann@mail.example", b"a" * 70 + b"@mail.example", 1)
-    referee.deliver(raw, ann.address)
-    assert not operator.letters
-
-
 @of_sqlite
 def test_a_store_that_fails_costs_a_letter_no_attempt(referee: Referee) -> None:
     ann = referee.registered("ann")

@@ -79,15 +79,6 @@ def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: 
     assert order(referee, "end") == ("refused", "the match is closed, not under way")
 
 
-def test_a_proposal_can_be_ended(referee: Referee) -> None:
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    referee.send(ann, "new spaceships with bob\nend\n")
-    assert order(referee, "pause") == ("refused", "the match is proposed, not under way")
-    assert order(referee, "end") == ("done", "m1 is declined")
-    for person in (ann, bob):
-        assert "The operator of the server declined match m1" in person.text
-
-
 def test_an_unknown_match_and_a_fault_of_ours_are_answered(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
     assert order(referee, "pause", 7) == ("refused", "there is no match m7")
     ann, _ = referee.begun()

@@ -143,17 +143,6 @@ class TestLists:
         assert referee.match().phase == "playing"
         assert ann.find("a reminder") is letter
 
-    def test_digests_are_left_by_one_click(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SMALL, FLEETS)
-        referee.send(bob, "set mail digest\n")
-        referee.turn((ann, "Rv1"), (bob, ""))
-        referee.wait(DAY)
-        letter = bob.find("turn 1")
-        assert letter["List-Id"] == "<digest.play.example>"
-        assert "Every letter comes at once" in clicked(referee, bob, letter)
-        referee.turn((bob, ""), (ann, "Rv3"))
-        assert "turn 2" in str(bob.last["Subject"])
-
     def test_setups_are_asked_for_at_once(self, referee: Referee) -> None:
         ann, bob = (referee.registered(name) for name in ("ann", "bob"))
         referee.send(ann, "set mail digest\n")

@@ -187,22 +187,3 @@ def test_an_observer_sees_the_end(referee: Referee) -> None:
     assert not list(cy.find("the end").iter_attachments())
     assert "bob has won the match" in cy.text
     assert attachment(bob.find("the end"), ".zip")
-
-
-def test_standings_follow_closed_matches(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, FLEETS)
-    referee.send(ann, "standings\n", sign=False)
-    assert "No match has been finished yet" in ann.text
-    referee.send(ann, "resign m1 match\n")
-    people = People(referee.database)
-    best, other = people.standings("spaceships", "people", 10)
-    assert (best.player, best.played, best.won) == ("bob", 1, 1)
-    assert (other.player, other.played, other.won) == ("ann", 1, 0)
-    assert best.mean is not None
-    assert other.mean is not None
-    assert best.mean > other.mean
-    referee.send(ann, "standings\n", sign=False)
-    assert ann.text.index("bob") < ann.text.index("ann")
-    assert "provisional" in ann.text
-    referee.send(bob, "new spaceships with ann\nend\n")
-    assert "bob has played 1 match of Spaceships here, won 1" in ann.text

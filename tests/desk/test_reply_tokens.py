@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-import email.utils
 import json
 import re
 from datetime import timedelta
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
+from in_a_box.keyless import HOME, reply_to
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in
 from signing.domains import Domain, rsa_key
 
 from pbem.config.server import Identity, NotifyConfig
@@ -22,21 +22,16 @@ from pbem.proof.verification import verify
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from email.message import EmailMessage
-    from pathlib import Path
+    from collections.abc import Callable
 
-HOME = Domain("mail.example", key=rsa_key(1024))
 OURS = "mx.play.example"
-OPENINGS = Openings()
 
 
 class Post:
     """A referee among people without keys, whose domain signs what they send."""
 
-    def __init__(self, folder: Path) -> None:
-        self.referee = Referee(folder, openings=OPENINGS)
-        self.referee.records[HOME.where] = HOME.record
+    def __init__(self, referee: Referee) -> None:
+        self.referee = referee
 
     def reply(
         self,
@@ -98,19 +93,13 @@ class Post:
         return orders.text if orders and orders.standing else None
 
 
-def reply_to(letter: EmailMessage) -> str:
-    return email.utils.parseaddr(str(letter["Reply-To"]))[1]
-
-
 def checks(content: bytes) -> list[str]:
     return [f"{'ok' if check.holds else 'FAIL'} {check.what}: {check.found}" for check in verify(content)]
 
 
 @pytest.fixture
-def post(tmp_path: Path) -> Iterator[Post]:
-    made = Post(tmp_path)
-    yield made
-    made.referee.close()
+def post(referee: Referee) -> Post:
+    return Post(referee)
 
 
 # Registration.
@@ -466,18 +455,6 @@ def test_a_name_server_that_is_away_for_a_while(post: Post) -> None:
     assert post.standing(2) == "bOy3Oy5"
 
 
-def test_a_name_server_that_stays_away_is_told_of(post: Post) -> None:
-    ann, bob = post.begun()
-    post.referee.records[HOME.where] = None
-    post.reply(bob, bob.filled("orders", "bOy3Oy5"))
-    post.referee.send(ann, ann.filled("orders", ""))  # others do not wait
-    assert "Your orders for turn 1 stand" in ann.text
-    for _ in range(4):
-        post.referee.wait(timedelta(minutes=6))
-    assert "could not be asked for the key" in " ".join(bob.text.split())
-    assert post.standing(2) is None
-
-
 def test_a_reply_that_waits_for_the_dns_when_its_time_is_over_came_in_time(post: Post) -> None:
     ann, bob = post.begun()
     post.referee.turn((ann, ""))
@@ -647,20 +624,6 @@ def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> No
     assert ", final, at the level mailbox:\n\n  (none)" in bob.text
 
 
-def test_yes_where_a_setup_is_due_is_asked_for_the_setup(post: Post) -> None:
-    _, bob = post.agreed()
-    post.reply(bob, "yes", to=reply_to(bob.find("send your setup")))
-    assert "There is no setup in your letter, and nothing was stored" in bob.text
-
-
-@pytest.mark.parametrize("written", ["Hello Ann", "Gx3 Gy3 and so on", "Thank you, Gx3"])
-def test_prose_is_no_order(post: Post, written: str) -> None:
-    _, bob = post.begun()
-    post.reply(bob, written, to=reply_to(bob.find("begins")))
-    assert "This is the completed form" not in bob.text
-    assert "Not understood" in bob.text
-
-
 def test_what_a_mail_program_broke_into_lines_is_read_whole(post: Post) -> None:
     """Also a setup as our letters show one, a ship in each line."""
     _, bob = post.agreed()
@@ -683,13 +646,6 @@ def test_yes_sends_the_completed_setup(post: Post) -> None:
     assert post.referee.match().setups[2].standing
     post.reply(bob, "clear")
     assert not post.referee.match().setups[2].standing
-
-
-def test_what_is_left_out_of_it_is_told(post: Post) -> None:
-    _, bob = post.begun()
-    post.reply(bob, "Gx3 Gy3\nand what else I saw")
-    assert bob.form("orders").endswith("\nrev 1\nGx3 Gy3\nend\n")
-    assert "Not understood, and ignored:\n\n  and what else I saw\n" in bob.text
 
 
 @pytest.mark.parametrize("written", ["Gx3 Gy9", "Gx3\nGy9 Gz1", "orders: gx3 Gy9. final"])

@@ -174,41 +174,6 @@ def test_reminders_and_misses_say_what_is_due(referee: Referee) -> None:
     assert referee.match().phase == "closed"
 
 
-def test_while_reveals_are_due_letters_tell_what_silence_leads_to(referee: Referee) -> None:
-    ann, bob = begun(referee)
-    turns(referee, (ann, bob), 1)
-    referee.send(ann.box, "resign m1 game 1\n")
-    asked = ann.box.find("reveal your secrets")
-    assert "You lose the game if nothing arrives by" in body(asked)
-    assert "claim" not in body(asked)
-    assert [part.get_filename() for part in asked.iter_attachments()][-1] == "m1-game-1-reveal.ics"
-    referee.send(bob.box, "status m1\nstatus\n")
-    assert "match m1: the end; secrets are being revealed" in bob.box.text
-    assert "game 1, reveal" in bob.box.text
-    assert "turn 2" not in bob.box.text
-    assert bob.write(referee)
-    referee.wait(timedelta(days=6, hours=1))
-    assert "game 1, reveal: a reminder" in str(ann.box.find("a reminder")["Subject"])
-    referee.wait(timedelta(days=5))
-    told = body(ann.box.find("the end: you lost"))
-    assert "because you revealed nothing" in told
-    assert "You missed the deadline and the grace period for the reveal.\nThis loses the game.\n" in told
-    assert "may claim" not in told
-
-
-def test_turns_of_which_nobody_was_told_do_not_keep_others_from_being_sent_again(referee: Referee) -> None:
-    """A game that its secrets lengthen, as nobody could choose any more, has more turns than reports."""
-    ann, bob = begun(referee)
-    turns(referee, (ann, bob), 2)
-    match, archive = referee.match(), referee.desk.archive
-    row = archive.matches.row(1)
-    assert row is not None
-    again = referee.desk.match_letters.old_turns(match, row, 1, 1, [1, 2, 3])
-    assert again is not None
-    assert [name for name, _, _ in again.attachments] == ["m1-game-1-turn-1.json", "m1-game-1-turn-2.json"]
-    assert referee.desk.match_letters.old_turns(match, row, 1, 1, [3]) is None
-
-
 @pytest.mark.parametrize("words", ["resign m1 game 1", "annul m1 offer", "extend m1 3d"])
 def test_sentences_in_the_turn_in_which_setups_are_opened(referee: Referee, words: str) -> None:
     """It is turn 0, whose number no field could name."""
@@ -225,18 +190,6 @@ def test_sentences_in_the_turn_in_which_setups_are_opened(referee: Referee, word
     play(referee, [ann, bob])
     assert referee.match().phase == "closed"
     assert accused(referee) == []
-
-
-def test_an_annulled_match_ends_with_what_was_told(referee: Referee) -> None:
-    ann, bob = begun(referee)
-    turns(referee, (ann, bob), 1)
-    referee.send(ann.box, "annul m1 offer\n")
-    referee.send(bob.box, "annul m1 accept\n")
-    assert referee.match().phase == "closed"
-    told = body(ann.box.find("the match is closed"))
-    assert "ann's space, as everybody knows it" in told
-    assert "was annulled" in told
-    assert ann.setup not in told
 
 
 def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) -> None:

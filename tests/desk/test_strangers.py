@@ -305,16 +305,6 @@ def test_case_28_a_machine_that_answers_all_our_letters_is_answered_only_so_ofte
     assert answer() == count + 1
 
 
-def test_letters_that_others_write_in_somebodys_name_are_not_counted_with_those(referee: Referee) -> None:
-    ann = referee.registered("ann")
-    for number in range(8):
-        forged(referee, ann, f"Hello {number}!\n")
-    before = len(ann.letters)
-    referee.send(ann, "Hello!\n", sign=False)
-    assert len(ann.letters) == before + 1
-    assert "This is the last answer today (UTC) to a letter from you without a command" not in plain(ann.last)
-
-
 def test_case_35_a_mailbox_is_invited_once_under_all_its_addresses(referee: Referee) -> None:
     victims, mallory = under_many_addresses(referee, 6), referee.registered("mallory")
     for first in (0, 3):

@@ -75,22 +75,6 @@ class TestHandedOver:
         assert "You have submitted no orders" in carl.text
         proved(referee, ann)
 
-    def test_before_a_game_has_begun(self, referee: Referee) -> None:
-        ann, bob = referee.agreed(SMALL)
-        carl = referee.registered("carl")
-        referee.send(bob, bob.filled("setup", BOB))
-        says(referee, bob)
-        says(referee, ann)
-        referee.send(carl, form_in(carl.text, "substitute"))
-        referee.send(ann, ann.filled("setup", ANN))
-        assert types(referee)[-1] == "substituted", "Bob's setup went with him"
-        referee.read_cold()
-        referee.send(carl, carl.filled("setup", "MD Bz1 Bz2 Bz3"))
-        assert types(referee)[-1] == "commitments"
-        referee.send(ann, "resign m1 match\n")
-        assert "MD Bz1 Bz2 Bz3" in body(ann.find("the end"))
-        proved(referee, carl)
-
     def test_with_none_it_is_taken_back_or_refused(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee)
         says(referee, bob)

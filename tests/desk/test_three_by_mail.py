@@ -199,27 +199,6 @@ def view_of(match: Match) -> set[str]:
     return {ship["ship"] for ship in cast("View", view)["ships"]}
 
 
-def test_two_of_four_resign_and_then_the_last_but_one(referee: Referee) -> None:
-    """Offers lapse when somebody leaves, and of the last two the other wins."""
-    people = referee.table("shoot-em-up", "settle: 0", FOUR)
-    ann, bob, cem, dan = people
-    referee.send(ann, "draw m1 offer\n")
-    referee.send(bob, "draw m1 offer\n")
-    for person in (cem, dan):
-        referee.send(person, "resign m1 game 1\n")
-        assert referee.match().phase == "playing"
-    assert referee.match().offers == {}
-    referee.send(bob, "resign m1 game 1\n")
-    assert proven(dan.find(", the end"))[-1].startswith("ann won, scores [3, 3, 0, 0]")
-
-
-def test_who_resigns_a_match_of_several_games_ends_it_for_all(referee: Referee) -> None:
-    people = begun(referee, f"{OPTIONS}\nkind: scored\ngames: 2")
-    referee.send(people[1], "resign m1 match\n")
-    assert referee.match().phase == "closed"
-    assert "without a winner, because a player resigned" in body(people[0].find("the match is closed"))
-
-
 def test_who_left_a_game_plays_the_next_one(referee: Referee) -> None:
     people = begun(referee, f"{OPTIONS}\nkind: scored\ngames: 2\nmax_turns: 1\npace: 7d\nbank: 2d")
     ann, bob, cem = people

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from desk.test_key_life import code_of
+from in_a_box.keyless import HOME
 from in_a_box.referee import SERVER, START, Mailbox, Referee, another, body, form_in, placed
 from in_a_box.restores import back_up, put_back, resume_all
 from in_a_box.stores import of_sqlite
-from signing.domains import Domain, rsa_key
 
 from pbem.desk import seats
 from pbem.desk.commands import tournament_commands
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from pbem.tournament.tournament_state import Pairing, Tournament
 
-HOME = Domain("mail.example", key=rsa_key(1024))
 DAY = timedelta(days=1)
 CLOSES = (START + 4 * DAY).date().isoformat()
 SMALL = "fleet: cost:3\nsettle: 0"
@@ -293,45 +292,6 @@ def test_a_key_that_no_entry_names_does_not_count(club: Club, options: str, name
     club.proof()
 
 
-def test_matches_that_begin_later_know_of_new_keys(club: Club) -> None:
-    club.announce("ann", "at-once: 1")
-    club.enter("ann", "bob", "carl")
-    club.start()
-    late = next(name for name in club.people if name not in club.awaited[0].players)
-    person = club.people[late]
-    old = person.key
-    add_key(club, late)
-    fresh, person.key = person.key, old
-    old_key = ssh.parse(ssh.public(old)).fingerprint
-    person.key = fresh
-    club.referee.send(person, f"key revoke {old_key}\n")
-    while club.t.phase == "playing":
-        (playing,) = club.awaited
-        loser = late if late in playing.players else playing.players[0]
-        club.win(playing, next(name for name in playing.players if name != loser))
-    club.proof(club.bundles())
-    assert not [line for line in club.proof(club.bundles()) if not line.startswith("ok")]
-
-
-def test_letters_about_keys_that_wait_for_matches_have_an_end(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each match that begins gets them all."""
-    club.announce("ann", "format: ladder")
-    club.enter("ann", "bob", "carl")
-    monkeypatch.setattr("pbem.desk.tournament_archive._KEYS", 1000)
-    person = club.people["carl"]
-    add_key(club, "carl")
-    old, fresh = person.key, another("carl2")
-    club.referee.send(person, f"key add\n{ssh.public(fresh)} carl@new\n")
-    person.key = fresh
-    club.referee.send(person, form_in(person.text, "confirm"))
-    assert "first send `enter t1" in " ".join(person.text.split())
-    person.key = old
-    club.enter("carl")
-    club.say("carl", "challenge t1 bob")
-    club.win(club.awaited[-1], "carl")
-    club.proof(club.bundles())
-
-
 def test_a_match_begins_with_the_keys_with_which_it_was_paired(club: Club) -> None:
     """Its players enter again after that, before the clock has begun it."""
     club.announce("ann", "format: ladder")
@@ -513,26 +473,6 @@ def test_who_wants_no_more_gets_the_end_alone(club: Club, how: str) -> None:
     assert [str(one["Subject"]) for one in dave.letters[before:]] == ["[pbem t1] it is over"]
 
 
-def test_what_follows_a_ruling_waits_for_no_letter_and_no_letter_for_it(club: Club) -> None:
-    """The transaction of the ruling writes its answer; each letter to the others has one of its own."""
-    club.announce("ann", "format: ladder")
-    club.enter("ann", "bob", "carl")
-    referee, ann = club.referee, club.people["ann"]
-    text = f"rule t1 close\n{placed(ann)}reason: enough\nend\n"
-    referee.inbox.put(
-        Envelope(ann.address, (f"pbem@{SERVER}",)), referee.raw(ann, referee.signed(ann, text)), referee.now
-    )
-    while referee.running.handle_next(referee.now):
-        pass
-    referee.collect()
-    assert RULED in ann.text
-    assert not letters_about(club.people["bob"], "it is over")
-    referee.open_desk()
-    referee.work()
-    for person in club.people.values():
-        assert len(letters_about(person, "it is over")) == 1
-
-
 def test_a_letter_that_a_tournament_keeps_is_short(club: Club) -> None:
     """All get it in the end."""
     rules = club.announce("ann")
@@ -657,7 +597,6 @@ def test_tables_are_not_too_wide_for_letters(referee: Referee, language: str) ->
 
 def test_two_without_keys_enter_in_the_same_words_and_one_again(club: Club) -> None:
     referee = club.referee
-    referee.records[HOME.where] = HOME.record
     club.announce("ann", "keys: optional")
 
     def reply(name: str, text: str) -> str:

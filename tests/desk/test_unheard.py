@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from email.utils import parseaddr
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import SERVER, Mailbox, Openings, Referee, body
+from in_a_box.keyless import HOME, reply_to
+from in_a_box.referee import SERVER, Mailbox, Referee, body
 from in_a_box.small_games import FLEETS, SMALL
 from signing.domains import Domain, rsa_key
 from signing.dresses import clear_signed_file, part
@@ -19,21 +19,12 @@ from pbem.desk.outcomes import Silence
 from pbem.mail.message import read_letter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-HOME = Domain("mail.example", key=rsa_key(1024))
 PBEM = f"pbem@{SERVER}"
 NUMBERS = count(1)
 
 SILENCES = [one for one in vars(outcomes).values() if isinstance(one, Silence)]
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    made = Referee(tmp_path, openings=Openings())
-    made.records[HOME.where] = HOME.record
-    yield made
-    made.close()
 
 
 def craft(text: str, *heads: str, sender: str = "ann <ann@mail.example>", to: str = PBEM) -> bytes:
@@ -155,7 +146,7 @@ def keyless(referee: Referee, name: str) -> Mailbox:
     """A player without a key: the second letter answers the first one's reply address."""
     person = referee.person(name)
     for _ in range(2):
-        to = parseaddr(str(person.last["Reply-To"]))[1] if person.letters else PBEM
+        to = reply_to(person.last) if person.letters else PBEM
         raw = craft(f"register {name}\n", sender=f"{name} <{person.address}>", to=to)
         referee.deliver(HOME.sign(raw, referee.now), person.address, to)
     assert referee.desk.players.by_name(name)
@@ -163,7 +154,7 @@ def keyless(referee: Referee, name: str) -> Mailbox:
 
 
 def reply(referee: Referee, person: Mailbox, text: str, *heads: str, envelope: str | None = None) -> None:
-    to = parseaddr(str(person.last["Reply-To"]))[1]
+    to = reply_to(person.last)
     raw = craft(text, *heads, sender=f"{person.name} <{person.address}>", to=to)
     referee.deliver(HOME.sign(raw, referee.now), person.address if envelope is None else envelope, to)
 
@@ -231,24 +222,6 @@ def test_an_unclear_sender_brings_one_short_answer_to_the_envelopes(referee: Ref
     assert "whoami" not in ann.text
 
 
-@pytest.mark.parametrize("head", ["Subject: Out of the office", "List-Unsubscribe: <https://relay.example/1>"])
-def test_what_an_unclear_sender_signed_is_answered_under_weak_marks(referee: Referee, head: str) -> None:
-    ann = referee.registered("ann")
-    before = len(ann.letters)
-    several = "From: ann <ann@mail.example>, bob <bob@mail.example>"
-    referee.deliver(craft(referee.signed(ann, "whoami\n"), several, head), ann.address)
-    assert len(ann.letters) == before + 1
-    referee.deliver(craft("I am away.\n", several, head), ann.address)
-    assert len(ann.letters) == before + 1, "it says nothing"
-
-
-def test_a_subject_that_is_a_command_is_one_under_a_weak_mark(referee: Referee) -> None:
-    ann = referee.person("ann")
-    heads = ("Subject: help", "List-Unsubscribe: <https://relay.example/1>")
-    referee.deliver(HOME.sign(craft("\n", *heads), referee.now), ann.address)
-    assert len(ann.letters) == 1
-
-
 def test_too_many_headers_are_answered(referee: Referee) -> None:
     ann = referee.person("ann")
     for head in ("\r\n".join(f"X-H{number}: x" for number in range(201)), "X-M: " + "x" * 800 + "\r\n x" * 20_000):
@@ -296,7 +269,7 @@ def test_a_bad_signature_that_nobody_vouches_for_brings_an_address_by_which_its_
     ann = referee.registered("ann")
     before = len(ann.letters)
     for number in range(6):
-        to = parseaddr(str(ann.last["Reply-To"]))[1] if number else PBEM
+        to = reply_to(ann.last) if number else PBEM
         text = referee.signed(ann, "whoami\n").replace("whoami", f"status m{number}")
         referee.deliver(craft(text, to=to), ann.address, to)
         assert number or "at most 3 such answers a day" in " ".join(ann.text.split())

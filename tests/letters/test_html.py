@@ -13,7 +13,6 @@ import pytest
 from playing.random_players import play, sensible_orders
 
 from pbem.boards import TINTS
-from pbem.boards.text_boards import columns
 from pbem.games import GAMES, part_of, rules
 from pbem.letters.digest import framed_html, framed_text
 from pbem.letters.draft import LetterSection, WrittenLetter
@@ -308,18 +307,6 @@ def test_the_letter_says_what_the_text_says(game: str, language: str) -> None:
         # Every square that the text names is named here, too: nothing of the position or the events is left out.
         squares = SQUARES[game]
         assert set(re.findall(squares, plain)) <= set(re.findall(squares, text))
-
-
-def test_the_grids_of_spaceships_are_those_of_the_text() -> None:
-    game = played("spaceships")
-    for turn in range(len(game.orders) + 1):
-        for board in facts(game, 1, turn)["boards"]:
-            squares = [square for panel in board.panels for row in panel.squares for square in row]
-            assert [square.symbol[0] for square in squares] == [square.text[0] for square in squares]
-            assert [square.fresh for square in squares] == [square.text[1:] == "!" for square in squares]
-            lines = columns(board.panels, 2).split("\n")
-            drawn = [line.ljust(75)[at + 4 : at + 14] for at in range(0, 75, 15) for line in lines[1:]]
-            assert "".join(drawn) == "".join(square.text.ljust(2) for square in squares)
 
 
 @pytest.mark.parametrize("tint", [tint for tint in TINTS.values() if tint.background])

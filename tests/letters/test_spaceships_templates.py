@@ -120,47 +120,6 @@ VIEW: dict[str, Any] = {
 NOTHING_KNOWN: dict[str, Any] = {"empty": [], "ship": [], "destroyed": [], "named": {}, "ships": [], "fresh": []}
 
 
-def ship(code: str, *cells: str) -> dict[str, Any]:
-    return {"ship": code, "cells": list(cells), "destroyed": [], "fired": [], "burnt_out": False}
-
-
-FIRST_TURN = {
-    "turn": 1,
-    "over": False,
-    "first": 2,
-    "own": {
-        "ships": [
-            ship("DS1", "Rv1", "Rv2", "Rw1", "Rw2", "Ov1", "Ov2", "Ow1", "Ow2"),
-            ship("DS2", "Gv1", "Gv2", "Gw1", "Gw2", "Bv1", "Bv2", "Bw1", "Bw2"),
-            ship("PC", "Yz1", "Yz2", "Yz3", "Yz4"),
-            ship("HS", "Rz5", "Oz5"),
-            ship("AG1", "Rx1", "Rx2"),
-            ship("AG2", "Rx4", "Rx5"),
-            ship("AG3", "Bz4", "Bz5"),
-            ship("LG", "By5"),
-        ],
-        "misses": [],
-        "fresh": [],
-        "score": 29,
-    },
-    "known": {"1": NOTHING_KNOWN},
-    "entitled": {
-        "conventional": [
-            {"ship": name, "strikes": strikes}
-            for name, strikes in {"DS1": 1, "DS2": 1, "PC": 2, "HS": 1, "AG1": 1, "AG2": 1, "AG3": 1}.items()
-        ],
-        "missiles": [
-            {"ship": "AG1", "cells": ["Rx1", "Rx2"]},
-            {"ship": "AG2", "cells": ["Rx4", "Rx5"]},
-            {"ship": "AG3", "cells": ["Bz4", "Bz5"]},
-            {"ship": "LG", "cells": ["By5"]},
-        ],
-        "kamikazes": [],
-        "beams": [{"ship": "DS1", "directions": 13}, {"ship": "DS2", "directions": 13}],
-        "scans": 1,
-    },
-}
-
 PUBLIC = {
     "turn": 9,
     "over": True,
@@ -206,9 +165,6 @@ HELP_OPTIONS: dict[str, tuple[dict[str, Any], int]] = {
 LETTERS = {
     "report-seat-1": lambda: report(REPORTS, 1, VIEW, NAMES),
     "report-public": lambda: report(REPORTS, None, PUBLIC, NAMES),
-    "first-turn": lambda: (
-        call("position", "position", FIRST_TURN, NAMES) + "\n\n\n" + call("entitled", "entitled", FIRST_TURN) + "\n"
-    ),
     "events-seat-2": lambda: call("events", "events", REPORTS, 2, NAMES) + "\n",
     "events-second-first": lambda: call("events", "events", REPORTS[10:12], 1, NAMES) + "\n",
     "rules": GAME.rules,

@@ -232,17 +232,6 @@ class TestReminders:
             at("2026-05-25 12:00", BERLIN),
         )
 
-    def test_what_follows(self) -> None:
-        running = clock("2026-05-01 12:00")
-        times = []
-        while running.reminded < 3:
-            time = running.following()
-            assert time is not None
-            times.append(time)
-            running = running.reminded_by(time)
-        assert tuple(times) == running.reminders
-        assert running.following() == running.grace_ends == at("2026-05-11 12:00", BERLIN)
-
 
 class TestZones:
     def test_written_out(self) -> None:

@@ -159,16 +159,6 @@ def test_an_organiser_rules_on_no_match_that_began_as_ones_own() -> None:
     assert verdict(checks(club.tournament(), club.bundles())) == "convicted"
 
 
-def test_nor_on_one_that_begins_again_with_the_own_nomination() -> None:
-    club = SignedClub("", *NAMES[:3])
-    club.start()
-    match = next(club.state.awaited)
-    club.rule(f"substitute org for {match.players[0]}")
-    club._state = replace(club.state, nominated={})  # a server that forgets who was nominated
-    club.rule(f"annul {match.match}")
-    assert verdict(checks(club.tournament(), club.bundles())) == "convicted"
-
-
 def test_no_nominee_displaces_another() -> None:
     club = SignedClub("", *NAMES[:3])
     club.start()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.club import CLOSES, LOST, SECRET, WON, Club, names, player, refolded
+from in_a_box.club import CLOSES, LOST, SECRET, WON, Club, names, refolded
 
 from pbem.games import Refused
 from pbem.match.changed import replace
@@ -75,15 +75,6 @@ class TestEntering:
         step.start(SECRET)
         assert [entry.type for entry in step.entries] == ["started", "paired"]
 
-    def test_whoever_leaves_before_the_start_was_never_there(self) -> None:
-        club = Club(names=("ann", "bob", "carl"))
-        club.leave("ann")
-        with pytest.raises(Refused, match="ann is not in the tournament"):
-            club.leave("ann")
-        club.enter("dora", "ann")
-        club.start()
-        assert sorted(club.state.entrants) == ["ann", "bob", "carl", "dora"]
-
     def test_a_player_with_other_keys_enters_again(self) -> None:
         club = Club("at-once: 1", names=names(4))
         club.start()
@@ -98,14 +89,6 @@ class TestEntering:
             club.over(pairing.match, 0)
         later = next_of(club, "p01")
         assert later.mails[later.names.index("p01")] == after.mail
-
-    def test_the_same_words_are_obeyed_once(self) -> None:
-        club = Club(names=("ann", "bob"))
-        letter = club.letter("carl")
-        step = club.step()
-        step.enter(player("carl"), None, letter)
-        with pytest.raises(Refused, match="obeyed before"):
-            step.leave("carl", letter)
 
 
 class TestTheLot:
@@ -174,24 +157,6 @@ class TestRoundRobins:
         assert sorted(points(club).values()) == [0, 3, 3, 3, 3]
         assert club.folded() == club.state
 
-    def test_leaving_late_loses_what_has_not_begun(self) -> None:
-        club = Club("at-once: 1", names=names(3))
-        club.start()
-        first = club.awaited[0]
-        one = first.names[0]
-        club.over(first.match, WON)
-        club.leave(one)
-        assert club.state.entrants[one].out == "forfeited"
-        other = next(name for name in names(3) if name not in first.names)
-        # The game that began with the last result is played to its end.
-        playing = [pairing for pairing in club.awaited if one in pairing.names]
-        for pairing in playing:
-            club.over(pairing.match, 1 + pairing.names.index(one))
-        for pairing in club.awaited:
-            club.over(pairing.match, 1 + pairing.names.index(other))
-        assert ended(club) == "played"
-        assert points(club) == {one: 2 + 2 * len(playing), other: 4 - 2 * len(playing), first.names[1]: 0}
-
     def test_two_matches_lost_by_silence_withdraw_a_player(self) -> None:
         club = Club("at-once: 1", names=names(6))
         club.start()
@@ -201,15 +166,6 @@ class TestRoundRobins:
             club.over(pairing.match, 3 - seat, reason="forfeit", turns=0, silent=[seat])
             assert club.state.entrants["p01"].out == expected
         assert club.state.entrants["p01"].leaves == "silent"
-
-    def test_a_match_that_is_played_ends_a_silence(self) -> None:
-        club = Club("at-once: 1", names=names(6))
-        club.start()
-        for silent in (True, False, True, False, True):
-            pairing = next_of(club, "p01")
-            seat = pairing.names.index("p01") + 1
-            club.over(pairing.match, 3 - seat, silent=[seat] if silent else [])
-        assert not club.state.entrants["p01"].out
 
     def test_two_may_fall_silent_with_one_match(self) -> None:
         club = Club(names=names(3))
@@ -226,25 +182,6 @@ class TestRoundRobins:
 
 
 class TestResults:
-    def test_a_result_counts_once(self) -> None:
-        club = Club(names=names(4))
-        club.start()
-        match = club.awaited[0].match
-        entries = club.played(match, WON)
-        step = club.step()
-        step.take(entries)
-        step.take(entries)
-        step.take(entries[:-1])
-        assert len(step.entries) == 1
-
-    def test_a_match_of_nobody_here_is_none(self) -> None:
-        club, other = Club(names=names(4)), Club(names=names(6))
-        club.start()
-        other.start()
-        step = club.step()
-        step.take(other.played("m15", WON))
-        assert not step.entries
-
     def test_nothing_follows_the_end(self) -> None:
         club = Club(names=names(3))
         club.start()
@@ -321,15 +258,6 @@ class TestRulings:
         assert "carl" not in points(club)
         assert club.folded() == club.state
 
-    def test_a_nomination_that_stands_is_not_repeated(self) -> None:
-        club = Club(names=names(4))
-        club.start()
-        club.rule(what="substitute", player="eve", **{"for": "p01"})
-        with pytest.raises(Refused, match="eve is nominated"):
-            club.rule(what="substitute", player="eve", **{"for": "p01"})
-        club.rule(what="substitute", player="eve", **{"for": "p02"})
-        club.rule(what="substitute", player="eve", **{"for": "p01"})
-
     def test_a_full_transcript_takes_no_more_letters_but_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
         club = Club(names=names(4))
         club.start()
@@ -344,16 +272,6 @@ class TestRulings:
         club.rule(what="close")
         assert club.state.phase == "ended"
         assert club.folded() == club.state
-
-    def test_of_two_nominees_the_first_who_is_in_plays_on(self) -> None:
-        club = Club(names=names(3))
-        club.start()
-        for name in ("carl", "dave"):
-            club.rule(what="substitute", player=name, **{"for": "p01"})
-        club.enter("carl")
-        with pytest.raises(Refused, match="the tournament has begun"):
-            club.enter("dave")
-        assert club.state.entrants["p01"].player.name == "carl"
 
     def test_an_organiser_who_is_a_substitute_rules_on_no_match_of_that_seat(self) -> None:
         """Within a match, or nominated and not in yet."""
@@ -377,21 +295,6 @@ class TestRulings:
         club.enter("friend")
         with pytest.raises(Refused, match="a match of one's own"):
             club.rule(by="organiser", what="annul", match=own.match)
-
-    @pytest.mark.parametrize("lines", ["", LADDER])
-    def test_whoever_enters_otherwise_is_no_substitute_any_more(self, lines: str) -> None:
-        """Otherwise one player would play for two lines, and against oneself."""
-        club = Club(lines, names=names(3))
-        club.rule(what="substitute", player="dave", **{"for": "p01"})
-        club.leave("p01")
-        club.enter("dave", "p01", "dave")
-        assert {name: entrant.player.name for name, entrant in club.state.entrants.items()}["p01"] == "p01"
-
-    def test_the_end(self) -> None:
-        for lines in ("", LADDER):
-            club = Club(lines, names=names(3))
-            club.rule(what="close")
-            assert ended(club) == "ruled"
 
 
 class TestSwiss:
@@ -432,20 +335,6 @@ class TestSwiss:
             club.over(club.awaited[0].match, WON)
         assert club.folded() == club.state
 
-    def test_whoever_leaves_keeps_the_points_and_is_not_paired(self) -> None:
-        club = Club("format: swiss", names=names(16))
-        club.start()
-        for pairing in club.awaited:
-            club.over(pairing.match, 1 + (pairing.names[1] == "p01"))
-        club.leave("p01")
-        assert points(club)["p01"] == 2
-        playing = next(pairing for pairing in club.awaited if "p01" in pairing.names)
-        for pairing in club.awaited:
-            club.over(pairing.match, 1 + (pairing.names[1] == "p01"))
-        assert playing.match
-        assert not any("p01" in pairing.names for pairing in club.awaited)
-        assert club.state.byes
-
 
 class TestLadders:
     def test_the_winner_takes_the_place(self) -> None:
@@ -477,24 +366,6 @@ class TestLadders:
             club.challenge("p03", "p02")
         club.now += timedelta(days=7)
         club.challenge("p03", "p02")
-
-    def test_whoever_is_above_already_stays_there(self) -> None:
-        """The other left, and came back at the end."""
-        club = Club(LADDER, names=("a", "b", "c"))
-        match = club.challenge("c", "a")
-        club.leave("a")
-        club.enter("a")
-        club.over(match, WON)
-        assert club.state.ladder == ("b", "c", "a")
-
-    def test_whoever_is_idle_sinks(self) -> None:
-        club = Club(f"{LADDER}\nidle: 30d", names=("a", "b", "c"))
-        club.now += timedelta(days=20)
-        club.over(club.challenge("c", "b"), LOST)
-        club.now += timedelta(days=11)
-        club.enter("d")
-        assert club.state.ladder == ("b", "c", "a", "d")
-        assert club.folded() == club.state
 
     def test_thousands_of_idle_years_are_no_work(self) -> None:
         club = Club(f"{LADDER}\nidle: 7d", names=names(4))
