@@ -80,13 +80,6 @@ def test_the_same_letter_twice_is_one_row(inbox: Inbox) -> None:
     assert inbox.count() == 3
 
 
-def test_that_a_letter_is_in_hand_is_on_disk_before_the_work(tmp_path: Path, inbox: Inbox) -> None:
-    inbox.put(ENVELOPE, SECRET, NOW)
-    inbox.lease(NOW)
-    with Database(place(tmp_path / "store.db")) as other:
-        assert other.rows("SELECT state, attempts FROM inbox") == [{"state": "leased", "attempts": 0}]
-
-
 def test_a_suspect_comes_alone_after_the_others_and_rests_once_it_killed(
     database: Database, inbox: Inbox, vault: Vault
 ) -> None:
