@@ -11,7 +11,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from contextlib import ExitStack
@@ -199,21 +198,6 @@ def test_a_desk_that_cannot_begin_when_its_daemon_is_gone_ends_without_a_word(
             supplies.send(Supplies(configured(tmp_path)))
     assert desk.wait(60) == 1
     assert capfd.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    ("module", "rare"),
-    [
-        ("pbem.desk.wiring", "babel dkim dns email_validator flufl.bounce icalendar openskill sqlite_utils"),
-        ("pbem.cli.serve", "babel dns prometheus_client"),
-    ],
-)
-def test_a_desk_and_a_server_begin_without_what_only_some_need(module: str, rare: str) -> None:
-    """The DNS before the first question, figures where nobody is to get them, languages' own names."""
-    code = f"import sys, pbem.server.desk_work, {module}; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
-    assert module in loaded
-    assert not set(rare.split()) & set(loaded)
 
 
 def test_a_desk_that_stands_still_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,6 @@ import base64
 import logging
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -247,18 +245,6 @@ def test_a_worker_holds_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None
         assert len(list((folder / "fd").iterdir())) == 3
         limits = (folder / "limits").read_text()
         assert f"Max data size             {512 * 1024 * 1024}" in limits
-
-
-def test_a_worker_loads_no_more_than_it_reads_with() -> None:
-    code = "import sys, pbem.server.sandbox; print(*sys.modules)"
-    loaded = set(
-        subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.decode().split()
-    )
-    assert {name for name in loaded if name.startswith("pbem.desk")} == {"pbem.desk", "pbem.desk.reading"}
-    rooms = {"boards", "letters", "pages", "smtp", "store"}
-    assert not loaded & ({f"pbem.{room}" for room in rooms} | {"jinja2", "PIL", "sqlite3"})
-    # What few letters need is loaded by those.
-    assert not loaded & {"asn1crypto", "cryptography.x509", "dkim", "dns", "flufl.bounce", "pysequoia"}
 
 
 def test_a_letter_that_kills_the_reader_is_set_aside_and_the_others_flow(referee: Referee) -> None:

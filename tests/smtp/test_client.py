@@ -127,15 +127,6 @@ async def taken(smarthost: Smarthost) -> None:
     assert await send(smarthost) == "2.0.0 taken"
 
 
-def test_the_commands_of_a_letter_leave_together_where_that_is_offered() -> None:
-    async def two(smarthost: Smarthost) -> None:
-        assert await send(smarthost) == "2.0.0 taken"
-        assert await send(smarthost) == "2.0.0 taken as 7"
-
-    replies = b"250-2.0.0 taken\r\n250 as 7\r\n"
-    play(Server([*greeted(), together(), (WIRE, TAKEN), together(), (WIRE, replies), QUIT]), two)
-
-
 @pytest.mark.parametrize(
     "hello", [greeted(PLAIN), [(b"EHLO play.example\r\n", b"500 what\r\n"), (b"HELO play.example\r\n", OK)]]
 )
