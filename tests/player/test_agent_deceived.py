@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from contextlib import closing
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,10 +22,11 @@ from pbem.desk.position_files import PositionFiles
 from pbem.identity import ssh
 from pbem.match.state import Ended
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.opponent import strategy
 from pbem.store.matches import Matches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from in_a_box.referee import Mailbox, Referee
@@ -336,6 +338,98 @@ def test_nothing_is_revealed_because_the_server_says_so(
     assert steps_of(referee.match(), BOB) == before
     for owner in (ann, bob):
         owner.close()
+
+
+@pytest.fixture
+def house(referee: Referee, tmp_path: Path) -> Iterator[Machine]:
+    with closing(Machine(referee, referee.person("house"), tmp_path / "house" / "memory.sqlite")) as found:
+        found.live()
+        yield found
+
+
+def against_a_program(referee: Referee, ann: Owner, house: Machine, *, until: int) -> None:
+    """A sealed game against a program, in which this turn has begun, and the program has answered."""
+    propose(referee, [ann, house], "spaceships", "\nmiss: forfeit")
+    for moved in live([ann, house]):
+        if referee.match().turn == until and moved is house:
+            break
+
+
+def test_no_program_reveals_because_the_server_says_so(
+    referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Asking(monkeypatch)
+    against_a_program(referee, owners[0], house, until=2)
+    live_out([owners[0], house])
+    assert desk.asked
+    assert not house.memory.prepared("reveal", "m1")
+
+
+@pytest.mark.parametrize("days", [1, 11])
+def test_a_program_reveals_once_its_opponent_was_silent_for_the_whole_pace(
+    referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    against_a_program(referee, owners[0], house, until=2)
+    if days == 1:
+        Asking(monkeypatch)
+        house.letters.ask("report m1", referee.now)
+    referee.wait(timedelta(days=days))
+    live_out([house])
+    assert house.letters.matches.standing("m1").revealing
+    assert bool(house.memory.prepared("reveal", "m1")) == (days == 11)
+
+
+@pytest.mark.parametrize("wish", ["draw", None])
+def test_a_program_reveals_after_a_draw_to_which_it_agreed(
+    referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch, wish: str | None
+) -> None:
+    """Otherwise only the server says that there was one."""
+    ann = owners[0]
+    against_a_program(referee, ann, house, until=2)
+    monkeypatch.setattr(strategy("spaceships"), "wish", lambda *_: wish)
+    if wish is None:
+        Asking(monkeypatch)
+        house.letters.ask("report m1", referee.now)
+    ann.receive()
+    ann.letters.say("m1", "draw m1 offer", referee.now)
+    ann.flush()
+    house.live()
+    assert house.letters.matches.standing("m1").revealing
+    assert bool(house.memory.prepared("reveal", "m1")) == (wish == "draw")
+
+
+def test_a_program_asks_for_the_letter_that_shows_the_end(
+    referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resignation that was lost on its way: nobody would have to look after the program."""
+    ann = owners[0]
+    against_a_program(referee, ann, house, until=2)
+    ann.receive()
+    ann.letters.say("m1", "resign m1 match", referee.now)
+    ann.flush()
+    assert referee.match().revealing
+    with monkeypatch.context() as patch:
+        patch.setattr(house.letters.inbox._belief, "_put_files", lambda *_: None)
+        house.look()
+    assert house.letters.matches.standing("m1").revealing
+    assert not house.memory.prepared("reveal", "m1")
+    house.live()
+    assert [asked.about for asked in house.memory.sent("ask", "", "")][-1] == "report m1"
+    assert house.memory.prepared("reveal", "m1")
+
+
+def test_a_player_is_told_that_the_letter_which_asks_for_the_reveal_is_missing(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other letters tell that the game is over; only that one binds the server to it."""
+    bob = owners[1]
+    resigned(referee, owners, "match")
+    monkeypatch.setattr(bob.letters.inbox._belief, "_put_files", lambda *_: None)
+    bob.receive()
+    for lost in ("DELETE FROM texts", "DELETE FROM papers"):
+        with pytest.raises(Impossible, match="asks for your secrets of m1 has not come"):
+            bob.agent.reveal("m1", referee.now)
+        bob.memory._database.execute(lost)
 
 
 def resigned(referee: Referee, owners: list[Owner], what: str) -> None:
