@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from desk.test_tournaments import Club
 from in_a_box.machine import Machine
 from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
 from in_a_box.referee import new
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.match.state import Match
     from pbem.match.view import MatchView
+    from pbem.tournament.tournament_state import Tournament
 
     Lie = Callable[["Liar"], bool]
     """Changes what bob is shown of a game; whether it did."""
@@ -566,6 +568,43 @@ def test_a_sealed_match_is_never_told_of_as_another(
     with pytest.raises(Impossible):
         bob.letters.set_up("m1", "MD Rv1 Rv2 Rv3\nMD Ow1 Ow2 Ow3", referee.now)
     assert not bob.memory.prepared("setup", "m1")
+
+
+@pytest.mark.parametrize("told", ["as it is", "refereed", "other terms"])
+def test_a_match_of_a_sealed_tournament_is_never_told_of_as_another(
+    referee: Referee, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str
+) -> None:
+    """It begins without an agreement, by terms to which a player agreed by entering."""
+    honest = bulletin.of_match
+
+    def of_match(stands: MatchView) -> Any:
+        found = honest(stands)
+        if told != "as it is":
+            found.pop("sealed", None)
+        return found
+
+    def of_tournament(t: Tournament, reader: str, signature: str) -> Any:
+        found = honest_of_tournament(t, reader, signature)
+        found["agreement"]["match"]["sealed"] = told != "other terms" or t.phase == "open"
+        return found
+
+    honest_of_tournament = bulletin.of_tournament
+    monkeypatch.setattr(bulletin, "of_match", of_match)
+    monkeypatch.setattr(bulletin, "of_tournament", of_tournament)
+    club = Club(referee, "org")
+    sides = [Machine(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("x", "y", "z")]
+    rules = club.announce("org", "format: round robin\nprograms: yes\nsealed: yes\nat-once: 1")
+    with ExitStack() as stack:
+        for side in sides:
+            stack.callback(side.close)
+            side.live()
+            side.letters.tell(f"enter t1 {rules}", referee.now)
+            side.live()
+        club.start()
+        for side in sides:
+            side.live()
+        sent = {one.command for side in sides for one in side.memory._sent("match <> ''")}
+    assert ("seal" in sent, "setup" in sent) == (told == "as it is", False)
 
 
 THREE: dict[str, Any] = {"seat": 3, "players": ["ann", "cid", "bob"]}
