@@ -13,7 +13,6 @@ import os
 import signal
 import smtplib
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -23,14 +22,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import structlog
 from in_a_box.referee import Referee
 from machines.house import House, configured, run
 from machines.lives import Smarthost, children
 
 from pbem.desk.reading import InProcess, ReaderError
-from pbem.server.desk_process import DeskError, OwnProcess, started
-from pbem.server.desk_work import Supplies, open_desk
+from pbem.server.desk_process import OwnProcess, started
+from pbem.server.desk_work import open_desk
 from pbem.server.metrics import Metrics
 from pbem.store.inbox import Envelope
 
@@ -127,15 +125,6 @@ def test_case_40_what_was_begun_of_a_desk_is_ended_where_a_descriptor_was_missin
     run(configured(tmp_path), scene, desk=open_desk, place=partial(OwnProcess, start=begun), reader=InProcess)
 
 
-def test_case_40_that_no_descriptor_is_free_at_the_start_is_told(tmp_path: Path) -> None:
-    nothing: Any = None
-    supplies = Supplies(configured(tmp_path))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(socket, "socketpair", failing)
-        with pytest.raises(DeskError, match="cannot be started: Too many open"):
-            OwnProcess(supplies, nothing)
-
-
 def scarce() -> OSError:
     return OSError(errno.ENFILE, os.strerror(errno.ENFILE))
 
@@ -206,23 +195,3 @@ def test_case_40_that_systemd_cannot_be_told_of_the_end_spoils_no_stop(tmp_path:
         systemd.bind(str(bell))
         run(configured(tmp_path), scene, environment={"NOTIFY_SOCKET": str(bell)})
         assert systemd.recv(100) == b"READY=1"
-
-
-def test_who_hangs_up_while_asking_for_figures_is_told_of_in_a_line_of_ours(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    async def scene() -> None:
-        metrics = Metrics(asyncio.Event().wait, datetime.now)  # type: ignore[arg-type]  # never asked
-        port = await metrics.listen("127.0.0.1", 0)
-        await metrics.open()
-        with socket.create_connection(("127.0.0.1", port)) as line:
-            line.sendall(b"GET /met")
-            await asyncio.sleep(0.2)
-            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # by a reset
-        await asyncio.sleep(0.3)
-        await asyncio.to_thread(metrics.close)
-
-    with structlog.testing.capture_logs() as lines:
-        asyncio.run(scene())
-    assert [line["event"] for line in lines] == ["metrics trouble"]
-    assert capfd.readouterr().err == ""
