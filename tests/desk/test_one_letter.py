@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.inquiries import types
 from in_a_box.keyless import HOME, reply_to
-from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in
+from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
 from judges.honest import accused
 
 from pbem.desk import bulletin
@@ -21,9 +21,11 @@ from pbem.store.tokens import Tokens
 from verifier import Wrong, verified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from email.message import EmailMessage
+    from pathlib import Path
 
+OPENINGS = Openings()
 OTHERS = ("from", "subject", "message-id", "content-type")
 
 
@@ -79,7 +81,11 @@ class Table:
 
 
 @pytest.fixture
-def table(referee: Referee) -> Table:
+def table(tmp_path: Path) -> Iterator[Table]:
+    """At a referee of its own, which some of these tests let lie: `--accused` shall not judge that."""
+    referee = Referee(tmp_path, openings=OPENINGS)
+    referee.records[HOME.where] = HOME.record
+
     def begin() -> list[Mailbox]:
         ann, bob = referee.registered("ann"), referee.person("bob")
         made = Table(referee, ann, bob)
@@ -91,7 +97,8 @@ def table(referee: Referee) -> Table:
         made.reply(bob.filled("setup", BOB), bob.find("send your setup"))
         return [ann, bob]
 
-    return Table(referee, *referee.opened("one letter a turn", begin))
+    yield Table(referee, *referee.opened("one letter a turn", begin))
+    referee.close()
 
 
 def test_orders_alone_are_changed_and_withdrawn_alone(table: Table) -> None:

@@ -134,7 +134,7 @@ def test_from_the_invitation_to_the_third_turn(referee: Referee, language: str) 
     held(ann.find(", the end"))
 
 
-@pytest.mark.parametrize("breaks", [72, 76, 78, 80])
+@pytest.mark.parametrize("breaks", [72, 78])
 @pytest.mark.parametrize("words", ["resign m1 game 1", "orders m1 turn 1 Gx3 end"])
 def test_what_an_opponent_writes_is_never_obeyed_out_of_the_quote(referee: Referee, breaks: int, words: str) -> None:
     """Many clients break long lines of a quote, and mark but the first part: each part must leave marked."""
