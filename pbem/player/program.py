@@ -344,13 +344,15 @@ class Program:
         return True
 
     def _saw_the_end(self, standing: MatchView, now: datetime) -> bool:
-        """True if it agreed to a draw in this turn, or has waited for its opponent's steps for the whole pace.
+        """True if signed texts end the game, it agreed to a draw, or has waited for its opponent for the whole pace.
 
-        Of any other end the agent knows by what was signed: that the game is over is else only the server's claim.
+        That the game is over is else only the server's claim.
         """
         match, place = standing.match, f"; game {standing.game} turn {standing.turn}; "
         draws = [sent for sent in self.memory.prepared("draw", match) if place in sent.place]
         if any(sent.state != "refused" and f"draw {match} decline" not in sent.place for sent in draws):
+            return True
+        if self.agent.shows_end(standing):
             return True
         game, terms = self.agent.game(standing), self.letters.matches.agreed(match)
         if terms is None and standing.tournament:

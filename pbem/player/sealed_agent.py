@@ -473,10 +473,20 @@ class Agent:
             if game.told.keys != (first := self.memory.known(MatchKnown, match).keys):
                 position = self.letters.matches.sealed_position(match) or {}
                 game = self._folded(standing, {**position, "sealed": {**position["sealed"], "keys": first}})
-            ended = game.table.result is not None or game.given_up
-            return ended and self._secrets(standing, game) is not None
+            return self._ends(standing, game)
         except (Contradiction, Impossible):
             return False
+
+    def _ends(self, standing: MatchView, game: SealedSide) -> bool:
+        return (game.table.result is not None or game.given_up) and self._secrets(standing, game) is not None
+
+    def shows_end(self, standing: MatchView) -> bool:
+        """True if the game has ended by what was signed, also by keys that players added since it began.
+
+        Who has no player to ask would otherwise lose to an opponent who ends the game with a new key. Raises
+        `Contradiction`, `Impossible`.
+        """
+        return self._ends(standing, self._checked(standing))
 
     def reveal(self, match: str, now: datetime) -> SentForm:
         """Reveal everything by the player's decision, although no checked step ends the game.

@@ -13,10 +13,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from desk.test_tournaments import Club
 from in_a_box.machine import Machine
 from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
-from in_a_box.referee import new
+from in_a_box.referee import form_in, new
 
 from pbem.desk import bulletin
 from pbem.desk.position_files import PositionFiles
@@ -417,6 +418,24 @@ def test_a_program_asks_for_the_letter_that_shows_the_end(
     assert not house.memory.prepared("reveal", "m1")
     house.live()
     assert [asked.about for asked in house.memory.sent("ask", "", "")][-1] == "report m1"
+    assert house.memory.prepared("reveal", "m1")
+
+
+def test_a_program_reveals_after_a_resignation_by_a_key_that_was_added(
+    referee: Referee, owners: list[Owner], house: Machine
+) -> None:
+    """Otherwise whoever has lost would win, because the program did not reveal."""
+    ann, new = owners[0], Ed25519PrivateKey.from_private_bytes(bytes(32))
+    against_a_program(referee, ann, house, until=2)
+    referee.send(ann.person, f"key add\n{ssh.public(new)} another\n")
+    ann.person.key = new
+    referee.send(ann.person, form_in(ann.person.text, "confirm"))
+    ann.receive()
+    standing = ann.letters.matches.standing("m1")
+    place = f"server play.example\nplayer ann\nturn {standing.turn}\nprev {standing.prev}\nrev 1"
+    referee.send(ann.person, f"resign m1 match\n{place}\n")
+    assert referee.match().revealing
+    house.live()
     assert house.memory.prepared("reveal", "m1")
 
 
