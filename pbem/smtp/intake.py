@@ -77,7 +77,7 @@ class Intake:
             context.load_cert_chain(listener.certificate, listener.certificate_key)
         kind = LmtpSession if protocol == "lmtp" else SmtpSession
         loop = asyncio.get_running_loop()
-        first = kind(self._services, loop, context, proxy=listener.proxy)
+        first = kind(self._services, loop, context)
 
         def door() -> asyncio.Protocol:
             return AdmissionProtocol(self.admission, first.begin_another)
