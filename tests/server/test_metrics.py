@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import asyncio
+import socket
+import struct
+from contextlib import ExitStack
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from pbem.server.metrics import Figures, gauges
+import structlog
+
+from pbem.server.metrics import MOST, Figures, Metrics, gauges
 from pbem.store.inbox import Envelope
 from pbem.store.operator import survey
 
@@ -34,3 +40,54 @@ def test_the_figures_are_those_of_the_store(referee: Referee) -> None:
         "pbem_players_unreachable": 0,
     }.items():
         assert told[name] == value, name
+
+
+async def ask(metrics: Metrics, request: bytes) -> bytes:
+    port = await metrics.listen("127.0.0.1", 0)
+    await metrics.open()
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request)
+    if not request.endswith(b"\r\n\r\n"):  # by a reset
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        await asyncio.sleep(0.1)
+        writer.close()
+        await asyncio.sleep(0.1)
+        answer = b""
+    else:
+        answer = await reader.read()
+        writer.close()
+    metrics.close()
+    return answer
+
+
+def unasked() -> Metrics:
+    return Metrics(asyncio.Event().wait, datetime.now)  # type: ignore[arg-type]
+
+
+def test_other_addresses_are_not_found() -> None:
+    assert asyncio.run(ask(unasked(), b"GET /other HTTP/1.1\r\n\r\n")).startswith(b"HTTP/1.0 404 ")
+    assert asyncio.run(ask(unasked(), b"POST /metrics HTTP/1.1\r\n\r\n")).startswith(b"HTTP/1.0 404 ")
+
+
+def test_who_hangs_up_while_asking_for_figures_is_told_of_in_a_line_of_ours() -> None:
+    with structlog.testing.capture_logs() as lines:
+        asyncio.run(ask(unasked(), b"GET /met"))
+    assert [line["event"] for line in lines] == ["metrics trouble"]
+
+
+def test_connections_that_say_nothing_take_no_more_than_their_room() -> None:
+    async def scene() -> None:
+        metrics = unasked()
+        port = await metrics.listen("127.0.0.1", 0)
+        await metrics.open()
+        with ExitStack() as stack:
+            for _ in range(MOST):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            await asyncio.sleep(0.1)
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            assert await asyncio.wait_for(reader.read(), 2) == b""
+            writer.close()
+        metrics.close()
+
+    with structlog.testing.capture_logs():
+        asyncio.run(scene())
