@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.sealed_agent import Agent
-    from pbem.tournament.tournament_view import TournamentView
+    from pbem.tournament.tournament_state import TournamentView
 
 
 def account_facts(letters: Correspondence, agent: Agent, now: datetime) -> JsonObject:

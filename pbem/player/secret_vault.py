@@ -150,7 +150,11 @@ class Code:
     def note(self, secrets: Secrets) -> str | None:
         """The note to self, in base64; None if there is too much to note."""
         plain = zlib.compressobj(9, wbits=-15)
-        content = _padded(plain.compress(canonical(msgspec.structs.asdict(secrets.noted))) + plain.flush())
+        # The same JSON as long as others: blanks stand before it, in a stored block (RFC 1951, 3.2.4).
+        deflated = plain.compress(canonical(msgspec.structs.asdict(secrets.noted))) + plain.flush()
+        head = struct.Struct("<BHH")
+        blanks = -(_SALT + _NONCE + _TAG + head.size + len(deflated)) % _PIECE
+        content = head.pack(0, blanks, blanks ^ 0xFFFF) + b" " * blanks + deflated
         salt, nonce = self._random(_SALT), self._random(_NONCE)
         sealed = salt + nonce + AESGCM(self._key(salt)).encrypt(nonce, content, _bound(secrets.place))
         return base64.b64encode(sealed).decode() if len(sealed) <= _NOTE else None
@@ -177,13 +181,6 @@ class Code:
 
     def _key(self, salt: bytes) -> bytes:
         return PBKDF2HMAC(SHA256(), 32, salt, _ROUNDS).derive(self.words.encode())
-
-
-def _padded(deflated: bytes) -> bytes:
-    """The same JSON as long as others: blanks stand before it, in a stored block (RFC 1951, 3.2.4)."""
-    head = struct.Struct("<BHH")
-    blanks = -(_SALT + _NONCE + _TAG + head.size + len(deflated)) % _PIECE
-    return head.pack(0, blanks, blanks ^ 0xFFFF) + b" " * blanks + deflated
 
 
 def understood(text: str) -> str:

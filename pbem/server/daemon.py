@@ -404,7 +404,19 @@ class Daemon:
 
         async def keep_or_refuse(envelope: Envelope, raw: bytes) -> None:
             if not await keep_together((envelope, raw)):
-                await self._keep_beyond_limit(envelope, raw)
+                # Its network has sent too many today: it is stored only if its sender is known here.
+                try:
+                    async with self._in_doubt.turn_of(envelope.network):
+                        loop, now = asyncio.get_running_loop(), self._clock()
+                        known = await loop.run_in_executor(
+                            self._admission_thread, self._admission.knows, envelope, raw, now
+                        )
+                except Crowded as error:
+                    raise Refusal(TOO_MANY_TODAY) from error
+                if not known:
+                    raise Refusal(TOO_MANY_TODAY)
+                await self._post(self._inbox.put_all, [(envelope, raw)], self._clock)
+                self._came(1)
 
         intake = Intake(
             config.server,
@@ -478,22 +490,6 @@ class Daemon:
         if self._desk is not None and self._flood.is_on(letters):
             self._desk.ease()
         self.wake()
-
-    async def _keep_beyond_limit(self, envelope: Envelope, raw: bytes) -> None:
-        """Store a letter whose network has sent too many today, if its sender is known here.
-
-        Raises `Refusal`.
-        """
-        try:
-            async with self._in_doubt.turn_of(envelope.network):
-                loop, now = asyncio.get_running_loop(), self._clock()
-                known = await loop.run_in_executor(self._admission_thread, self._admission.knows, envelope, raw, now)
-        except Crowded as error:
-            raise Refusal(TOO_MANY_TODAY) from error
-        if not known:
-            raise Refusal(TOO_MANY_TODAY)
-        await self._post(self._inbox.put_all, [(envelope, raw)], self._clock)
-        self._came(1)
 
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._post_thread, call, *arguments)

@@ -19,8 +19,7 @@ from pbem.match.changed import replace
 from pbem.match.pinned_keys import Player
 from pbem.match.transcript import VERSION, TranscriptError, is_time, sha256_hex, utc, written
 from pbem.phrase import Phrase
-from pbem.tournament.crosstable import points_for_pairing, table
-from pbem.tournament.pairing import drawn, monrad, round_robin
+from pbem.tournament.crosstable import drawn, monrad, points_for_pairing, round_robin, table
 from pbem.tournament.tournament_entries import FORMS, MatchResult
 from pbem.tournament.tournament_state import Entrant, Pairing, Tournament
 from pbem.tournament.tournament_terms import DOUBLE, FEWEST, LADDER, SWISS, TournamentTerms

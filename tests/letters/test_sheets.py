@@ -9,8 +9,7 @@ from random import Random
 import pytest
 from playing.random_players import PLAYERS, play
 
-from pbem.boards.picture import font
-from pbem.boards.sheet import TEXT, sheet
+from pbem.boards.picture import TEXT, font, sheet
 from pbem.games import GAMES, part_of, rules
 from pbem.games.squares import Square
 from pbem.i18n import LANGUAGES
@@ -18,7 +17,7 @@ from pbem.letters.render import Templates
 from pbem.match.changed import replace
 
 SCRIPT = (
-    "import sys; from pbem.games import part_of; from pbem.boards.sheet import sheet; game = sys.argv[1];"
+    "import sys; from pbem.games import part_of; from pbem.boards.picture import sheet; game = sys.argv[1];"
     "from pbem.letters.render import Templates; text = Templates().render(f'{game}/sheet.txt', m=None);"
     "sys.stdout.buffer.write(sheet('Title', part_of(game, 'boards').blank(), text))"
 )

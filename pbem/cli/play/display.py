@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pbem.match.view import MatchView
     from pbem.player.play_table import PlayTable
-    from pbem.tournament.tournament_view import TournamentView
+    from pbem.tournament.tournament_state import TournamentView
 
 
 DOUBTFUL = (
