@@ -297,8 +297,6 @@ class PlayTable:
 
     def verify(self, match: str) -> Verified:
         """Verify the latest bundle of a match, and compare all its letters with it; raises `Impossible`."""
-        from pbem.player.proving import prove  # few commands prove anything
-
         proof = prove(self.letters.memory, match)
         if proof is None:
             raise Impossible("No bundle of {match} has come: it comes when a game has ended.", match=match)
@@ -414,3 +412,16 @@ class PlayTable:
             self.front.show(event)
         self._act()
         return self.send()
+
+
+def prove(memory: Memory, match: str) -> Proof | None:
+    """Verify the latest bundle of a match, by the known server key; None if none has come.
+
+    It is compared with every letter about the match, as by `pbem verify --against`.
+    """
+    from pbem.proof import prove as proving  # few commands prove anything
+
+    found = memory.bundle(match)
+    if found is None:
+        return None
+    return proving.prove(found, memory.account().server_key, memory.letters(match), match)

@@ -496,7 +496,7 @@ def test_no_library_of_the_server_is_loaded() -> None:
         "structlog",
     )
     program = (
-        "import sys; import pbem.cli.play.overview, pbem.player.proving, pbem.cli.play.browser;"
+        "import sys; import pbem.cli.play.overview, pbem.proof.prove, pbem.player.page_room;"
         f" print([name for name in {heavy!r} if name in sys.modules])"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
