@@ -96,13 +96,16 @@ class _Words:
             self._left_out = 1
         else:
             self._preformatted.append(self._preformatted[-1] or tag == "pre" or bool(_PREFORMATTED.search(style)))
-            # What an element holds is on a line of its own, or behind a blank.
-            if tag == "br":
-                self._new_line()
-            elif _LINES.fullmatch(tag):
-                self._end_line()
-            elif tag in {"td", "th"}:
-                self._line.append(" ")
+            self._place(tag)
+
+    def _place(self, tag: str) -> None:
+        """Put what an element holds on its place: on a line of its own, or behind a blank."""
+        if tag == "br":
+            self._new_line()
+        elif _LINES.fullmatch(tag):
+            self._end_line()
+        elif tag in {"td", "th"}:
+            self._line.append(" ")
 
     def end(self, tag: str) -> None:
         """An element ends."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -277,7 +276,7 @@ class Daemon:
                 tasks.append(asyncio.create_task(self._share(), name="share"))
             self.ready(places)
             systemd.notify(self.environment, "READY=1")
-            log.info("ready", **{place.protocol: _described(place) for place in places})
+            log.info("ready", **{place.protocol: place.address for place in places})
             # Tasks end by a failure or by the stop; the first that ends stops the server.
             stopped = asyncio.create_task(self._stop.wait(), name="stop")
             tasks.append(asyncio.create_task(self._watch(), name="watch"))
@@ -493,14 +492,3 @@ class Daemon:
 
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._post_thread, call, *arguments)
-
-
-def write_ready(path: Path, places: Sequence[IntakePlace]) -> None:
-    """Write the bound places as JSON, atomically, because a waiting program may read the file at once."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(json.dumps({place.protocol: _described(place) for place in places}) + "\n", "utf-8")
-    draft.replace(path)
-
-
-def _described(place: IntakePlace) -> dict[str, str | int]:
-    return {"path": place.path} if place.path else {"host": place.host, "port": place.port}

@@ -291,18 +291,7 @@ class Deliverer:
             raise
         self._in_doubt = False
         for row, sent in outcomes:
-            # The outcome is on disk now. Of a reply, the first word: the rest may name the recipient.
-            code = sent.reply.partition(" ")[0].rstrip(":")
-            if sent.state == "delivered":
-                self.points("sending settled")
-                log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
-            elif sent.retry is not None:
-                log.warning(
-                    "letter waits", outbox=row.id, attempts=row.attempts, code=code, retry=sent.retry.isoformat()
-                )
-            else:
-                log.error("letter given up", outbox=row.id, attempts=row.attempts, code=code)
-                self.services.settled()
+            self._recorded(row, sent)
         for number in leased.sealed:
             log.error("letter cannot be opened", outbox=number)
         if leased.rows:
@@ -380,6 +369,19 @@ class Deliverer:
         if retry is None:
             return Sent(row.id, f"{reply} (given up after {row.attempts} attempts)", now, "failed")
         return Sent(row.id, reply, now, "waiting", retry)
+
+    def _recorded(self, row: OutboxRow, sent: Sent) -> None:
+        """Log the outcome of a letter, which is on disk now."""
+        # A reply's first word: the rest may name the recipient, and must stay in the store.
+        code = sent.reply.partition(" ")[0].rstrip(":")
+        if sent.state == "delivered":
+            self.points("sending settled")
+            log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
+        elif sent.retry is not None:
+            log.warning("letter waits", outbox=row.id, attempts=row.attempts, code=code, retry=sent.retry.isoformat())
+        else:
+            log.error("letter given up", outbox=row.id, attempts=row.attempts, code=code)
+            self.services.settled()
 
     async def _leave(self) -> None:
         """Record outcomes until there are no more, and give back leased letters."""

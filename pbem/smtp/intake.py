@@ -42,6 +42,11 @@ class IntakePlace(msgspec.Struct, frozen=True):
     port: int = 0
     path: str = ""
 
+    @property
+    def address(self) -> dict[str, str | int]:
+        """The place without its protocol, as a JSON object."""
+        return {"path": self.path} if self.path else {"host": self.host, "port": self.port}
+
 
 class Intake:
     """The listeners of one server and all their sessions."""
