@@ -333,7 +333,7 @@ class PlayTable:
     def judge(self, standing: MatchView, text: str, turn: int | None = None) -> Judged:
         """Judge the setup or the orders that are due, or orders for another turn; raises `Refused`, `Impossible`."""
         if turn is not None:
-            ahead = self.agent.judge_ahead if standing.sealed else self.letters.judge.ahead
+            ahead = self.agent.ahead.judge if standing.sealed else self.letters.judge.ahead
             return ahead(standing.match, turn, text)
         if standing.phase == "setup":
             return self.letters.judge.setup(standing.match, text)
@@ -375,7 +375,7 @@ class PlayTable:
             return Prepared(self.letters.order(match, text, now, final=final, turn=turn))
         if turn is None:
             return Prepared(self.agent.order(match, text, now))
-        self.agent.store(match, turn, text)
+        self.agent.ahead.store(match, turn, text)
         return KeptHere()
 
     # Sentences.
@@ -403,7 +403,7 @@ class PlayTable:
         """Prepare the withdrawal of what is due, or of orders for another turn; None: they waited here alone."""
         if turn is None or not standing.sealed:
             return self.letters.withdraw(standing.match, turn, self.now())
-        self.agent.forget(standing.match, turn)
+        self.agent.ahead.forget(standing.match, turn)
         return None
 
     def take_back(self, match: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import fcntl
+import logging
 import os
 import re
 import struct
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+
+log = logging.getLogger(__name__)
 
 _SEED: Final = 32
 _NOTE: Final = 4096
@@ -304,6 +307,23 @@ class SecretVault:
         Only while this program is `alone`.
         """
         _write(self._folder / "code", f"{words}\n".encode("ascii"))
+
+    def drawn(self, random: Callable[[int], bytes]) -> Code:
+        """The code of this account, or a new one. Only while this program is `alone`: another would draw one, too."""
+        if known := self.code():
+            return Code(known, random)
+        code = Code.drawn(random)
+        self.keep_code(code.words)
+        return code
+
+    def noted(self, place: PaperPlace, note: str | None) -> Secrets | None:
+        """The secrets of a game in a note that the words of this account open."""
+        words = self.code()
+        try:
+            return Code(words, os.urandom).opened(note, place) if note and words else None
+        except BadNote as error:
+            log.warning("%s: %s", place.match, error)
+            return None
 
     def _path(self, match: str, game: int, what: str = "") -> Path:
         if not re.fullmatch("m[1-9][0-9]{0,8}", match):

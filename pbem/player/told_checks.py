@@ -48,6 +48,16 @@ class Accusations:
             return accused
         raise Impossible("Nothing is held against anybody in {match}.", match=match)
 
+    def demand_none(self, match: str) -> None:
+        """Raise `Impossible` if something is held in a match."""
+        if (said := self.accused(match)) is not None:
+            raise Impossible(
+                "Nothing more is sent in {match}, because the server's statements cannot all be true: {said}."
+                " To go on anyway: `pbem play take-back {match}`",
+                match=match,
+                said=said,
+            )
+
     def take_back(self, match: str) -> None:
         """Take back what is held in a match; raises `Impossible` if it is nothing."""
         held = self.what(match)
