@@ -156,8 +156,8 @@ class Agent:
         if standing.phase != "playing":
             return
         game = self.game(standing)
-        if game.prev != standing.prev and game.rules.owed(game.table, standing.seat):
-            raise Impossible("a letter about it has not come")
+        if game.rules.owed(game.table, standing.seat):
+            self._demand_newest(standing, game)
         with self.held.unless_taken_back(match):
             check_unrevealed(self.memory, standing, game)
         if self._passed.get(match) is game:
@@ -168,6 +168,11 @@ class Agent:
             with self.held.unless_taken_back(match):
                 check_own(game, secrets)
         self._passed[match] = game
+
+    def _demand_newest(self, standing: MatchView, game: SealedSide) -> None:
+        """Raise `Missing` if other letters tell of a later state than that which brought the game."""
+        if game.prev != standing.prev:
+            raise Missing("a letter about it has not come")
 
     # The state of a match.
 
@@ -266,7 +271,10 @@ class Agent:
             self.letters.outbox.demand_unrefused(standing, "seal", _setup_place(standing), now)
             return self._seal(standing, secrets, now)
         if standing.revealing:
-            return self._reveal(standing, now) if self._is_over(standing) else None
+            if self._is_over(standing):
+                return self._reveal(standing, now)
+            self._demand_newest(standing, self.game(standing))
+            return None
         game = self._checked(standing)
         if not game.rules.owed(game.table, standing.seat):
             return None
@@ -421,9 +429,14 @@ class Agent:
         self.held.demand_none(match)
         with self.vault.alone():
             standing = self.letters.matches.standing(match)
-            told = SealedState.read((self.letters.matches.sealed_position(match) or {}).get("sealed"))
-            if not standing.reveals or not told.revealing:
+            if not standing.reveals:
                 raise Impossible("Nothing is to be revealed in {match} now.", match=match)
+            position = self.letters.matches.sealed_position(match)
+            if position is None or not SealedState.read(position["sealed"]).revealing:
+                raise Impossible(
+                    "The letter that asks for your secrets of {match} has not come: `pbem play ask report {match}`",
+                    match=match,
+                )
             return self._reveal(standing, now)
 
     def _committed(self, standing: MatchView) -> SentForm | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.tournament.crosstable import monrad, points_for_pairing, table
-from pbem.tournament.tournament_terms import FEWEST, LADDER, SWISS
+from pbem.tournament.tournament_terms import FEWEST, FORMATS, LADDER, SWISS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -130,7 +130,7 @@ def _pair_ladder(tournament: Tournament, _time: str) -> JsonObject | None:
 
 
 _PAIRING: Mapping[str, Callable[[Tournament, str], JsonObject | None]] = {
-    **dict.fromkeys(FEWEST, _pair_robin),
+    **dict.fromkeys(FORMATS, _pair_robin),
     SWISS: _pair_swiss,
     LADDER: _pair_ladder,
 }

@@ -6,8 +6,6 @@ import http.client
 import json
 import os
 import re
-import signal
-import sqlite3
 import subprocess
 import threading
 import time
@@ -108,17 +106,6 @@ def test_without_a_desktop_there_is_none(tmp_path: Path) -> None:
     with started(tmp_path) as process:
         said, _ = process.communicate(timeout=20)
         assert "You have no account yet" in said
-
-
-def test_it_speaks_its_users_language_and_ends_by_a_signal(tmp_path: Path) -> None:
-    with started(tmp_path, "--browser", LC_ALL="de_DE.UTF-8") as process:
-        connection, path, headers = entered(address_of(process))
-        connection.request("GET", path, headers=headers)
-        assert "Gegen ein Programm üben" in connection.getresponse().read().decode()
-        process.send_signal(signal.SIGTERM)
-        said, _ = process.communicate(timeout=20)
-        assert said.endswith("Stopped.\n")
-        assert process.returncode == 0
 
 
 def test_it_goes_without_a_command() -> None:
@@ -284,20 +271,6 @@ def test_nothing_but_words_goes_without_a_moment_that_was_shown(table: PlayTable
     (found,) = acted(room, ("say", {"account": room.seat(table), "match": "m1", "what": what}))
     assert found is not None
     assert "nobody was shown m1" in found["error"]
-
-
-def test_a_memory_that_cannot_be_read_now_does_not_end_the_page(
-    table: PlayTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = PlayRoom(table.folders, "", "en", print)
-    room.seat(table)
-
-    def locked(*_: object) -> None:
-        raise sqlite3.OperationalError("database is locked")
-
-    monkeypatch.setattr(page_room, "account_facts", locked)
-    room.look()
-    assert "database is locked" in room._told[-1]
 
 
 def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:

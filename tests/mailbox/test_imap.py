@@ -165,21 +165,6 @@ def test_a_provider_that_cannot_name_its_folders_now_is_asked_again(command: str
     assert list(account.folders) == ["INBOX", "Work", "Spam", "INBOX.pbem.done"]
 
 
-def test_what_comes_while_spam_is_read_is_found_in_the_same_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    account = Account(flags={"Spam": "\\Junk"})
-    account.folders["Spam"] = {}
-    search = Session.do_uid_search
-
-    def meanwhile(session: Session, rest: str) -> None:
-        search(session, rest)
-        if session.folder == "Spam":
-            account.put(LETTER)
-
-    monkeypatch.setattr(Session, "do_uid_search", meanwhile)
-    with opened(account) as box:
-        assert [one.handle.folder for one in box.letters()] == ["INBOX"]
-
-
 def test_a_folder_of_spam_can_be_named() -> None:
     account = Account()
     account.put(LETTER, "Work")
@@ -283,13 +268,6 @@ def test_a_wrong_password_is_said_and_not_shown() -> None:
     with opened(Account(), lambda: "sesame") as box, pytest.raises(Denied, match="this user and password") as denied:
         list(box.letters())
     assert "sesame" not in str(denied.value)
-
-
-def test_nobody_there() -> None:
-    with serving(Account()) as port:
-        pass
-    with pytest.raises(MailboxUnreachable, match="refused"):
-        list(Imap("127.0.0.1", port, "none", USER, lambda: PASSWORD, most=10).letters())
 
 
 @pytest.mark.parametrize("kind", ["starttls", "implicit"])
@@ -456,13 +434,6 @@ def test_a_provider_that_wants_to_know_by_whom_it_is_read_is_told() -> None:
     with opened(account) as box:
         assert [one.raw for one in box.letters()] == [LETTER]
     assert account.names == '("name" "pbem")'
-
-
-def test_a_provider_that_does_not_ask_is_not_told() -> None:
-    account = Account()
-    with opened(account) as box:
-        list(box.letters())
-    assert "ID" not in account.seen
 
 
 @pytest.mark.parametrize("octets", [b'""', b"NIL", b"{0}\r\n"])

@@ -25,8 +25,8 @@ from machines.house import House, configured, run
 from machines.lives import Smarthost, children
 
 from pbem.desk.reading import InProcess, ReaderError
-from pbem.server.desk_process import DeskError, OwnProcess, started
-from pbem.server.desk_work import Supplies, open_desk
+from pbem.server.desk_process import OwnProcess, started
+from pbem.server.desk_work import open_desk
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -120,15 +120,6 @@ def test_case_40_what_was_begun_of_a_desk_is_ended_where_a_descriptor_was_missin
         assert [is_running(process) for process in processes].count(True) == 1
 
     run(configured(tmp_path), scene, desk=open_desk, place=partial(OwnProcess, start=begun), reader=InProcess)
-
-
-def test_case_40_that_no_descriptor_is_free_at_the_start_is_told(tmp_path: Path) -> None:
-    nothing: Any = None
-    supplies = Supplies(configured(tmp_path))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(socket, "socketpair", failing)
-        with pytest.raises(DeskError, match="cannot be started: Too many open"):
-            OwnProcess(supplies, nothing)
 
 
 def scarce() -> OSError:

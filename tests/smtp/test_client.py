@@ -124,15 +124,6 @@ async def taken(smarthost: Smarthost) -> None:
     assert await send(smarthost) == "2.0.0 taken"
 
 
-def test_letters_go_one_after_the_other_over_a_connection() -> None:
-    async def two(smarthost: Smarthost) -> None:
-        assert await send(smarthost) == "2.0.0 taken"
-        assert await send(smarthost) == "2.0.0 taken as 7"
-
-    replies = b"250-2.0.0 taken\r\n250 as 7\r\n"
-    play(Server([GREETED, *LETTER, *BEGUN, (WIRE, replies), QUIT]), two)
-
-
 def test_a_smarthost_that_knows_no_ehlo_gets_helo() -> None:
     refused = [(b"EHLO play.example\r\n", b"500 what\r\n"), (b"HELO play.example\r\n", OK)]
     play(Server([*refused, *LETTER, QUIT]), taken)

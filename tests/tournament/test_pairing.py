@@ -82,11 +82,6 @@ def test_all_meet_once_and_twice(count: int) -> None:
     assert set(twice) == {*once, *((b, a) for a, b in once)}
 
 
-def test_boards_are_numbered_through_the_groups() -> None:
-    places = [(r, b) for r, b, _ in round_robin([["a", "b", "c"], ["d", "e", "f", "g"]], double=False)]
-    assert places == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2), (3, 3)]
-
-
 def all_pairings(left: Sequence[str]) -> Iterator[list[tuple[str, str]]]:
     """All complete pairings, in lexicographic order."""
     if not left:

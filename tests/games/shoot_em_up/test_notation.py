@@ -129,7 +129,8 @@ def test_what_is_wrong_is_said(judge: str, text: str, says: str) -> None:
     [
         ({"board": "4x9"}, 2, 'option board: columns x rows, 5 to 26 each, such as "9x9"'),
         ({"board": "9x27"}, 2, 'option board: columns x rows, 5 to 26 each, such as "9x9"'),
-        ({"max_turns": 0}, 2, "option max_turns: a whole number from 1"),
+        ({"max_turns": 0}, 2, "option max_turns: a whole number from 1 to 9999"),
+        ({"max_turns": 2**53 + 1}, 2, "option max_turns: a whole number from 1 to 9999"),
         ({"ships": 4}, 2, "there is no option ships"),
         *(({}, seats, "Shoot 'em up Spaceships is a game for two, three or four") for seats in (1, 5, True, 2.0)),
     ],
