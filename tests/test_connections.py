@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import smtplib
 import socket
 import threading
-import urllib.request
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
@@ -19,41 +16,12 @@ from in_a_box.referee import Die
 
 from pbem.player.mail_in import LmtpListener
 from pbem.player.page_port import PageAnswer, PagePort
-from pbem.server.metrics import Metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
 MOST = 16
-
-
-@contextmanager
-def figures() -> Iterator[tuple[int, Callable[[], object]]]:
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-
-    async def opened() -> tuple[Metrics, int]:
-        metrics = Metrics(asyncio.Event().wait, datetime.now)  # type: ignore[arg-type]  # never asked
-        port = await metrics.listen("127.0.0.1", 0)
-        await metrics.open()
-        return metrics, port
-
-    metrics, port = asyncio.run_coroutine_threadsafe(opened(), loop).result()
-
-    def ask() -> object:
-        with pytest.raises(urllib.request.HTTPError, match="404"):
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/other", timeout=10)
-        return None
-
-    try:
-        yield port, ask
-    finally:
-        metrics.close()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
 
 
 @contextmanager
@@ -89,7 +57,7 @@ def mailbox() -> Iterator[tuple[int, Callable[[], object]]]:
         listener.close()
 
 
-@pytest.mark.parametrize("served", [figures, page, mailbox])
+@pytest.mark.parametrize("served", [page, mailbox])
 def test_connections_that_say_nothing_take_no_more_than_their_room(
     served: Callable[[], AbstractContextManager[tuple[int, Callable[[], object]]]],
 ) -> None:

@@ -31,7 +31,7 @@ from machines.post_office import PBEM
 from signing import passkeys
 from signing.passkeys import Wish
 
-from pbem.cli.play import browser
+from pbem.cli.play import terminal
 from pbem.cli.play.overview import play
 from pbem.cli.play.terminal import Terminal
 from pbem.games import Fault, Refused
@@ -296,7 +296,7 @@ def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:
     ],
 )
 def test_the_language_is_that_of_the_user(environment: dict[str, str], language: str) -> None:
-    assert browser._language(environment) == language
+    assert terminal._language(environment) == language
 
 
 PASSKEY = ec.derive_private_key(1234567890, ec.SECP256R1())

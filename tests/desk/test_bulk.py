@@ -9,7 +9,7 @@ import pytest
 from in_a_box.inquiries import held
 from in_a_box.referee import SERVER, Referee, body, placed
 
-from pbem.boards import sheet as boards_sheet
+from pbem.boards.picture import sheet as boards_sheet
 from pbem.desk import answer_letter, letter_writer
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def sheet(title: str, boards: Sequence[Board], text: str) -> bytes:
         titles.append(title)
-        return boards_sheet.sheet(title, boards, text)
+        return boards_sheet(title, boards, text)
 
     monkeypatch.setattr(letter_writer, "sheet", sheet)
     return titles

@@ -20,7 +20,8 @@ from machines.http_double import Asked
 from machines.witness_double import Double
 
 from pbem.cli.verify import verify
-from pbem.config.witnessing import Cosigner, WitnessConfig
+from pbem.config.server import WitnessConfig
+from pbem.config.values import Cosigner
 from pbem.desk.daily_limits import WITNESS_BEHIND
 from pbem.desk.public import Public
 from pbem.match.changed import replace

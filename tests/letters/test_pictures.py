@@ -14,8 +14,7 @@ from PIL import Image, ImageChops
 from playing.random_players import play, sensible_orders
 
 from pbem.boards import TINTS
-from pbem.boards.picture import card, draw
-from pbem.boards.sheet import sheet
+from pbem.boards.picture import card, draw, sheet
 from pbem.games import GAMES, part_of, rules
 from pbem.games.squares import PLAIN, Board, Panel, Square
 

@@ -9,14 +9,13 @@ from random import Random
 import pytest
 from playing.random_players import PLAYERS, play
 
-from pbem.boards.picture import font
-from pbem.boards.sheet import TEXT, sheet
+from pbem.boards.picture import TEXT, font, sheet
 from pbem.games import GAMES, part_of, rules
 from pbem.i18n import LANGUAGES
 from pbem.letters.render import Templates
 
 SCRIPT = (
-    "import sys; from pbem.games import part_of; from pbem.boards.sheet import sheet; game = sys.argv[1];"
+    "import sys; from pbem.games import part_of; from pbem.boards.picture import sheet; game = sys.argv[1];"
     "from pbem.letters.render import Templates; text = Templates().render(f'{game}/sheet.txt', m=None);"
     "sys.stdout.buffer.write(sheet('Title', part_of(game, 'boards').blank(), text))"
 )

@@ -30,7 +30,7 @@ from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
 from pbem.player.known import AccountKnown
 from pbem.player.mail_in import fetch
-from pbem.player.proving import prove
+from pbem.player.play_table import prove
 from pbem.player.server_letter import LIMITS
 from pbem.store.database import to_db
 from pbem.store.players import KeyRow, Players

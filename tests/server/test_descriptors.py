@@ -5,7 +5,6 @@ Case 40 of reliability.md.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import errno
 import json
@@ -17,7 +16,6 @@ import subprocess
 import sys
 import time
 from contextlib import closing
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +27,6 @@ from machines.lives import Smarthost, children
 from pbem.desk.reading import InProcess, ReaderError
 from pbem.server.desk_process import OwnProcess, started
 from pbem.server.desk_work import open_desk
-from pbem.server.metrics import Metrics
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -157,31 +154,6 @@ def test_case_40_no_letter_is_blamed_for_a_want_of_descriptors(
         assert referee.running.handle_next(referee.now) == letters
         assert referee.inbox.count("done") == letters
         assert not referee.database.scalar("SELECT max(attempts) FROM inbox")
-
-
-def test_case_40_figures_that_cannot_be_asked_for_cost_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    """A connection that waits to be accepted is not tried again as fast as it fails."""
-    tries = 0
-
-    async def scene() -> None:
-        nonlocal tries
-        metrics = Metrics(asyncio.Event().wait, datetime.now)  # type: ignore[arg-type]  # never asked
-        port = await metrics.listen("127.0.0.1", 0)
-
-        def refused(_: socket.socket) -> Any:
-            nonlocal tries
-            tries += 1
-            return failing()
-
-        with pytest.MonkeyPatch.context() as patch, socket.create_connection(("127.0.0.1", port)):
-            patch.setattr(socket.socket, "accept", refused)
-            await metrics.open()
-            await asyncio.sleep(0.5)
-        await asyncio.to_thread(metrics.close)
-
-    asyncio.run(scene())
-    assert 1 <= tries <= 20
-    assert capfd.readouterr().err == ""
 
 
 def test_case_40_that_systemd_cannot_be_told_of_the_end_spoils_no_stop(tmp_path: Path) -> None:

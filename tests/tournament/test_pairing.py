@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pbem.tournament.pairing import berger, monrad, round_robin
+from pbem.tournament.crosstable import berger, monrad, round_robin
 from verifier.pairing import swiss
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from pbem.games import Refused
 from pbem.match.changed import replace
 from pbem.match.transcript import TranscriptError, sha256_hex
 from pbem.tournament import tournament_state
-from pbem.tournament.crosstable import table
+from pbem.tournament.crosstable import drawn, table
 from pbem.tournament.fold import begun
-from pbem.tournament.pairing import drawn
 from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:

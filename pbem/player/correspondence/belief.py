@@ -23,7 +23,7 @@ from pbem.player.correspondence.standings import SEALED_POSITION
 from pbem.player.known import AccountKnown, MatchKnown, OpenMatches
 from pbem.player.memory import AnswerPlace
 from pbem.player.server_letter import Event
-from pbem.tournament.tournament_view import TournamentView
+from pbem.tournament.tournament_state import TournamentView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
