@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import time
 import tracemalloc
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 import pytest
-from desk.test_tournaments import RULED, Club
 from in_a_box.referee import Referee
 from in_a_box.stores import connection
 
-from pbem.desk import strangers
-from pbem.desk.daily_limits import DailyLimit
-from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -149,43 +144,3 @@ def test_hot_queries_use_indexes(begun: Callable[..., Referee]) -> None:
             walks |= {step[3] for step in plan if step[3].startswith("SCAN") and "INDEX" not in step[3]}
     few = {"SCAN kind0", "SCAN kind1", "SCAN kind2"}  # the first letters of each kind, no more than are taken
     assert walks <= {"SCAN outages", "SCAN CONSTANT ROW"} | few
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("format_", ["ladder", "swiss", "round robin"])
-def test_a_hundred_and_twenty_eight_hold_the_store_for_moments(
-    tmp_path: Path, format_: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Start, ruling, table and end take at most 0.2 s of processor time a transaction; the last letter is small."""
-    held: list[float] = []
-    real = Database.transaction
-
-    @contextmanager
-    def timed(database: Database, **how: Any) -> Iterator[None]:
-        began = time.process_time()
-        with real(database, **how):
-            yield
-        held.append(time.process_time() - began)
-
-    monkeypatch.setattr(strangers, "NEW_MAILBOX", DailyLimit("{} at {}", 200))  # all are of one domain, on one day
-    referee = Referee(tmp_path)
-    club = Club(referee, *(f"p{number:03}" for number in range(128)))
-    club.announce("p000", f"format: {format_}\nentrants: 128\n{'at-once: 2' if 'robin' in format_ else ''}")
-    first, *others, last = club.people
-    club.enter(first, *others)
-    for name in club.people:
-        club.say(name, "set mail digest")
-    monkeypatch.setattr(Database, "transaction", timed)
-    club.enter(last)
-    if format_ == "ladder":
-        club.say(last, f"challenge t1 {others[-1]}")
-    match = next(pairing.match for pairing in club.awaited if first not in pairing.names)
-    assert RULED in club.say(first, f"rule t1 annul {match}\nreason: by error\nend")
-    with referee.database.transaction():
-        referee.desk.tournaments.tell_table(1)
-    referee.work()
-    assert RULED in club.say(first, "rule t1 close\nreason: enough\nend")
-    assert max(held) <= 0.2
-    ends = [one for one in club.people[last].letters if "it is over" in str(one["Subject"])]
-    assert [len(bytes(one)) < 1 << 20 for one in ends] == [True]
-    referee.close()

@@ -120,17 +120,6 @@ def middle(page: Page, selector: str) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def drag(page: Page, what: str, to: str, *keys: str) -> None:
-    """Drag what a selector finds to a cell, and press keys before it is let go."""
-    page.locator(what).scroll_into_view_if_needed()
-    page.mouse.move(*middle(page, what))
-    page.mouse.down()
-    page.mouse.move(*middle(page, f'#boards button[data-name="{to}"]'), steps=4)
-    for key in keys:
-        page.keyboard.press(key)
-    page.mouse.up()
-
-
 def test_a_finger_drags_a_ship_and_scrolls_the_page_by_an_empty_cell(
     referee: Referee, chromium: Browser, tmp_path: Path
 ) -> None:
@@ -202,15 +191,6 @@ def test_what_stands_on_a_plane_can_be_read(referee: Referee, opened: Opened, wi
         found = page.evaluate(CONTRAST)
         assert len(found) > 250
         assert min(found) >= 4.5
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_a_page_is_lean_and_asks_for_nothing(game: str) -> None:
-    for language in ("en", "de"):
-        html = composer(game, HOME, language)
-        assert len(html.encode()) < 250_000
-        assert "url(" not in html.split("</style>", maxsplit=1)[0]
-        assert "default-src 'none'" in html
 
 
 def test_somebody_plays_with_a_key_that_never_leaves_the_browser(referee: Referee, opened: Opened) -> None:

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from browser.test_replay import verified as proved
 from browser.waiting import until
-from in_a_box.referee import ANN, SERVER, Referee, attachment, form_in
+from in_a_box.referee import ANN, SERVER, Referee, attachment
 from in_a_box.sealed_seats import document
 from machines import post_office
 from machines.by_hand import Letter, Player, agree, new_player, register
@@ -243,32 +243,6 @@ def test_a_whole_match_by_touch_is_proved_by_everybody(
     for raw in mine.values():
         assert holds_for_ssh_keygen(tmp_path, str(read_letter(raw).text).replace("\r\n", "\n"), line)
     verified(content)
-
-
-def test_a_second_device_is_a_second_key(device: Callable[..., Device], referee: Referee) -> None:
-    ann, one, other = (
-        referee.person("ann"),
-        device(composer("spaceships", HOME)),
-        device(composer("spaceships", HOME)),
-    )
-    referee.send(ann, f"register ann\n{one.make()}\n", sign=False)
-    referee.send(ann, one.sign(form_in(ann.text, "confirm")), sign=False)
-    assert "You are registered" in ann.text
-    line = other.make()
-    assert other.page.locator("#add").is_disabled()
-    other.page.locator("#name").fill("ann")
-    other.page.locator("#add").click()
-    asked = other.page.locator("#other").input_value()
-    assert line in asked
-    referee.send(ann, one.sign(asked), sign=False)
-    referee.send(ann, other.sign(form_in(ann.text, "confirm")), sign=False)
-    for here in (one, other):
-        referee.send(
-            ann, here.sign(f"address add {here.id}@mail.example\nserver {SERVER}\nplayer ann\nend\n"), sign=False
-        )
-        assert "Refused" not in ann.text
-    referee.send(ann, "whoami\n", sign=False)
-    assert ann.text.count(f"a passkey of {HOST}") == 2
 
 
 NOBODY = "nobody touched it in time, it was cancelled, or the passkey is not at hand"

@@ -272,21 +272,6 @@ def test_a_position_that_is_none_is_said(
         assert shown.splitlines()[-1].startswith("Error: ")
 
 
-def test_what_cannot_be_remembered_is_said(terminal: Terminal) -> None:
-    """A full disk, a damaged file: a sentence, and no trace of the program."""
-    begun(terminal)
-    memory = terminal.home / ".local/state/pbem/ann@play.example.sqlite"
-    written = memory.read_bytes()
-    memory.write_bytes(b"nonsense" * 1000)
-    assert "not a database" in terminal(status=4)
-    memory.write_bytes(written[: len(written) // 2].ljust(len(written), b"\xff"))
-    shown = terminal("m1", status=4)
-    assert shown.startswith("Error: ")
-    assert "Traceback" not in shown
-    memory.write_bytes(written)
-    assert "turn 1: your move" in terminal()
-
-
 def test_what_could_not_be_sent_lies_ready(terminal: Terminal, tmp_path: Path) -> None:
     begun(terminal)
     file = terminal.home / ".config/pbem/ann@play.example.toml"
@@ -325,19 +310,6 @@ def test_a_question_that_is_no_command_is_told_how_to_ask(terminal: Terminal) ->
     terminal.register()
     shown = terminal("ask", "how", "do", "I", "win?", status=4)
     assert "`how` is no command of the server's: `pbem play ask help` lists them" in shown
-
-
-def test_a_proposal_is_told_with_the_number_of_its_match(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun(terminal)
-
-    def meanwhile(_: float) -> None:
-        terminal.post()
-        terminal.bring()
-
-    monkeypatch.setattr("pbem.player.play_table.time.sleep", meanwhile)
-    proposed = terminal("--wait", "9", "new", "dueling-masters", "bob", "--yes")
-    assert "\n  m2    Dueling Masters of Space-Time with bob" in proposed
-    assert "\n  m1 " not in proposed
 
 
 def test_waiting_ends_with_a_proposal_a_move_and_the_end(terminal: Terminal) -> None:

@@ -34,19 +34,13 @@ from signing.passkeys import Wish
 from pbem.cli.play import terminal
 from pbem.cli.play.overview import play
 from pbem.cli.play.terminal import Terminal
-from pbem.games import Fault, Refused
 from pbem.i18n import template_folder
 from pbem.letters.render import Templates
-from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble, page_room
 from pbem.player.account_file import Account, places
-from pbem.player.beginning import Introduced
-from pbem.player.mail_out import LetterUnsent
 from pbem.player.page_room import PlayRoom
 from pbem.player.page_views import RegisterRequest
-from pbem.player.play_table import Hindered, KeptHere, PlayTable, Prepared
-from pbem.player.sealed_plans import Followed
-from pbem.player.server_letter import Event
+from pbem.player.play_table import PlayTable
 from pbem.player.signing import CannotSign, SigningKey
 
 if TYPE_CHECKING:
@@ -54,7 +48,6 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.player.page_port import PageAnswer
-    from pbem.player.results import PlayResult
 
 SECRET = "opensesame"
 
@@ -229,40 +222,6 @@ def test_what_cannot_be_done_is_said_in_the_language_of_the_page(table: PlayTabl
         assert re.match(r"⟦[^ -~]*", said), said
         facts = r"`[^`]*`|\S+@\S+|--\S+|\bm1\b|\b(?:anna|chess|set|resign)\b"
         assert not re.search("[A-Za-z]{2,}", re.sub(facts, "", said)), said
-
-
-def test_what_happens_is_told_in_the_language_of_the_page(table: PlayTable, tmp_path: Path) -> None:
-    pseudo_language(tmp_path / "templates", "eo")
-    room = PlayRoom(table.folders, "", "en", print)
-    room._templates = Templates(template_folder(), tmp_path / "templates").of("eo")
-    room.seat(table)
-    sent = table.letters.ask("help", table.now())
-    fault = Phrase("this game has no setups")
-    events = [
-        *(Event("news", "0000"), Event("challenge"), Event("account"), Event("account", said="0000")),
-        *(Event("doubled", "0000"), Event("bounced", sent=sent), Event("forged", "0000", said=fault)),
-        Event("contradiction", "0000", said=fault),
-        *(Event("answer", said=said, faults=(fault,), sent=sent) for said in ("refused", "done", "asked", "again")),
-    ]
-    table.send()
-    table.settle(sent)
-    results: list[PlayResult | Refused] = [
-        *events,
-        Refused(Fault("0", None, fault)),
-        *(LetterUnsent(sent, fault), Hindered("m1", fault), KeptHere(), Prepared(sent, "0")),
-    ]
-    results += [
-        Followed("m1", 2, 1, ""),
-        Followed("m1", 2, 0, "0"),
-        Introduced("0", "0", True, []),
-        Introduced("0", "0", False, ["0"]),
-    ]
-    for result in results:
-        room.show(result)
-    told = [line for line in room._told if line.strip()]
-    assert len(told) > 20
-    facts = r"`[^`]*`|\bhelp\b|\bm1\b|\{words\}"
-    assert [line for line in told if re.search("[A-Za-z]{2,}", re.sub(facts, "", line))] == []
 
 
 @pytest.mark.parametrize("what", ["resign", "accept", "take-back"])

@@ -13,6 +13,8 @@ from data.material import EXAMPLES
 
 from pbem.cli.group import group
 
+GAMES = ("shoot-em-up", "spaceships")
+
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(group, ["replay", *map(str, arguments)])

@@ -172,15 +172,6 @@ def test_a_folder_of_spam_can_be_named() -> None:
         assert [one.handle.folder for one in box.letters()] == ["Work"]
 
 
-def test_the_names_of_folders_are_the_servers_own() -> None:
-    account = Account(namespace=("INBOX.", "."))
-    account.put(LETTER)
-    with opened(account) as box:
-        for one in box.letters():
-            box.done(one.handle)
-    assert account.raws("INBOX.pbem.done") == [LETTER]
-
-
 def test_of_a_letter_that_is_too_long_only_so_much_is_fetched() -> None:
     account = Account()
     account.put(b"x" * 5000)
@@ -396,13 +387,6 @@ def test_where_letters_cannot_be_moved_what_others_deleted_stays(more: tuple[str
     assert b"mine\r\n" + LETTER in account.raws()
     assert "EXPUNGE" not in account.seen
     assert len(account.raws()) == (1 if more else 2)
-
-
-def test_the_number_may_stand_behind_the_octets() -> None:
-    account = Account(lies={"UID FETCH": b"* 1 FETCH (BODY[]<0> {3}\r\nabc UID 1)\r\nTAG OK done\r\n"})
-    account.put(LETTER)
-    with opened(account) as box:
-        assert [one.raw for one in box.letters()] == [b"abc"]
 
 
 def test_a_connection_that_is_open_before_tls_is_not_used() -> None:
