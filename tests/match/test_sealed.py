@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,12 +11,14 @@ from playing.sealed_match import SealedMatch, changed, said_otherwise
 
 from pbem.games import Refused, Result, rules
 from pbem.match.events.endings import agree
+from pbem.match.events.sealed_events import judge, reveal
 from pbem.match.events.silence import claim
 from pbem.match.events.substituted import nominate
 from pbem.match.record import read, replay
+from pbem.match.sealed_letters import seal
 from pbem.match.step import here
 from pbem.match.submissions import clear, order, setup
-from pbem.requests import Claim, Clear, Draw, SignedForm, SubmitOrders, SubmitSetup, Substitute, TakeSteps
+from pbem.requests import Claim, Clear, Draw, Section, SignedForm, SubmitOrders, SubmitSetup, Substitute, TakeSteps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,6 +183,32 @@ def test_a_seal_is_replaced_until_the_game_begins() -> None:
     table.proved()
 
 
+def test_the_same_seal_again_changes_nothing() -> None:
+    table = small()
+    anna = table.owners[0]
+    said, signed = table.letter(anna, "seal", "game 1", [anna.begin(table.match)], "rev 1\n")
+    step = table.step()
+    first = seal(step, 1, said, signed)
+    table.done(step)
+    step = table.step()
+    assert seal(step, 1, said, signed) is first
+    assert step.match is table.match
+
+
+def test_a_letter_brings_what_is_due() -> None:
+    table = small()
+    anna = table.owners[0]
+    said, signed = table.letter(anna, "seal", "game 1", [], "rev 1\n")
+    assert "the line `commitment HASH` is missing" in refused(lambda: seal(table.step(), 1, said, signed))
+    table.begin()
+    said, signed = table.letter(anna, "step", "game 1 turn 1", [Section("open", ("0" * 64,) * 3, "sGx1")])
+    assert "what is due from you: `commit`" in refused(lambda: table.take(anna, said, signed))
+    table.play()
+    for section in (Section("seed", (anna.seed.hex(),), ""), Section("setup", (), anna.setup)):
+        said, signed = table.letter(anna, "reveal", "game 1", [section])
+        assert "`seed` and `setup` are due" in refused(partial(reveal, table.step(), 1, said, signed))
+
+
 # How it ends
 
 
@@ -273,6 +302,17 @@ def test_while_the_reveals_are_due_nothing_else_is_decided() -> None:
     )
 
 
+def test_nothing_is_judged_before_all_have_revealed_or_missed_their_time() -> None:
+    one = over()
+    one.reveal(one.owners[0])
+    for table in (small(1), one):
+        with pytest.raises(Refused) as caught:
+            judge(table.step())
+        assert [(fault.rule, fault.token, str(fault.message)) for fault in caught.value.faults] == [
+            ("verdict", "m1", "nothing is to be judged yet")
+        ]
+
+
 def resigned_and_silent(**lines: str) -> SealedMatch:
     """Seat 2 resigned the whole match and revealed; the other did not."""
     table = small(1, 1, **lines)
@@ -289,6 +329,18 @@ def test_who_resigned_does_not_win_because_the_other_is_silent(kind: str) -> Non
     (ended,) = table.match.games
     assert (ended.winner, ended.reason) == (0, "not revealed")
     assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "not revealed"}
+
+
+def test_who_stalls_loses_by_the_clock_where_that_was_agreed() -> None:
+    table = small(1, miss="forfeit")
+    (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))
+    table.wait(11)
+    assert "forfeited" in table.types()
+    assert table.match.revealing
+    table.reveal(table.owners[2 - slow])
+    table.wait(11)
+    assert table.match.games[0].winner == 3 - slow
+    table.proved()
 
 
 def test_a_late_step_is_taken_where_the_others_wait() -> None:
