@@ -331,18 +331,6 @@ def test_who_resigned_does_not_win_because_the_other_is_silent(kind: str) -> Non
     assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "not revealed"}
 
 
-def test_who_stalls_loses_by_the_clock_where_that_was_agreed() -> None:
-    table = small(1, miss="forfeit")
-    (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))
-    table.wait(11)
-    assert "forfeited" in table.types()
-    assert table.match.revealing
-    table.reveal(table.owners[2 - slow])
-    table.wait(11)
-    assert table.match.games[0].winner == 3 - slow
-    table.proved()
-
-
 def test_a_late_step_is_taken_where_the_others_wait() -> None:
     table = small(1)
     (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 
@@ -18,8 +17,6 @@ from pbem.match.transcript import (
     TranscriptError,
     canonical,
     follow,
-    sha256_hex,
-    statement,
 )
 from pbem.match.transcript_replay import _compare
 
@@ -63,19 +60,6 @@ def test_other_kinds_are_refused(value: object) -> None:
     with pytest.raises(TypeError) as caught:
         canonical(value)
     assert str(caught.value) not in {"", "None"}
-
-
-def test_the_head_is_the_hash_of_a_tag_and_the_canonical_bytes() -> None:
-    entry = Entry(1, BEFORE, "2026-03-01T12:00:00Z", "agreed", {"x": 1})
-    line = b'{"body":{"x":1},"prev":"' + b"0" * 64 + b'","seq":1,"time":"2026-03-01T12:00:00Z","type":"agreed"}'
-    assert entry.canonical() == line
-    assert entry.head == hashlib.sha256(b"pbem entry 1\n" + line).hexdigest()
-    assert sha256_hex(b"") == hashlib.sha256(b"").hexdigest()
-
-
-def test_the_statement_that_the_server_signs() -> None:
-    expected = b"pbem head 1\nserver play.example\nmatch m17\nseq 3\nhead abcd\n"
-    assert statement("play.example", "m17", 3, "abcd") == expected
 
 
 @given(BODIES)
