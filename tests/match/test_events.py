@@ -602,6 +602,16 @@ class TestPauses:
         table.take(1)
         assert [clock.deadline for clock in table.match.clocks.values()] == [None, None]
 
+    def test_nobody_misses_the_time_meanwhile_that_was_over_before(self) -> None:
+        table = Table(pace="3d").agree()
+        table.now += timedelta(days=100)
+        step = table.step()
+        interventions.pause(step, "the server was out of reach")
+        table.done(step)
+        step = table.step()
+        progress.tick(step)
+        assert (step.entries, step.notices) == ([], [])
+
 
 # Words that make no sense at this point.
 

@@ -209,6 +209,15 @@ def test_a_letter_brings_what_is_due() -> None:
         assert "`seed` and `setup` are due" in refused(partial(reveal, table.step(), 1, said, signed))
 
 
+def test_a_reveal_is_said_at_its_place() -> None:
+    table = over()
+    anna = table.owners[0]
+    said, signed = table.letter(anna, "reveal", "game 1", anna.reveals())
+    wrong = said_otherwise(said, "prev", "0" * 64)
+    assert "wrong `prev`" in refused(lambda: reveal(table.step(), 1, wrong, signed))
+    reveal(table.step(), 1, said, signed)
+
+
 # How it ends
 
 

@@ -37,11 +37,6 @@ def chain(length: int = 4) -> list[Entry]:
     return entries
 
 
-def test_the_canonical_bytes() -> None:
-    value = {"b": [1, True, None, "é\n"], "a": {"d": -1, "c": ""}, "B": ()}
-    assert canonical(value) == b'{"B":[],"a":{"c":"","d":-1},"b":[1,true,null,"\\u00e9\\n"]}'
-
-
 @given(VALUES)
 def test_canonical_bytes_are_json_and_stay_the_same(value: Any) -> None:
     written = canonical(value)
@@ -99,12 +94,6 @@ def test_anything_else_is_refused(old: bytes, new: bytes) -> None:
     assert old in GOOD
     with pytest.raises(ValueError):  # noqa: PT011 - any, with the words of json or of ours
         Entry.read(GOOD.replace(old, new))
-
-
-def test_a_chain_is_followed_to_its_head() -> None:
-    entries = chain()
-    assert follow(entries) == entries[-1].head
-    assert follow([]) == BEFORE
 
 
 @pytest.mark.parametrize("at", range(4))
