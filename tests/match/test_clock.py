@@ -43,11 +43,6 @@ class TestDeadlines:
         assert deadline == at("2026-04-01 13:00", BERLIN)
         assert deadline - at("2026-03-25 13:00", BERLIN).astimezone(UTC) == timedelta(days=7, hours=-1)
 
-    def test_daylight_saving_ends(self) -> None:
-        deadline = clock("2026-10-21 13:00").deadline
-        assert deadline == at("2026-10-28 13:00", BERLIN)
-        assert deadline - at("2026-10-21 13:00", BERLIN).astimezone(UTC) == timedelta(days=7, hours=1)
-
     def test_a_time_that_the_clock_jumps_over_is_as_much_later(self) -> None:
         assert clock("2026-03-22 02:30").deadline == at("2026-03-29 01:30", "UTC")
         assert written(at("2026-03-29 01:30"), BERLIN).startswith("Sunday 29 March 2026, 03:30 ")

@@ -89,21 +89,6 @@ def test_evidence_reads_back_and_says_what_it_rests_on() -> None:
             Evidence.read(text)
 
 
-def test_the_opening_is_the_file_of_the_protocol() -> None:
-    assert OPENING.text() == (
-        "pbem opening 1\nserver play.example\nmatch m17\ngame 2\nseat 1\nplayer anna\n"
-        f"rules {'5d' * 32}\nmail {'77' * 32}\nreceived {RECEIVED}\nrev 2\nsalt {'ab' * 32}\n"
-        "setup\nDS Rv1-Rv3\nLG Gv1\nend\n"
-    )
-
-
-def test_the_receipt_names_place_revision_level_and_key() -> None:
-    assert RECEIPT.text() == (
-        "pbem receipt 1\nserver play.example\nmatch m17\ngame 2\nturn 5\nseat 1\nplayer anna\nrev 3\n"
-        f"level key\nkey SHA256:x+/\nmail {'77' * 32}\nreceived {RECEIVED}\nsalt {'ab' * 32}\n"
-    )
-
-
 def test_what_a_setup_or_a_report_says_is_no_salt() -> None:
     salted = replace(OPENING, setup=f"LG Rv1\nsalt {'0' * 64}\nend")
     assert salt_in(salted.text().encode()) == "ab" * 32

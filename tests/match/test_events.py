@@ -291,6 +291,15 @@ class TestRevisions:
         assert table.match.orders[1] is second
         assert (second.rev, second.text) == (7, "Rv4")
 
+    def test_setups_alike(self) -> None:
+        table = Table().agree()
+        first = table.setup(1, ANN)
+        assert table.setup(1, ANN) is first
+        assert refused(table.setup, 1, BOB) == ["rev"]
+        table.setup(1, BOB, rev=2)
+        assert refused(table.setup, 1, ANN) == ["rev"]
+        assert table.match.setups[1].text != first.text
+
     def test_what_was_withdrawn_is_not_forgotten_when_something_else_stands(self) -> None:
         """Its trace is laid open with the game: without it, the server would be accused."""
         table = Table().agree()
@@ -513,6 +522,39 @@ class TestClocks:
         assert claimable_seats(replace(late, phase="closed"), 1) == []
         assert claimable_seats(replace(late, terms=replace(late.terms, miss="pass")), 1) == []
 
+    def test_default_orders_that_were_withdrawn_leave_a_trace_at_the_end(self) -> None:
+        table = Table(miss="default").agree().begin()
+        form = table.form(1, "", turn=DEFAULT)
+        step = table.step()
+        submissions.store(step, 1, form, signed(b"orders"))
+        submissions.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
+        table.done(step)
+        table.papers.clear()
+        table.resign(2)
+        assert len([paper for paper in table.papers if paper.path.startswith("withdrawals/")]) == 1
+
+    def test_default_orders_that_could_not_be_played_leave_a_trace(self) -> None:
+        """At the end of the game, of a seat that had missed its turn."""
+        ann = Player("ann", ({"format": "ssh", "fingerprint": "k", "public": "k"},))
+        table = Table("spaceships", ann, Player("bob", ()), miss="default").agree().begin()
+        form = table.form(1, "Rv5", turn=DEFAULT)
+        step = table.step()
+        submissions.store(step, 1, form, signed(b"orders"))
+        stored = step.match.stored[1, DEFAULT]
+        illegal = replace(stored, text="Rv5 Rv4 Rv3 Rv2 Rv1")
+
+        def unused(what: str = "end", **changes: Any) -> int:
+            closing = Step(replace(step.match, **changes), step.world)
+            closing.file_trace(what, 1)
+            return sum("-unused-" in paper.path for paper in closing.papers if paper.path.startswith("receipts/"))
+
+        place = (1, DEFAULT)
+        assert unused(missed=frozenset({1}), stored={place: illegal}) == 1
+        assert unused(missed=frozenset({2}), stored={place: illegal}) == 0
+        assert unused(missed=frozenset({1}), stored={place: stored}) == 0
+        assert unused(missed=frozenset({1}), stored={place: replace(illegal, standing=False)}) == 0
+        assert unused("turn-1", missed=frozenset({1}), stored={place: illegal}) == 0
+
     def test_a_vacation_that_was_announced_before_stops_the_clock(self) -> None:
         away = Stop(START + self.DAY, START + 3 * self.DAY, "vacation")
         calendars = {"ann": Calendar("Europe/Berlin", (away,)), "bob": Calendar()}
@@ -549,6 +591,26 @@ class TestPauses:
             table.done(step)
             table.now += timedelta(days=1)
         assert [len(clock.stops) for clock in table.match.clocks.values()] == [1, 1]
+
+    def test_a_seat_that_is_taken_meanwhile_gets_a_clock_that_stands(self) -> None:
+        table = Table(pace="3d").agree()
+        step = table.step()
+        interventions.pause(step, "the server moves")
+        table.done(step)
+        for by in (1, 2):
+            table.nominate(by, 1)
+        table.take(1)
+        assert [clock.deadline for clock in table.match.clocks.values()] == [None, None]
+
+    def test_nobody_misses_the_time_meanwhile_that_was_over_before(self) -> None:
+        table = Table(pace="3d").agree()
+        table.now += timedelta(days=100)
+        step = table.step()
+        interventions.pause(step, "the server was out of reach")
+        table.done(step)
+        step = table.step()
+        progress.tick(step)
+        assert (step.entries, step.notices) == ([], [])
 
 
 # Words that make no sense at this point.

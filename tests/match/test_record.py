@@ -99,14 +99,12 @@ def test_no_record(text: str) -> None:
             for value in ("0", "-1", "true", "1.0", '"1"', "{}")
         ),
         f"rules = {'9' * 400}\n{GAME}",
-        f"extra = 1\n{GAME}",
         f"resigned = 1\n{GAME}",
         *(
             f"resigned = [{one}]\n{GAME}"
             for one in (
                 "1",
                 "{}",
-                "{turn = 1}",
                 "{seat = 0, turn = 1}",
                 "{seat = '1', turn = 1}",
                 "{seat = 1, turn = true}",
@@ -119,7 +117,6 @@ def test_no_record(text: str) -> None:
         GAME.replace("fleet", "flet"),
         GAME.replace('"cost:1"', "1"),
         GAME.replace("LG Rv1", "??").replace("fleet", "flet"),
-        GAME + TURN + "comment = ''",
         GAME + TURN + "-1 = ''",
         GAME + "\n[result]\nwinner = true\nscores = [1, 1]",
         GAME + '\n[result]\nwinner = 1\nscores = "1, 1"',

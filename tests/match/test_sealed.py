@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,12 +11,14 @@ from playing.sealed_match import SealedMatch, changed, said_otherwise
 
 from pbem.games import Refused, Result, rules
 from pbem.match.events.endings import agree
+from pbem.match.events.sealed_events import judge, reveal
 from pbem.match.events.silence import claim
 from pbem.match.events.substituted import nominate
 from pbem.match.record import read, replay
+from pbem.match.sealed_letters import seal
 from pbem.match.step import here
 from pbem.match.submissions import clear, order, setup
-from pbem.requests import Claim, Clear, Draw, SignedForm, SubmitOrders, SubmitSetup, Substitute, TakeSteps
+from pbem.requests import Claim, Clear, Draw, Section, SignedForm, SubmitOrders, SubmitSetup, Substitute, TakeSteps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,6 +183,41 @@ def test_a_seal_is_replaced_until_the_game_begins() -> None:
     table.proved()
 
 
+def test_the_same_seal_again_changes_nothing() -> None:
+    table = small()
+    anna = table.owners[0]
+    said, signed = table.letter(anna, "seal", "game 1", [anna.begin(table.match)], "rev 1\n")
+    step = table.step()
+    first = seal(step, 1, said, signed)
+    table.done(step)
+    step = table.step()
+    assert seal(step, 1, said, signed) is first
+    assert step.match is table.match
+
+
+def test_a_letter_brings_what_is_due() -> None:
+    table = small()
+    anna = table.owners[0]
+    said, signed = table.letter(anna, "seal", "game 1", [], "rev 1\n")
+    assert "the line `commitment HASH` is missing" in refused(lambda: seal(table.step(), 1, said, signed))
+    table.begin()
+    said, signed = table.letter(anna, "step", "game 1 turn 1", [Section("open", ("0" * 64,) * 3, "sGx1")])
+    assert "what is due from you: `commit`" in refused(lambda: table.take(anna, said, signed))
+    table.play()
+    for section in (Section("seed", (anna.seed.hex(),), ""), Section("setup", (), anna.setup)):
+        said, signed = table.letter(anna, "reveal", "game 1", [section])
+        assert "`seed` and `setup` are due" in refused(partial(reveal, table.step(), 1, said, signed))
+
+
+def test_a_reveal_is_said_at_its_place() -> None:
+    table = over()
+    anna = table.owners[0]
+    said, signed = table.letter(anna, "reveal", "game 1", anna.reveals())
+    wrong = said_otherwise(said, "prev", "0" * 64)
+    assert "wrong `prev`" in refused(lambda: reveal(table.step(), 1, wrong, signed))
+    reveal(table.step(), 1, said, signed)
+
+
 # How it ends
 
 
@@ -271,6 +309,17 @@ def test_while_the_reveals_are_due_nothing_else_is_decided() -> None:
     assert "no step is due" in refused(
         lambda: table.take(table.owners[1], here(table.match, 1, 1, TakeSteps()), signed)
     )
+
+
+def test_nothing_is_judged_before_all_have_revealed_or_missed_their_time() -> None:
+    one = over()
+    one.reveal(one.owners[0])
+    for table in (small(1), one):
+        with pytest.raises(Refused) as caught:
+            judge(table.step())
+        assert [(fault.rule, fault.token, str(fault.message)) for fault in caught.value.faults] == [
+            ("verdict", "m1", "nothing is to be judged yet")
+        ]
 
 
 def resigned_and_silent(**lines: str) -> SealedMatch:

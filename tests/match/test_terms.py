@@ -160,6 +160,12 @@ def test_a_game_that_cannot_be_played_sealed(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
+def test_all_faults_are_told_at_once() -> None:
+    lines = dict.fromkeys(OPTIONS, "x")
+    assert sorted(faults(("ann", "ann"), **lines, odd="x", first="9")) == sorted(["new", *OPTIONS, "odd", "first"])
+    assert faults((*TWO, "ann")) == ["new", "new"]
+
+
 def test_a_game_that_nobody_taught_us() -> None:
     assert faults(game="chess") == ["new"]
     assert faults(game="") == ["new"]
