@@ -239,6 +239,10 @@ class TestRulings:
         club.rule(by="organiser", what="annul", match=others.match)
         club.rule(what="annul", match=own.match)
 
+    def test_a_ruling_has_a_reason(self) -> None:
+        with pytest.raises(Refused, match="has a reason"):
+            Club().rule(what="close", reason="")
+
     def test_a_substitute_plays_on_for_a_line(self) -> None:
         club = Club("at-once: 1", names=names(4))
         club.start()
@@ -256,6 +260,21 @@ class TestRulings:
         assert [pairing.players[pairing.names.index("p01")] for pairing in began] == ["p01", "carl", "carl"]
         assert "carl" not in points(club)
         assert club.folded() == club.state
+
+    def test_no_substitute_who_is_there_already(self) -> None:
+        club = Club(names=names(4))
+        club.start()
+        with pytest.raises(Refused, match="p02 is in the tournament"):
+            club.rule(what="substitute", player="p02", **{"for": "p01"})
+
+    def test_a_nomination_that_stands_is_not_repeated(self) -> None:
+        club = Club(names=names(4))
+        club.start()
+        club.rule(what="substitute", player="eve", **{"for": "p01"})
+        with pytest.raises(Refused, match="eve is nominated"):
+            club.rule(what="substitute", player="eve", **{"for": "p01"})
+        club.rule(what="substitute", player="eve", **{"for": "p02"})
+        club.rule(what="substitute", player="eve", **{"for": "p01"})
 
     def test_a_full_transcript_takes_no_more_letters_but_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
         club = Club(names=names(4))
@@ -294,6 +313,15 @@ class TestRulings:
         club.enter("friend")
         with pytest.raises(Refused, match="a match of one's own"):
             club.rule(by="organiser", what="annul", match=own.match)
+
+    @pytest.mark.parametrize("lines", ["", LADDER])
+    def test_whoever_enters_otherwise_is_no_substitute_any_more(self, lines: str) -> None:
+        """Otherwise one player would play for two lines, and against oneself."""
+        club = Club(lines, names=names(3))
+        club.rule(what="substitute", player="dave", **{"for": "p01"})
+        club.leave("p01")
+        club.enter("dave", "p01", "dave")
+        assert {name: entrant.player.name for name, entrant in club.state.entrants.items()}["p01"] == "p01"
 
 
 class TestSwiss:
