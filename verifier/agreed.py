@@ -14,19 +14,25 @@ from verifier.signature import Key, fingerprint
 from verifier.terms import agrees, check_terms, terms_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from verifier.state import Match
     from verifier.transcript import Entry
 
 
-def read_player(match: Match, seat: int, said: Mapping[str, Any], seq: int) -> Player:
-    """The person at a seat; at seat 0, a player of a tournament."""
+def read_keys(listed: Sequence[Mapping[str, str]]) -> dict[str, Key]:
+    """The keys of a list, by fingerprint."""
     keys = {}
-    for one in said["keys"]:
+    for one in listed:
         must(fingerprint(one["format"], one["public"]) == one["fingerprint"], "a key of another fingerprint")
         keys[one["fingerprint"]] = Key(one["format"], one["fingerprint"], one["public"])
-    must(len(keys) == len(said["keys"]), "a key twice")
+    must(len(keys) == len(listed), "a key twice")
+    return keys
+
+
+def read_player(match: Match, seat: int, said: Mapping[str, Any], seq: int) -> Player:
+    """The person at a seat; at seat 0, a player of a tournament."""
+    keys = read_keys(said["keys"])
     player = Player(said["name"], keys, said.get("mailbox"))
     must(keys or player.mailbox, "neither key nor mailbox")
     if player.mailbox and (seat or match.papers):  # of a tournament, there may be no papers at all

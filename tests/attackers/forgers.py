@@ -7,6 +7,7 @@ import json
 import zipfile
 from typing import TYPE_CHECKING, Any, cast
 
+import pytest
 from in_a_box.referee import Referee, attachment
 
 from pbem.match.changed import replace
@@ -16,6 +17,7 @@ from pbem.proof.compare.against import Against
 from pbem.proof.signed_letters import BundleLetters
 from pbem.proof.verification import Check, Proved, verify
 from pbem.store.operator import Instructions, begin_generation
+from verifier import Wrong, verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,6 +79,14 @@ def fails(content: bytes | Bundle, *words: str, reader: type[BundleLetters] = Bu
     for word in words:
         assert word in found, found
     return found
+
+
+def fails_for_both(content: bytes | Bundle, *words: str) -> None:
+    """The second verifier finds that a bundle does not hold, too; what it found has its own words."""
+    fails(content, *words)
+    with pytest.raises(Wrong) as wrong:
+        verified(bundle.write(content) if isinstance(content, Bundle) else content)
+    assert wrong.type is Wrong
 
 
 def proved(content: bytes | Bundle) -> Proved:
