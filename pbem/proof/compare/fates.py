@@ -74,8 +74,8 @@ class _Case(NamedTuple):
 
     @property
     def by_default(self) -> bool:
-        """True if these are default orders, for a turn that was missed."""
-        return self.turn != 0 and _is_by_default(self.paper)
+        """True if these are default orders, for a turn that was missed; a receipt of a turn is for that one."""
+        return isinstance(self.paper, Receipt) and self.paper.by_default and self.paper.turn != self.turn
 
     @property
     def last(self) -> Entry | None:
