@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pbem.match.state import Match
-    from pbem.proof.compare.fates import Sent
+    from pbem.proof.compare.ends import Sent
 
 SEAT = 2
 """Bob's seat."""
