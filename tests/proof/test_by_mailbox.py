@@ -101,6 +101,7 @@ def encoded(text: bytes) -> Callable[[bytes], bytes]:
         (bytes, b"", {"q": "dns/other"}, False),
         (bytes, b"", {"t": "-5"}, False),
         (bytes, b"From bob Sun Mar  1 12:00:00 2026\r\n", {}, True),
+        (bytes, b"From : bob@mail.example\r\n", {}, False),
         (bytes, b"Subject: another\r\n", {}, True),
         (bytes, ANOTHER * 2, {}, True),
         (bytes, ANOTHER * 3, {}, False),
