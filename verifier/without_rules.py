@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verifier.agreed import read_keys
+from verifier.agreed import begin, read_keys
 from verifier.commands import Command, read_commands
 from verifier.conventions import must, sha256
 from verifier.events import restored
@@ -13,7 +13,7 @@ from verifier.forms import check_form
 from verifier.letters import Player
 from verifier.running import look_up
 from verifier.signature import signed_text
-from verifier.terms import check_tournament, enters, terms_hash
+from verifier.terms import check_tournament, enters
 from verifier.text import entity
 from verifier.transcript import canonical
 
@@ -31,7 +31,11 @@ def step_without_rules(match: Match, entry: Entry, before: Entry | None, *, runn
     body = entry.body
     if before is None:
         must(entry.type == "agreed", "not agreed first")
-        agreed_without_rules(match, entry)
+        begin(match, body)
+        check_tournament(match.terms)
+        for seat, said in body["players"].items():
+            must(said["keys"] or "mailbox" in said, "neither key nor mailbox")
+            match.players[int(seat)] = Player(said["name"], read_keys(said["keys"]))
     else:
         must(entry.type != "agreed" and entry.time >= before.time, "time runs backwards")
         must(entry.type != "commitments" or not match.is_sealed, "a sealed match")
@@ -44,19 +48,6 @@ def step_without_rules(match: Match, entry: Entry, before: Entry | None, *, runn
     elif entry.type == "keys":
         match.players[body["seat"]].keys |= read_keys(body["added"])
     look_up(match, entry, whole=not running)
-
-
-def agreed_without_rules(match: Match, entry: Entry) -> None:
-    body = entry.body
-    match.server, match.id, match.terms = body["server"], body["match"], body["terms"]
-    match.rules_hash = terms_hash(match.server, match.id, match.terms)
-    must(body["rules"] == match.rules_hash, "another hash of the terms")
-    check_tournament(match.terms)
-    for seat, said in body["players"].items():
-        must(said["keys"] or "mailbox" in said, "neither key nor mailbox")
-        match.players[int(seat)] = Player(said["name"], read_keys(said["keys"]))
-    must([player.name for player in match.players.values()] == match.terms["players"], "other names")
-    must(list(body["players"]) == list(body["letters"]) == [str(seat) for seat in match.seats], "other seats")
 
 
 def check_without_rules(match: Match, entries: Sequence[Entry]) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Submission
     from pbem.match.step import Signed, Step
     from pbem.proof.bundle import Bundle
-    from pbem.requests import Clear, SignedForm, SubmitOrders
+    from pbem.requests import SignedForm, SubmitOrders
 
 SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
@@ -96,34 +96,6 @@ def accused(referee: Referee, *people: Mailbox) -> dict[str, str]:
 
 
 class TestServerWithItsKey:
-    def test_default_orders_are_not_played_after_their_withdrawal(
-        self, referee: Referee, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """The withdrawal that the trace names came days before the time was over."""
-        honest = submissions.withdraw
-
-        def lying(step: Step, seat: int, form: SignedForm[Clear], signed: Signed) -> Submission:
-            turn = form.turn or 0
-            stood = step.match.stored[seat, turn]
-            submission = honest(step, seat, form, signed)
-            aside = step.match.stored[seat, turn].aside
-            stored = {**step.match.stored, (seat, turn): replace(stood, aside=aside)}
-            step.match = replace(step.match, stored=stored)
-            return submission
-
-        monkeypatch.setattr(submissions, "withdraw", lying)
-        ann, bob = referee.begun(DEFAULT, SETUPS)
-        early(referee, ann, "default", "Rv1")
-        referee.send(ann, "clear m1 default\n")
-        assert "Withdrawn: default orders" in body(ann.last)
-        referee.send(bob, bob.filled("orders", "final\n"))
-        referee.wait(9 * DAY)
-        assert referee.match().turn == 2, "the server played what was withdrawn"
-        referee.send(bob, "resign m1 match\n")
-        found = proof(referee, bob)
-        assert found.entries[index(found, "turn", 1, 1)].body["default"] == [1]
-        fails(found, "withdrew the default orders that were played in turn 1")
-
     def test_refused_orders_are_no_excuse_to_drop_those_that_stand(
         self, referee: Referee, monkeypatch: pytest.MonkeyPatch
     ) -> None:
