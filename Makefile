@@ -179,7 +179,7 @@ materials: venv
 
 # For translators: what is said, found anew, brought into the catalogue of every language; what changed is marked fuzzy.
 catalogue: venv
-	$(BIN)/pybabel --quiet extract -F pyproject.toml -k Phrase -k say -k Impossible -k BadAccount -k CannotSign -k NotGenuine -k NotSent --add-location=file --sort-by-file --project=pbem --no-wrap \
+	$(BIN)/pybabel --quiet extract -F pyproject.toml -k Phrase -k say -k Impossible -k BadAccount -k CannotSign -k Missing -k NotGenuine -k NotSent --add-location=file --sort-by-file --project=pbem --no-wrap \
 		-o .venv/messages.pot .
 	for file in templates/*/messages.po; do \
 		language=$$(basename $$(dirname $$file)); \

@@ -32,7 +32,7 @@ from pbem.store.owners import _SENDINGS
 from pbem.store.questions import Notifications
 from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
-from pbem.tournament import pairing
+from pbem.tournament import crosstable
 from pbem.tournament.tournament_entries import result_of
 from pbem.tournament.tournament_state import Tournament
 from pbem.tournament.tournament_step import TournamentStep
@@ -259,7 +259,7 @@ def result_counted_again(world: World) -> Iterator[None]:
 @contextmanager
 def pair_left_out(_world: World) -> Iterator[None]:
     """The last pair of the last round never meets."""
-    whole = pairing.round_robin
+    whole = crosstable.round_robin
 
     def most(*given: Any, **how: Any) -> Any:
         return list(whole(*given, **how))[:-1]

@@ -45,10 +45,6 @@ def test_a_week_is_read_as_it_was_said(week: Week) -> None:
     assert read(said(week)) == week
 
 
-def test_a_week_as_usual_says_nothing() -> None:
-    assert said(Week()) == "{}"
-
-
 def test_others_go_on_where_a_process_has_made_its_calls() -> None:
     """Python's own way to replace a process left all waiting for ever, after some hundreds of weeks."""
     asked = "from simulation.runs import on_cores; print(*on_cores(abs, range(-9, 1), jobs=2, a_child=2))"

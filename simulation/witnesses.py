@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from world.correspondent import SERVER
 
-from pbem.config.values import Duration
-from pbem.config.witnessing import Cosigner, WitnessConfig
+from pbem.config.server import WitnessConfig
+from pbem.config.values import Cosigner, Duration
 from pbem.match.changed import replace
 from pbem.match.transcript import statement
 from pbem.player.checkpoint_witness import Witness, WitnessSettings

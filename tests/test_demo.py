@@ -9,14 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from demo import demo_sealed
-from in_a_box.referee import Die
-from machines.post_office import Trouble
-
-from pbem.match.sealed_game import PaperPlace
-from pbem.player.secret_vault import Secrets, SecretVault
-from pbem.store.database import Database
-from pbem.store.vault import create_key
 
 TESTS = Path(__file__).parent
 
@@ -110,27 +102,6 @@ def assert_sealed(shown: str) -> None:
     assert "Everything holds." in shown
     assert re.search(r"^\d\.\d\d letters a turn for all players together", shown, re.MULTILINE)
     assert re.search(r"^openings/game-1-seat-1\.txt: OK$", shown, re.MULTILINE)
-
-
-def test_the_search_finds_what_lies_about(tmp_path: Path) -> None:
-    """It would not be worth much if it found nothing anywhere."""
-    keys = tmp_path / "keys"
-    keys.mkdir()
-    create_key(keys / "store.key", Die())
-    Database(tmp_path / "store.sqlite").close()
-    owner = SecretVault(tmp_path / "ann.secrets")
-    place = PaperPlace("play.example", "m1", 1, 1, "ann")
-    secrets = Secrets.begun(place, "MD Rv1 Rv2 Rv3", Die()).with_orders(1, "Rv1 mRv2")
-    owner.keep(secrets)
-    owner.keep_code("lusab babad gutih tugad mudof sakat")
-    vaults = [tmp_path / "ann.secrets"]
-    assert demo_sealed.search(tmp_path, vaults, "spaceships") > 0
-    for said in (secrets.setup, secrets.seed, "orders\nRv1  mRv2", "lusab babad gutih tugad mudof sakat"):
-        (tmp_path / "server.log").write_text(f"said: {said}")
-        with pytest.raises(Trouble, match=r"server\.log holds a secret"):
-            demo_sealed.search(tmp_path, vaults, "spaceships")
-    (tmp_path / "server.log").write_text("strike Rv3 hit destroyed MD Rv1 Rv2 Rv3")
-    assert demo_sealed.search(tmp_path, vaults, "spaceships") > 0
 
 
 def ends(maildir: Path) -> int:

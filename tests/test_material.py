@@ -29,11 +29,6 @@ def test_each_odd_mail_is_listed_and_is_there() -> None:
     assert sorted(listed()) == sorted(path.relative_to(ODD).as_posix() for path in files)
 
 
-def test_each_trait_is_shown_once() -> None:
-    traits = Counter((path.partition("/")[0], trait) for path, trait in listed().items())
-    assert [trait for trait, count in traits.items() if count > 1] == []
-
-
 def test_line_ends_are_as_they_were_written() -> None:
     ends = Counter(end for path in mails(ODD) for end in set(re.findall(rb"\r+\n|\r|\n", path.read_bytes())))
     assert all(ends[end] > 5 for end in (b"\r\n", b"\n", b"\r"))

@@ -7,12 +7,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
-from unittest.mock import Mock
+from typing import TYPE_CHECKING
 
 from machines.waiting import until
 from night import __main__ as night
-from night import share
 from night.parts import Part
 
 if TYPE_CHECKING:
@@ -74,23 +72,3 @@ def test_what_does_not_pass_is_on_the_page(tmp_path: Path, monkeypatch: pytest.M
     again = ran(tmp_path, [Part("fails", "exit 0", 1), Part("hangs", "echo quicker", 1)])
     assert "| fails | FAILED, status 3 |" in again
     assert "| hangs | passed | 0.0 | quicker |" in again, "what was too slow is tried again"
-
-
-def test_a_share_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A short night tries a share of the tests that a part has; another one tries others, and none tries nothing."""
-    everything = [cast("pytest.Item", Mock(nodeid=f"tests/test_one.py::test_one[{at}]")) for at in range(400)]
-
-    def drawn(drawing: str, asked: list[pytest.Item]) -> set[str]:
-        monkeypatch.setenv("NIGHT_SHARE", drawing)
-        items, config = list(asked), Mock()
-        share.pytest_collection_modifyitems(config, items)
-        left_out = config.hook.pytest_deselected.call_args.kwargs["items"]
-        assert {one.nodeid for one in (*items, *left_out)} == {one.nodeid for one in asked}
-        return {one.nodeid for one in items}
-
-    some = drawn("0.25:17", everything)
-    assert len(some) == 100
-    assert some == drawn("0.25:17", everything)
-    assert some != drawn("0.25:18", everything)
-    assert len(drawn("0.0:17", everything)) == 1
-    assert drawn("0.25:17", []) == set()

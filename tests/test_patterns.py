@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.patterns import called, hostile, modules, superlinear, used, users
+from attackers.patterns import called, hostile, superlinear, used, users
 
 from pbem.i18n import LANGUAGES
 from pbem.identity.repairs import opening
@@ -15,6 +14,7 @@ from pbem.proof import kept_letters
 from pbem.proof.normal_form import VOCABULARY
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -45,11 +45,6 @@ def test_case_31_patterns_are_linear(path: Path, name: str) -> None:
     assert not found
 
 
-def test_no_module_with_patterns_is_passed_over() -> None:
-    others = set(modules()) - set(users())
-    assert not [one for path, name in others for one in used(path, name, made)]
-
-
 def read_backwards() -> Iterator[tuple[str, str, re.Pattern[str]]]:
     """The expressions by which letters are read again, made of the messages of each language."""
     for language, words in zip(LANGUAGES, kept_letters._languages(), strict=True):
@@ -67,24 +62,3 @@ def test_case_31_what_letters_are_read_by_is_linear(language: str, name: str, pa
 @pytest.mark.parametrize("paper", [Evidence, NamedMailbox, Opening, Receipt, Withdrawal])
 def test_case_31_the_forms_of_papers_are_linear(paper: type[Receipt]) -> None:
     assert not steep(paper._form(), "fullmatch")
-
-
-@pytest.mark.parametrize(
-    ("pattern", "method"),
-    [
-        (r"a comment:[^\n]*\n", "finditer"),  # begins again and again in one line
-        (r"-----BEGIN-----(.*?)-----END-----", "findall"),  # never ends
-        (r"[a-z]+=", "search"),  # the same run from each of its letters
-        (r"(?:a+)*;", "match"),  # a run parted in all ways
-        (r"game-[0-9]+[a-z0-9.-]*", "fullmatch"),  # two runs of the same
-        (r"a[^\n]*\s+b", "match"),
-        (r"\s+$", "search"),
-    ],
-)
-def test_a_steep_pattern_is_found(pattern: str, method: str) -> None:
-    assert steep(re.compile(pattern), method)
-
-
-@pytest.mark.parametrize("pattern", [r"(?<![a-z])[a-z]++=", r"-----BEGIN-----([^-]*+)-----END-----", r"[^\S\n]"])
-def test_a_linear_one_is_not(pattern: str) -> None:
-    assert not steep(re.compile(pattern), "finditer")

@@ -75,12 +75,3 @@ def test_times_and_lengths_of_time_are_said_as_a_language_has_them() -> None:
         (121, "2 minutes and 1 second", "2 Minuten und 1 Sekunde"),
     ):
         assert (Span(seconds), say(Span(seconds), german)) == (english, own)
-
-
-def test_times_and_lengths_of_time_go_from_process_to_process() -> None:
-    german = catalogue((template_folder(),), "de")
-    for phrase in (MOMENT, Span(90000)):
-        whole = Phrase("{first} or {last}", first=phrase, last=phrase.given())
-        for again in (Phrase.read(whole.document), pickle.loads(pickle.dumps(whole))):
-            assert again == whole
-            assert say(again, german) == say(whole, german) != whole

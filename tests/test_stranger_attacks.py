@@ -26,6 +26,16 @@ SPAM = "BUY-MY-PILLS"
 EVE = "eve@elsewhere.example"
 
 
+HOME = Domain("mail.example", key=rsa_key(1024))
+
+
+@pytest.fixture
+def zoe(referee: Referee) -> Mailbox:
+    """Somebody whose domain signs."""
+    referee.records[HOME.where] = HOME.record
+    return referee.person("zoe")
+
+
 def forged(referee: Referee, victim: Mailbox, text: str, number: int = 0) -> None:
     """A letter with somebody's address above it, and words of Eve's in its headers."""
     raw = referee.raw(victim, text, subject=f"{SPAM} {number}", headers=f"X-{SPAM}: {SPAM}\n")
@@ -62,27 +72,25 @@ def test_signed_words_that_are_sent_again_bring_their_player_few_letters(referee
     assert all(SPAM not in letter.as_string() for letter in ann.letters[before:])
 
 
-def test_a_letter_that_its_domain_signed_brings_its_sender_few_answers_when_others_send_it(referee: Referee) -> None:
+def test_a_letter_that_its_domain_signed_brings_its_sender_few_answers_when_others_send_it(
+    referee: Referee, zoe: Mailbox
+) -> None:
     """Whoever got a letter of Zoe's, such as a mailing list, can send it here, and write more headers above it."""
-    zoe = referee.person("zoe")
-    home = Domain("mail.example", key=rsa_key(1024))
-    referee.records[home.where] = home.record
-    raw = home.sign(referee.raw(zoe, "help\n").replace(f"pbem@{SERVER}".encode(), b"list@example.org"), referee.now)
+    raw = HOME.sign(referee.raw(zoe, "help\n").replace(f"pbem@{SERVER}".encode(), b"list@example.org"), referee.now)
     for number in range(8):
         referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, zoe.address)
     assert len(zoe.letters) <= EACH
 
 
 @pytest.mark.parametrize("added", ["To", "Cc", "Delivered-To", "DKIM-Signature"])
-def test_a_letter_to_others_is_none_to_us_because_somebody_says_so_above_it(referee: Referee, added: str) -> None:
+def test_a_letter_to_others_is_none_to_us_because_somebody_says_so_above_it(
+    referee: Referee, zoe: Mailbox, added: str
+) -> None:
     """What names us must be what its domain signed."""
-    zoe = referee.person("zoe")
-    home = Domain("mail.example", key=rsa_key(1024))
-    referee.records[home.where] = home.record
-    raw = home.sign(referee.raw(zoe, "help\n").replace(f"pbem@{SERVER}".encode(), b"list@example.org"), referee.now)
+    raw = HOME.sign(referee.raw(zoe, "help\n").replace(f"pbem@{SERVER}".encode(), b"list@example.org"), referee.now)
     more = f"{added}: pbem@{SERVER}\r\n"
     if added == "DKIM-Signature":  # one that covers nothing but seems to cover much
-        signature = home.craft(raw, headers=("from", "to", "to", "cc", "cc")).partition(b"\r\n")[0].decode()
+        signature = HOME.craft(raw, headers=("from", "to", "to", "cc", "cc")).partition(b"\r\n")[0].decode()
         more = f"{signature[:-8]}AAAAAAA=\r\nTo: pbem@{SERVER}\r\n"
     for number in range(8):
         referee.deliver(f"X-{SPAM}: {number}\r\n{more}".encode() + raw, zoe.address)
@@ -100,14 +108,13 @@ def test_a_letter_to_others_is_none_to_us_because_somebody_says_so_above_it(refe
         f"pbem@{SERVER}: eve@elsewhere.example;",
     ],
 )
-def test_a_letter_to_others_is_none_to_us_because_they_are_called_like_us(referee: Referee, to: str) -> None:
+def test_a_letter_to_others_is_none_to_us_because_they_are_called_like_us(
+    referee: Referee, zoe: Mailbox, to: str
+) -> None:
     """Whoever wrote to Zoe chose under which name she answers."""
-    zoe = referee.person("zoe")
-    home = Domain("mail.example", key=rsa_key(1024))
-    referee.records[home.where] = home.record
     for number in range(8):
         letter = referee.raw(zoe, f"games\n# {number}\n").replace(f"To: pbem@{SERVER}".encode(), f"To: {to}".encode())
-        referee.deliver(home.sign(letter, referee.now), zoe.address)
+        referee.deliver(HOME.sign(letter, referee.now), zoe.address)
     assert len(zoe.letters) == EACH
     assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters)
 
@@ -115,41 +122,34 @@ def test_a_letter_to_others_is_none_to_us_because_they_are_called_like_us(refere
 @pytest.mark.parametrize(
     "to", [f"Pbem@{SERVER}", f'"a, b" <pbem+m1@{SERVER}>', f"x@y.example, <pbem@{SERVER}>", f"play: pbem@{SERVER};"]
 )
-def test_a_letter_to_us_is_known_however_it_says_so(referee: Referee, to: str) -> None:
-    zoe = referee.person("zoe")
-    home = Domain("mail.example", key=rsa_key(1024))
-    referee.records[home.where] = home.record
+def test_a_letter_to_us_is_known_however_it_says_so(referee: Referee, zoe: Mailbox, to: str) -> None:
     letter = referee.raw(zoe, "games\n").replace(f"To: pbem@{SERVER}".encode(), f"To: {to}".encode())
-    referee.deliver(home.sign(letter, referee.now), zoe.address)
+    referee.deliver(HOME.sign(letter, referee.now), zoe.address)
     assert "> games" in zoe.text
 
 
 @pytest.mark.parametrize("headers", [("from", "to", "subject"), ("from", "subject")])
 def test_a_letter_to_us_that_its_domain_signed_is_answered_in_full_once(
-    referee: Referee, headers: tuple[str, ...]
+    referee: Referee, zoe: Mailbox, headers: tuple[str, ...]
 ) -> None:
     """Who saw it on its way can send it again for years, with other headers above it."""
-    zoe = referee.person("zoe")
-    home = Domain("mail.example", key=rsa_key(1024))
-    referee.records[home.where] = home.record
-    raw = home.craft(referee.raw(zoe, "games\n"), headers=headers)
+    raw = HOME.craft(referee.raw(zoe, "games\n"), headers=headers)
     for number in range(8):
         referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, zoe.address)
     assert "> games" in body(zoe.letters[0])
     assert len(zoe.letters) == 1 + EACH
     assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters[1:])
     # Another letter is another one.
-    referee.deliver(home.craft(referee.raw(zoe, "games\n"), headers=("message-id", *headers)), zoe.address)
+    referee.deliver(HOME.craft(referee.raw(zoe, "games\n"), headers=("message-id", *headers)), zoe.address)
     assert "> games" in zoe.text
 
 
 @pytest.mark.parametrize("path", [EVE, "prvs=0129c1a5=zoe@mail.example", "SRS0=HHHH=TT=mail.example=zoe@fwd.example"])
-def test_a_letter_that_its_domain_signed_as_one_to_us_needs_no_return_path(referee: Referee, path: str) -> None:
+def test_a_letter_that_its_domain_signed_as_one_to_us_needs_no_return_path(
+    referee: Referee, zoe: Mailbox, path: str
+) -> None:
     """Forwarders, lists and providers have their own; who copies the letter brings its sender one answer at most."""
-    zoe = referee.person("zoe")
-    home = Domain("mail.example", key=rsa_key(1024))
-    referee.records[home.where] = home.record
-    raw = home.craft(referee.raw(zoe, "games\n"), headers=("from", "to", "subject"))
+    raw = HOME.craft(referee.raw(zoe, "games\n"), headers=("from", "to", "subject"))
     for number in range(8):
         referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, path)
     assert "> games" in body(zoe.letters[0])
@@ -174,13 +174,10 @@ def test_a_letter_that_its_domain_signed_as_one_to_us_needs_no_return_path(refer
 )
 @pytest.mark.parametrize("path", [EVE, "postmaster@mail.example"])
 def test_without_a_return_path_the_signature_must_cover_that_it_goes_to_us(
-    referee: Referee, to: str, headers: tuple[str, ...], more: str, path: str
+    referee: Referee, zoe: Mailbox, to: str, headers: tuple[str, ...], more: str, path: str
 ) -> None:
-    zoe = referee.person("zoe")
-    home = Domain("mail.example", key=rsa_key(1024))
-    referee.records[home.where] = home.record
     letter = referee.raw(zoe, "games\n").replace(f"To: pbem@{SERVER}".encode(), f"To: {to}".encode())
-    raw = more.encode() + home.craft(letter, headers=headers)
+    raw = more.encode() + HOME.craft(letter, headers=headers)
     for number in range(8):
         referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, path)
     assert len(zoe.letters) <= EACH
@@ -189,12 +186,10 @@ def test_without_a_return_path_the_signature_must_cover_that_it_goes_to_us(
 
 @pytest.mark.parametrize("change", ["another key", "no key", "no DNS", "l=", "expired", "body", "subdomain"])
 def test_a_signature_that_fails_vouches_for_nobody_under_a_strangers_return_path(
-    referee: Referee, change: str
+    referee: Referee, zoe: Mailbox, change: str
 ) -> None:
-    zoe = referee.person("zoe")
-    home = Domain("mail.example", key=rsa_key(1024))
-    referee.records[home.where] = None if change == "no DNS" else "" if change == "no key" else home.record
-    signer, tags = home, {}
+    referee.records[HOME.where] = None if change == "no DNS" else "" if change == "no key" else HOME.record
+    signer, tags = HOME, {}
     if change == "another key":
         signer = Domain("mail.example", key=rsa_key(1024, 1))
     elif change == "subdomain":
@@ -214,16 +209,13 @@ def test_a_signature_that_fails_vouches_for_nobody_under_a_strangers_return_path
     assert all("> games" not in body(letter) for letter in zoe.letters)
 
 
-def test_an_rsa_signature_has_one_writing(referee: Referee) -> None:
+def test_an_rsa_signature_has_one_writing(referee: Referee, zoe: Mailbox) -> None:
     """Or the same letter would be a new one, again and again."""
-    zoe = referee.person("zoe")
-    home = Domain("mail.example", key=rsa_key(1024))
-    referee.records[home.where] = home.record
-    raw = home.craft(referee.raw(zoe, "games\n"))
+    raw = HOME.craft(referee.raw(zoe, "games\n"))
     found = re.search(rb"; b=([A-Za-z0-9+/=]+)", raw)
     assert found is not None
     octets = base64.b64decode(found[1])
-    modulus = home.key.public_key().public_numbers().n
+    modulus = HOME.key.public_key().public_numbers().n
     for number in (int.from_bytes(octets), int.from_bytes(octets) + modulus):
         other = base64.b64encode(number.to_bytes(132))
         referee.deliver(raw.replace(found[1], other), zoe.address)

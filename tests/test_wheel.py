@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import email
-import json
 import os
 import re
 import shutil
@@ -63,23 +62,13 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, cwd=ROOT)
 
 
-def test_the_libraries_of_the_server_are_known() -> None:
-    assert {"aiosmtpd", "babel", "PIL", "sqlite_utils", "structlog", "flufl"} <= set(HEAVY)
-    assert not set(HEAVY) & {"click", "cryptography", "dkim", "dns", "imap_tools", "jinja2", "msgspec"}
-
-
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
         (("verify", "tests/vectors/good/kind.pbem.zip"), 0, "Everything holds."),
         (("page", "spaceships"), 0, "<!DOCTYPE html>"),
         (("replay", "README.md"), 2, "README.md"),
-        (("sign", "--help"), 0, "Sign a form"),
         (("play", "--help"), 0, "register"),
-        (("agent", "--help"), 0, "Play sealed matches"),
-        (("check-game", "--help"), 0, "Check that the game"),
-        (("new-game", "--help"), 0, "Write a package"),
-        (("init", "--help"), 0, "configuration of a new server"),
         (("--help",), 0, "serve"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else None,
@@ -236,16 +225,6 @@ def test_the_wheel_has_the_bill_of_materials_of_the_lock(wheel: zipfile.ZipFile)
     (name,) = [name for name in wheel.namelist() if "/sboms/" in name]
     assert name == f"pbem-{PROJECT['version']}.dist-info/sboms/{BILL.name}"
     assert wheel.read(name).decode() == bill(), "run `make materials`"
-
-
-def test_a_bill_lists_what_is_required_and_what_only_a_server_needs() -> None:
-    listed = json.loads(bill())
-    scopes = {component["name"]: component["scope"] for component in listed["components"]}
-    assert {scopes[name] for name in distributions(PROJECT["dependencies"])} == {"required"}
-    assert (scopes["cffi"], scopes["aiosmtpd"], scopes["attrs"]) == ("required", "optional", "optional")
-    assert not {"hatchling", "pytest", "pbem"} & scopes.keys()
-    refs = {component["bom-ref"] for component in listed["components"]}
-    assert {ref for one in listed["dependencies"] for ref in one["dependsOn"]} == refs
 
 
 def test_no_address_is_invented(wheel: zipfile.ZipFile) -> None:

@@ -1,13 +1,14 @@
-"""Boards drawn as a PNG: grids, and for boards with layers an isometric view of the cube that they form.
+"""Boards drawn as a PNG, with layers also as the cube that they form; and record sheets, to fill in with a pencil.
 
 The same boards and names give the same bytes on the same release of Pillow: our own font, no time stamps, a fixed
 palette. Pictures are small enough for a letter: squares shrink as boards grow. Only boards come in, and so only
-views.
+views. The words of a sheet come from `templates/<game>/sheet.txt`.
 """
 
 from __future__ import annotations
 
 import io
+import time
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -249,3 +250,75 @@ def _block(pen: ImageDraw.ImageDraw, square: Square, corners: Sequence[Point], h
     pen.polygon(top, fill=background or PAPER, outline=GOLD if square.fresh else LINE, width=2 if square.fresh else 1)
     middle = ((top[0][0] + front[0]) / 2, (top[0][1] + front[1]) / 2)
     pen.text(middle, square.symbol, ink or INK, font(13 if len(square.symbol) < 3 else 10), anchor="mm")
+
+
+# Record sheets: the boards of a game on one page of A4, one bit per dot, so that lines are sharp.
+
+DOTS: Final = 300
+PAGE: Final = (2480, 3508)
+MARGIN: Final = 118  # one centimetre
+SHEET_SQUARE: Final = 118
+"""Dots of a square's side, where there is room."""
+SHEET_GAP: Final = 36
+TEXT: Final = 40
+
+
+def sheet(title: str, boards: Sequence[Board], text: str) -> bytes:
+    """The sheet of a game as a PDF: its boards, each under one of the text's first lines, then the rest of the text.
+
+    Tabs divide a line into columns of one width. Raises ValueError when the text does not fit on the page.
+    """
+    lines = text.rstrip("\n").split("\n")
+    page = Image.new("1", PAGE, 1)
+    pen = ImageDraw.Draw(page)
+    pen.text((MARGIN, MARGIN), title, 0, font(64))
+    y = MARGIN + 110
+    side = min(_side(board, len(boards)) for board in boards)
+    for board in boards:
+        pen.text((MARGIN, y), lines.pop(0), 0, font(TEXT))
+        x, y = MARGIN, y + 70
+        for panel in board.panels:
+            _draw(pen, panel, x, y, side)
+            x += (len(panel.columns) + 1) * side + SHEET_GAP
+        y += (len(board.panels[0].rows) + 1) * side + SHEET_GAP + 20
+    for line in lines:
+        columns = line.split("\t")
+        for at, words in enumerate(columns):
+            pen.text((MARGIN + at * (PAGE[0] - 2 * MARGIN) // len(columns), y), words, 0, font(TEXT))
+        y += 58
+    if y > PAGE[1] - MARGIN:
+        raise ValueError(f"the sheet of {title} has too many lines")
+    file = io.BytesIO()
+    never = time.gmtime(0)
+    page.save(file, "PDF", resolution=DOTS, title=title, creationDate=never, modDate=never)
+    return file.getvalue()
+
+
+def _side(board: Board, boards: int) -> int:
+    """Dots of a square's side: its grids side by side fill the width, all boards half of the height."""
+    width = (PAGE[0] - 2 * MARGIN - SHEET_GAP * len(board.panels)) // sum(
+        len(panel.columns) + 1 for panel in board.panels
+    )
+    height = PAGE[1] // 2 // boards // (len(board.panels[0].rows) + 1)
+    return min(SHEET_SQUARE, width, height)
+
+
+def _draw(pen: ImageDraw.ImageDraw, panel: Panel, x: int, y: int, side: int) -> None:
+    columns, rows = panel.columns, panel.rows
+    names = [(panel.name, 0, 0)]
+    names += [(column, at, 0) for at, column in enumerate(columns, start=1)]
+    names += [(row, 0, at) for at, row in enumerate(rows, start=1)]
+    for word, along, down in names:
+        pen.text((x + (along + 0.5) * side, y + (down + 0.5) * side), word, 0, font(side // 2), anchor="mm")
+    right, bottom = x + (len(columns) + 1) * side, y + (len(rows) + 1) * side
+    for along in range(1, len(columns) + 2):
+        pen.line((x + along * side, y + side, x + along * side, bottom), 0, 3)
+    for down in range(1, len(rows) + 2):
+        pen.line((x + side, y + down * side, right, y + down * side), 0, 3)
+    for down, row in enumerate(panel.squares, start=1):
+        for along, square in enumerate(row, start=1):
+            if square != PLAIN:
+                place = (x + (along + 0.5) * side, y + (down + 0.5) * side)
+                pen.text(
+                    place, square.symbol, 0, font(side * 9 // (16 + 5 * max(0, len(square.symbol) - 2))), anchor="mm"
+                )

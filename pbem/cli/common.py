@@ -164,7 +164,20 @@ def instruct(
     instructions, by, now = Instructions(store.database), operator(), store.now
     number = instructions.give(what, match, reason, by, now, tournament=tournament, ruling=ruling)
     if _at_rest(store):
-        _obey(store)
+        # Here the desk does what that of the daemon would; the letters leave when one starts.
+        from pbem.desk.letter_handling import WorkingDesk
+        from pbem.desk.reading import InProcess
+        from pbem.desk.wiring import Desk
+
+        configure_logs(store.config.log)
+        keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)
+        own_keys.check(store.database, keys)
+        composer = open_composer(store.config, store.database)
+        reader = InProcess(store.config.limits)
+        desk = Desk(store.config, store.database, store.vault, keys.signing, composer, os.urandom, reader)
+        clock = store.clock
+        store.database.noting = partial(clock.note, store.database)
+        WorkingDesk(desk).obey(clock())
     else:
         wake(store)
     until = time.monotonic() + PATIENCE
@@ -187,23 +200,6 @@ def _at_rest(store: Opened) -> bool:
     except LockedError:
         return False
     return True
-
-
-def _obey(store: Opened) -> None:
-    """Do what the daemon would do, if none runs; the letters leave when it starts."""
-    from pbem.desk.letter_handling import WorkingDesk
-    from pbem.desk.reading import InProcess
-    from pbem.desk.wiring import Desk
-
-    configure_logs(store.config.log)
-    keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)
-    own_keys.check(store.database, keys)
-    composer = open_composer(store.config, store.database)
-    reader = InProcess(store.config.limits)
-    desk = Desk(store.config, store.database, store.vault, keys.signing, composer, os.urandom, reader)
-    clock = store.clock
-    store.database.noting = partial(clock.note, store.database)
-    WorkingDesk(desk).obey(clock())
 
 
 def table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:

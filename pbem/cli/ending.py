@@ -73,7 +73,14 @@ def exiting() -> Iterator[None]:
         status: int = Status.NOT_DONE
         with suppress(OSError):  # standard error may be closed or full as well
             status = _reported(error)
-        _drop_unwritten()
+        # Let the interpreter end in silence: it would try again to write what a full disk or a closed pipe refused.
+        for stream in (sys.stdout, sys.stderr):
+            if stream is None:
+                continue
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         sys.exit(status)
 
 
@@ -105,14 +112,3 @@ def _reported(error: BaseException) -> int:
 
             traceback.print_exception(error)
     return Status.NOT_DONE
-
-
-def _drop_unwritten() -> None:
-    """Let the interpreter end in silence: it would try again to write what a full disk or a closed pipe refused."""
-    for stream in (sys.stdout, sys.stderr):
-        if stream is None:
-            continue
-        try:
-            stream.flush()
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

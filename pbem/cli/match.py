@@ -1,4 +1,4 @@
-"""`pbem match`: matches as the operator may see and control them. Thin: the desk obeys.
+"""`pbem match` and `pbem tournament`: both as the operator may see and control them. Thin: the desk obeys.
 
 Secrets (setups, orders) are shown only on demand, and with a warning.
 """
@@ -13,6 +13,7 @@ import click
 
 from pbem.cli.common import Opened, as_json, config_option, fields, instruct, listed, opened, table
 from pbem.desk.match_archive import MatchRepository
+from pbem.desk.tournament_archive import TournamentRepository
 from pbem.match.transcript import Entry
 from pbem.match.view import view
 from pbem.proof import bundle
@@ -20,6 +21,7 @@ from pbem.store.matches import Matches
 from pbem.store.operator import matches as all_matches
 from pbem.store.operator import paused_by_restore
 from pbem.store.people import People
+from pbem.store.tournament_rows import Tournaments
 
 if TYPE_CHECKING:
     from pbem.match.state import Match
@@ -30,19 +32,27 @@ SECRETS = (
 )
 
 
+def _number(_context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """The number of a match, written as m17 or 17, or of a tournament."""
+    if value is None:
+        return None
+    what = str(parameter.metavar).lower()
+    digits = value.lower().removeprefix(what[0])
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
+        raise click.BadParameter(f"{value} is no {what}; write one such as {what[0]}17")
+    return int(digits)
+
+
+_match_argument = click.argument("number", metavar="MATCH", callback=_number)
+_tournament_argument = click.argument("number", metavar="TOURNAMENT", callback=_number)
+_reason_option = click.option(
+    "--reason", required=True, help="Why: the reason is in the transcript for ever, and in a letter to every player."
+)
+
+
 @click.group()
 def match() -> None:
     """Matches: list and show them; pause, resume or end one."""
-
-
-def _number(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
-    """The number of a match, written as m17 or 17."""
-    if value is None:
-        return None
-    digits = value.lower().removeprefix("m")
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
-        raise click.BadParameter(f"{value} is no match; write one such as m17")
-    return int(digits)
 
 
 @match.command("list")
@@ -60,7 +70,7 @@ def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
 
 
 @match.command()
-@click.argument("number", metavar="MATCH", callback=_number)
+@_match_argument
 @config_option
 @click.option(
     "--secrets", is_flag=True, help="Show setups and orders, too. Nobody may know them while the game runs."
@@ -102,7 +112,7 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
 
 
 @match.command("bundle")
-@click.argument("number", metavar="MATCH", callback=_number)
+@_match_argument
 @click.argument("file", type=click.Path(dir_okay=False, writable=True, path_type=Path))
 @config_option
 def bundle_(number: int, file: Path, config_file: Path) -> None:
@@ -157,21 +167,18 @@ def _secrets(store: Opened, number: int) -> list[dict[str, object]]:
     ]
 
 
-_reason_option = click.option(
-    "--reason", required=True, help="Why: the reason is in the transcript for ever, and in a letter to every player."
-)
+def _instruction(group: click.Group, what: str, says: str) -> click.Command:
+    """A command by which the operator instructs the desk about a match or a tournament."""
+    of_match = group is match
 
-
-def _instruction(what: str, says: str) -> click.Command:
-    """A command by which the operator instructs the desk."""
-
-    @match.command(what, help=says)
-    @click.argument("number", metavar="MATCH", callback=_number)
-    @_reason_option
+    @group.command(what, help=says)
+    @(_match_argument if of_match else _tournament_argument)
+    @(_reason_option if of_match else click.option("--reason", required=True, help="Why, for your own record."))
     @config_option
     def instructed(number: int, reason: str, config_file: Path) -> None:
+        about = (number, None) if of_match else (None, number)
         with opened(config_file) as store:
-            click.echo(f"{instruct(store, what, number, reason)}.")
+            click.echo(f"{instruct(store, what, about[0], reason, tournament=about[1])}.")
 
     return instructed
 
@@ -193,7 +200,65 @@ def resume(number: int | None, reason: str, config_file: Path, *, everything: bo
             click.echo(f"{instruct(store, 'resume', each, reason)}.")
 
 
-_instruction("pause", "Pause MATCH: what players send is kept; nothing begins, resolves or runs out.")
+_instruction(match, "pause", "Pause MATCH: what players send is kept; nothing begins, resolves or runs out.")
 click.confirmation_option(prompt="The game is abandoned and its secrets are revealed. Shall the match end?")(
-    _instruction("end", "End MATCH for good: a game under way is abandoned and revealed, and nobody wins.")
+    _instruction(match, "end", "End MATCH for good: a game under way is abandoned and revealed, and nobody wins.")
 )
+
+
+@click.group()
+def tournament() -> None:
+    """Tournaments: list them; pause or resume one, or rule on it."""
+
+
+@tournament.command("list")
+@config_option
+@click.option("--all", "everything", is_flag=True, help="Also those that have ended.")
+@as_json
+def list_tournaments(config_file: Path, *, everything: bool, as_json: bool) -> None:
+    """List the tournaments that are open or played."""
+    with opened(config_file) as store:
+        rows = Tournaments(store.database, store.vault)
+        archive = TournamentRepository(rows, store.config.server)
+        found = [t for t in map(archive.load, rows.numbers()) if t is not None]
+        shown = [
+            {
+                "tournament": t.id,
+                "game": t.terms.match["game"],
+                "format": t.terms.format,
+                "phase": t.phase,
+                "paused": "yes" if rows.paused(int(t.id[1:])) else "",
+                "organiser": t.organiser.name,
+                "entrants": len(t.entrants),
+                "matches": len([pairing for pairing in t.pairings if pairing.match]),
+                "last": t.time,
+            }
+            for t in found
+            if everything or t.phase != "ended"
+        ]
+    columns = ("tournament", "game", "format", "phase", "paused", "organiser", "entrants", "matches", "last")
+    over = f"All tournaments ({len(found)}) have ended: `pbem tournament list --all` has them."
+    listed(shown, columns, over if found else "There are no tournaments.", as_json=as_json)
+
+
+@tournament.command()
+@_tournament_argument
+@click.argument("words", nargs=-1, required=True, metavar="annul MATCH|substitute PLAYER for PLAYER|close")
+@_reason_option
+@config_option
+def rule(number: int, words: tuple[str, ...], reason: str, config_file: Path) -> None:
+    """Rule on TOURNAMENT, as its organiser may by letter: table and proof show it as the operator's bare word.
+
+    `annul m17` takes a match out of the table, `substitute dave for bob` lets dave enter in bob's place, `close` ends
+    the tournament. On a match of the organiser's own, only you may rule.
+    """
+    with opened(config_file) as store:
+        click.echo(f"{instruct(store, 'rule', None, reason, tournament=number, ruling=' '.join(words))}.")
+
+
+_instruction(
+    tournament,
+    "pause",
+    "Pause TOURNAMENT: it does not start, and no round begins because of the time. Matches under way are not paused.",
+)
+_instruction(tournament, "resume", "Resume TOURNAMENT: whatever became due meanwhile happens now.")

@@ -6,6 +6,8 @@ Only the options and the messages live here; all wiring is in `pbem.server.daemo
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,7 @@ from pbem.cli.programs import troubles
 from pbem.config.file import ConfigError, load
 from pbem.pages import Home, site
 from pbem.player import trial_server
-from pbem.server.daemon import Daemon, write_ready
+from pbem.server.daemon import Daemon
 from pbem.server.logs import configure_logs
 from pbem.server.opening import StartError
 from pbem.store.owners import ALL, named
@@ -42,6 +44,13 @@ def write_composers(config: Config, folder: Path) -> None:
         log.warning("pages not written", folder=str(folder), error=str(error))
     else:
         log.info("pages written", folder=str(folder), changed=len(done.written))
+
+
+def write_ready(path: Path, places: Sequence[IntakePlace]) -> None:
+    """Write the bound places as JSON, atomically, because a waiting program may read the file at once."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(json.dumps({place.protocol: place.address for place in places}) + "\n", "utf-8")
+    draft.replace(path)
 
 
 @click.command()

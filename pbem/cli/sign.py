@@ -34,24 +34,20 @@ def sign(file: str, key: Path, server: str | None) -> None:
     whole form is quoted or indented, quote marks and blanks are removed.
     """
     with click.open_file(file, "rb") as source:
-        text = _form(source.read())
+        # Bring a form to the text that is signed: no quote marks, no blanks around lines, LF, a last line end.
+        try:
+            text = clean(source.read().decode())
+        except UnicodeDecodeError as error:
+            raise click.ClickException("The form is not text in UTF-8.") from error
+        lines = [line.strip() for line in text.strip().split("\n")]
+        while any(lines) and all(line.startswith(">") for line in lines if line):
+            lines = [line[1:].strip() for line in lines]
+        text = "\n".join(lines).strip() + "\n"
     name = _server(text, server)
     with troubles():
         signer = SigningKey(key.expanduser(), "", passphrase, touch)
         signature = signer.sign(read_alike(text).encode(), f"pbem@{name}")
     click.echo((text + signature).encode(), nl=False)
-
-
-def _form(data: bytes) -> str:
-    """Bring a form to the text that is signed: no quote marks, no blanks around lines, LF, a last line end."""
-    try:
-        text = clean(data.decode())
-    except UnicodeDecodeError as error:
-        raise click.ClickException("The form is not text in UTF-8.") from error
-    lines = [line.strip() for line in text.strip().split("\n")]
-    while any(lines) and all(line.startswith(">") for line in lines if line):
-        lines = [line[1:].strip() for line in lines]
-    return "\n".join(lines).strip() + "\n"
 
 
 def _server(text: str, server: str | None) -> str:

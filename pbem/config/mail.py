@@ -24,7 +24,6 @@ class ListenerConfig(ConfigTable, frozen=True):
     listen: Listen = Listen()
     certificate: str = ""
     certificate_key: str = ""
-    proxy: bool = False
 
     def __post_init__(self) -> None:
         if bool(self.certificate) != bool(self.certificate_key):

@@ -11,10 +11,10 @@ import msgspec
 
 from pbem.config.limits import Limits
 from pbem.config.mail import Delivery, Dkim, ListenerConfig, MailboxConfig, SmarthostConfig, account_faults
-from pbem.config.values import LOOPBACK, ConfigTable, Count, Duration, Listen
-from pbem.config.witnessing import WitnessConfig
+from pbem.config.values import LOOPBACK, ConfigTable, Cosigner, Count, Duration, Listen
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.networks import DOMAIN
+from pbem.verifier_key import COSIGNATURE, MOST_SIGNATURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +71,24 @@ class GamesConfig(ConfigTable, frozen=True):
     """The games of other packages that are played here, beside those of pbem."""
 
     enabled: tuple[str, ...] = ()
+
+
+class WitnessConfig(ConfigTable, frozen=True):
+    """The witnesses of this server's log: docs/witnesses.md."""
+
+    cosigners: tuple[Cosigner, ...] = ()
+    every: Duration = Duration(minutes=10)
+
+    def faults(self, server: str) -> Iterator[str]:
+        """The faults of the witnesses of this server."""
+        if len(self.cosigners) >= MOST_SIGNATURES:
+            yield f"witness: cosigners: a checkpoint has room for {MOST_SIGNATURES - 1}"
+        names = [one.key.name for one in self.cosigners]
+        if len(names) != len(set(names)):
+            yield "witness: cosigners: two of them have one name"
+        for one in self.cosigners:
+            if one.key.kind != COSIGNATURE or one.key.name == server:
+                yield f"witness: cosigners: {one.key} is the key of no other cosigner"
 
 
 class MetricsConfig(ConfigTable, frozen=True):

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args, get_origin, get_ty
 
 import msgspec
 
-from pbem.config.values import Duration, Listen
-from pbem.config.witnessing import Cosigner
+from pbem.config.values import Cosigner, Duration, Listen
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:

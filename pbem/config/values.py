@@ -1,4 +1,4 @@
-"""The values that tables share: lengths of time, places to listen, names of hosts; and the base of all tables."""
+"""The values of tables: lengths of time, places to listen, witnesses; and the base of all tables."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Self
+from urllib.parse import urlsplit
 
 import msgspec
+
+from pbem.verifier_key import VerifierKey
 
 LONGEST = timedelta(days=365_000)  # what is subtracted from a time must leave a date
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -78,3 +81,31 @@ class Listen:
 
 class ConfigTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The base of all tables: unknown keys are errors, and nothing changes after loading."""
+
+
+_SUBMISSION = re.compile(r"(https?)://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,253})(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?")
+
+
+class Cosigner:
+    """A witness of this server's log: its key, as C2SP writes it, and where it is asked."""
+
+    __slots__ = ("key", "url")
+
+    def __init__(self, key: VerifierKey, url: str) -> None:
+        self.key = key
+        self.url = url
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `name+hash+key url`; raises ValueError. Without TLS, HTTP is for this machine alone."""
+        key, _, url = text.strip().partition(" ")
+        url = url.strip()
+        place = _SUBMISSION.fullmatch(url)
+        if not place or urlsplit(url).port == 0:  # what is no port raises ValueError
+            raise ValueError(f'"{text}": write the key, a blank, and its https address')
+        if place[1] == "http" and place[2].strip("[]") not in LOOPBACK:
+            raise ValueError(f'"{text}": a witness on another machine is asked by https')
+        return cls(VerifierKey.read(key), url)
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.url}"

@@ -16,7 +16,7 @@ from pbem.match.sealed_game import SIGNED_TEXT
 from pbem.match.transcript import sha256_hex, written
 from pbem.match.view import TranscriptHead
 from pbem.requests import InTournament
-from pbem.tournament.tournament_view import TournamentView
+from pbem.tournament.tournament_state import TournamentView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pbem.boards.picture import draw
-from pbem.boards.sheet import sheet
+from pbem.boards.picture import draw, sheet
 from pbem.desk import bulletin
 from pbem.desk.daily_limits import NOTIFICATION, DailyCounts, DailyLimit
 from pbem.games import part_of

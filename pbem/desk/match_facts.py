@@ -24,7 +24,7 @@ from pbem.match.transcript import sha256_hex
 from pbem.match.view import TermsView
 from pbem.phrase import Phrase, Span
 from pbem.tournament.crosstable import TableRow, scored, table, teams
-from pbem.tournament.tournament_view import TableCell, TableLine
+from pbem.tournament.tournament_state import TableCell, TableLine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

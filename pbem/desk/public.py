@@ -22,8 +22,7 @@ from pbem.mail.message import Unreadable, read_letter
 from pbem.match.state import RUNNING, Match
 from pbem.match.transcript import Entry, written
 from pbem.match.view import view
-from pbem.pages.feeds import News
-from pbem.pages.site import Finished, PublicTournament
+from pbem.pages.site import Finished, News, PublicTournament
 from pbem.phrase import Phrase
 from pbem.proof.bundle import Bundle
 from pbem.proof.named_papers import keys_in

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.config.server import Config
-    from pbem.config.witnessing import Cosigner
+    from pbem.config.values import Cosigner
     from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.outcomes import Decision

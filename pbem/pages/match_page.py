@@ -15,8 +15,7 @@ from pbem.games import BUILT_IN, part_of, rules
 from pbem.i18n import ENGLISH
 from pbem.letters.safe_text import visible
 from pbem.match import record
-from pbem.pages import deflated, page, page_file, ruled, told
-from pbem.pages.feeds import feed_file
+from pbem.pages import deflated, feed_file, page, page_file, ruled, told
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle

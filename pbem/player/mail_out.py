@@ -70,7 +70,12 @@ def send(account: Account, sent: SentForm) -> str:
             case "smtp" | "smtps" | "submission":
                 return _submit(account, sent)
             case "sendmail":
-                return _sendmail(unquote(url.path) or _SENDMAIL, account, sent)
+                words = [*shlex.split(unquote(url.path) or _SENDMAIL), "-i", "-f", account.address, "--", sent.to]
+                raw = sent.raw.replace(b"\r\n", b"\n")  # what sendmail reads are lines of this machine
+                done = subprocess.run(words, input=raw, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - the player's
+                if done.returncode:
+                    raise NotSent("{command} ended with status {status}", command=words[0], status=done.returncode)
+                return Phrase("sent by {way}", way=words[0])
             case "drafts":  # for a mail program; the same letter gives the same file
                 name = f"{sent.command}-{sent.message_id.strip('<>').partition('@')[0]}.eml"
                 path = Path(unquote(url.path)).expanduser() / name
@@ -122,15 +127,6 @@ def _log_in(connection: smtplib.SMTP, user: str, account: Account) -> None:
             connection.login(user, password(account.password_file, account.password_command))
     except PasswordError as error:
         raise NotSent(*error.args) from error
-
-
-def _sendmail(command: str, account: Account, sent: SentForm) -> str:
-    words = [*shlex.split(command), "-i", "-f", account.address, "--", sent.to]
-    raw = sent.raw.replace(b"\r\n", b"\n")  # what sendmail reads are lines of this machine
-    done = subprocess.run(words, input=raw, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - the player's
-    if done.returncode:
-        raise NotSent("{command} ended with status {status}", command=words[0], status=done.returncode)
-    return Phrase("sent by {way}", way=words[0])
 
 
 def flush(letters: Correspondence, send: Callable[[SentForm], str]) -> Iterator[LetterSent | LetterUnsent]:

@@ -22,7 +22,7 @@ from pbem.durable import make_folder
 from pbem.match.view import MatchView
 from pbem.player import PlayerTrouble
 from pbem.player.known import AccountKnown, Known
-from pbem.tournament.tournament_view import TournamentView
+from pbem.tournament.tournament_state import TournamentView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -167,7 +167,13 @@ class Memory:
     def __init__(self, path: Path | None) -> None:
         try:
             if path is not None:
-                _make(path)
+                # The file is there then, and only its owner can read it.
+                make_folder(path.parent)
+                file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+                try:
+                    os.fchmod(file, 0o600)  # a copy that was brought back may be open to others
+                finally:
+                    os.close(file)
             self._database = sqlite3.connect(path or ":memory:", timeout=30, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
             raise BadMemory(f"{path}: {error}") from error
@@ -477,13 +483,3 @@ class Memory:
 
 def _place(place: Sequence[str | int]) -> str:
     return " ".join(map(str, place))
-
-
-def _make(path: Path) -> None:
-    """Make sure that the file is there, readable only by its owner."""
-    make_folder(path.parent)
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        os.fchmod(file, 0o600)  # a copy that was brought back may be open to others
-    finally:
-        os.close(file)

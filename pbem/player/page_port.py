@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
-from pbem.connections import LimitedThreads
-from pbem.player.http_handler import QuietHandler
+from pbem.connections import LimitedThreads, QuietHandler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

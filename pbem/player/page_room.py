@@ -374,7 +374,17 @@ class PlayRoom:
             given["key"] = str(path)
         made = Account(name=name, server=server, **given)
         if asked.password:
-            _keep_password(asked.password_file, asked.password)
+            # It goes into the file that its owner named, which must not be there yet.
+            if not asked.password_file:
+                raise BadAccount("Name the file into which the password goes.")
+            path = Path(asked.password_file).expanduser()
+            try:
+                durable.make_folder(path.parent)
+                durable.write(path, f"{asked.password}\n".encode(), new=True)
+            except OSError as error:
+                raise BadAccount(
+                    "{path}: {strerror}. The password was not kept.", path=path, strerror=error.strerror
+                ) from error
         table = self.table(made.id)
         self.show(beginning.open_account(table, made, new_key=asked.new_key))
         return {"account": self.seat(table)}
@@ -389,17 +399,3 @@ def _early(word: str) -> int:
     if not re.fullmatch("default|turn [0-9]{1,9}", word):
         raise Impossible("{what}: the page has no such command.", what=f"clear {word}")
     return DEFAULT if word == "default" else int(word.removeprefix("turn "))
-
-
-def _keep_password(name: str, password: str) -> None:
-    """Write a password into the file that its owner named, which must not be there yet."""
-    if not name:
-        raise BadAccount("Name the file into which the password goes.")
-    path = Path(name).expanduser()
-    try:
-        durable.make_folder(path.parent)
-        durable.write(path, f"{password}\n".encode(), new=True)
-    except OSError as error:
-        raise BadAccount(
-            "{path}: {strerror}. The password was not kept.", path=path, strerror=error.strerror
-        ) from error

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.sealed_agent import Agent
-    from pbem.tournament.tournament_view import TournamentView
+    from pbem.tournament.tournament_state import TournamentView
 
 
 def account_facts(letters: Correspondence, agent: Agent, now: datetime) -> JsonObject:
@@ -77,7 +77,7 @@ def _plans(letters: Correspondence, standing: MatchView) -> JsonObject:
 def _sealed_facts(agent: Agent, standing: MatchView, now: datetime) -> JsonObject:
     """The same in a sealed match, where they wait on this machine; and what its agent asks for, and is held up by."""
     match = standing.match
-    waiting, unused, first = agent.plans(match, now)
+    waiting, unused, first = agent.ahead.plans(match, now)
     asks = agent.asks(match)
     return {
         "asked": asks,

@@ -297,8 +297,6 @@ class PlayTable:
 
     def verify(self, match: str) -> Verified:
         """Verify the latest bundle of a match, and compare all its letters with it; raises `Impossible`."""
-        from pbem.player.proving import prove  # few commands prove anything
-
         proof = prove(self.letters.memory, match)
         if proof is None:
             raise Impossible("No bundle of {match} has come: it comes when a game has ended.", match=match)
@@ -335,7 +333,7 @@ class PlayTable:
     def judge(self, standing: MatchView, text: str, turn: int | None = None) -> Judged:
         """Judge the setup or the orders that are due, or orders for another turn; raises `Refused`, `Impossible`."""
         if turn is not None:
-            ahead = self.agent.judge_ahead if standing.sealed else self.letters.judge.ahead
+            ahead = self.agent.ahead.judge if standing.sealed else self.letters.judge.ahead
             return ahead(standing.match, turn, text)
         if standing.phase == "setup":
             return self.letters.judge.setup(standing.match, text)
@@ -377,7 +375,7 @@ class PlayTable:
             return Prepared(self.letters.order(match, text, now, final=final, turn=turn))
         if turn is None:
             return Prepared(self.agent.order(match, text, now))
-        self.agent.store(match, turn, text)
+        self.agent.ahead.store(match, turn, text)
         return KeptHere()
 
     # Sentences.
@@ -405,7 +403,7 @@ class PlayTable:
         """Prepare the withdrawal of what is due, or of orders for another turn; None: they waited here alone."""
         if turn is None or not standing.sealed:
             return self.letters.withdraw(standing.match, turn, self.now())
-        self.agent.forget(standing.match, turn)
+        self.agent.ahead.forget(standing.match, turn)
         return None
 
     def take_back(self, match: str) -> bool:
@@ -414,3 +412,16 @@ class PlayTable:
             self.front.show(event)
         self._act()
         return self.send()
+
+
+def prove(memory: Memory, match: str) -> Proof | None:
+    """Verify the latest bundle of a match, by the known server key; None if none has come.
+
+    It is compared with every letter about the match, as by `pbem verify --against`.
+    """
+    from pbem.proof import prove as proving  # few commands prove anything
+
+    found = memory.bundle(match)
+    if found is None:
+        return None
+    return proving.prove(found, memory.account().server_key, memory.letters(match), match)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.games import Result, rules
 from pbem.games.sealed import sealed_rules
-from pbem.match.terms import Terms, duration
+from pbem.match.option_lines import duration
+from pbem.match.terms import Terms
 from pbem.player import PlayerTrouble
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence.standings import Impossible
@@ -306,6 +307,8 @@ class Program:
             return False
         if self._was_refused(standing, now) or self._early(standing, place, now):
             return True
+        if standing.revealing and not self._saw_the_end(standing, now):
+            return True
         if self._move(standing, plan, position, wish, now):
             self._due.pop((match, place), None)
             log.info("%s: %s: answered", match, place)
@@ -320,7 +323,7 @@ class Program:
         """
         match, game, player = standing.match, standing.game, self.agent if standing.sealed else self.letters
         if standing.revealing:
-            self.agent.reveal(match, now)  # it has no player to ask whether the game is over
+            self.agent.reveal(match, now)
         elif standing.phase == "setup":
             if standing.sealed and self._has_opened(match, plan):
                 said = Contradiction("the server had you open your seed, and now another game begins")
@@ -339,6 +342,26 @@ class Program:
             self._offer(standing, wish, now)
             self.letters.order(match, plan.orders(game, standing.turn, position), now, final=True)
         return True
+
+    def _saw_the_end(self, standing: MatchView, now: datetime) -> bool:
+        """True if signed texts end the game, it agreed to a draw, or has waited for its opponent for the whole pace.
+
+        That the game is over is else only the server's claim.
+        """
+        match, place = standing.match, f"; game {standing.game} turn {standing.turn}; "
+        draws = [sent for sent in self.memory.prepared("draw", match) if place in sent.place]
+        if any(sent.state != "refused" and f"draw {match} decline" not in sent.place for sent in draws):
+            return True
+        if self.agent.shows_end(standing):
+            return True
+        game, terms = self.agent.game(standing), self.letters.matches.agreed(match)
+        if terms is None and standing.tournament:
+            entered = self.letters.matches.tournament_terms(standing.tournament)
+            terms = Terms.read({**entered.match, "players": ("1", "2")})
+        if terms is None or not terms.pace or game.rules.owed(game.table, standing.seat):
+            return False
+        letters = [*self.memory.prepared("seal", match), *self.memory.prepared("step", match)]
+        return (now - max(sent.written for sent in letters)).total_seconds() >= terms.pace
 
     def _claim(self, standing: MatchView, place: str, now: datetime) -> bool:
         """Claim a silent player's game, if the terms allow it and the time is over; returns True while it waits."""

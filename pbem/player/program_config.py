@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pbem.match.terms import duration
+from pbem.match.option_lines import duration
 from pbem.player.account_file import Account, beside, read_settings
 from pbem.player.blind import OCTETS
 from pbem.player.opponent import STRATEGIES, Chance, strategy

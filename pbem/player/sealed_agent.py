@@ -22,10 +22,9 @@ from pbem.match.sealed_game import PaperPlace
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.standings import Impossible, demand_playing
 from pbem.player.known import MatchKnown
-from pbem.player.memory import may_repeat
-from pbem.player.sealed_plans import Planning, Plans, canonical
+from pbem.player.sealed_plans import OrdersInAdvance, Planning, canonical
 from pbem.player.sealed_view import NextLetter, OrdersAsked, SealedSide, commitment
-from pbem.player.secret_vault import BadNote, Code, Secrets
+from pbem.player.secret_vault import Secrets, understood
 from pbem.player.server_letter import Event
 from pbem.player.signed_texts import Contradiction, Missing, SealedState
 from pbem.player.told_checks import (
@@ -90,6 +89,7 @@ class Agent:
         self.memory = letters.memory
         self.vault = vault
         self.held = Accusations(self.memory)
+        self.ahead = OrdersInAdvance(vault, self._planning)
         self._random = random
         self._at = failpoint
         self._games: dict[str, tuple[object, SealedSide]] = {}
@@ -101,27 +101,17 @@ class Agent:
         self._passed: dict[str, SealedSide] = {}
         """The last game of each match that passed all checks."""
 
-    # The six words.
-
     @property
     def words(self) -> str:
         """The six words that seal notes: those of this account, or new ones, which are then stored."""
         with self.vault.alone():
-            return self._code().words
+            return self.vault.drawn(self._random).words
 
     def use_words(self, words: str) -> None:
         """Use six words that were drawn elsewhere; raises `BadNote` for a malformed one."""
-        code = Code(words, self._random)
+        code = understood(words)
         with self.vault.alone():
-            self.vault.keep_code(code.words)
-
-    def _code(self) -> Code:
-        """The code of this account, or a new one; the caller holds the vault, so that no other process draws one."""
-        if known := self.vault.code():
-            return Code(known, self._random)
-        code = Code.drawn(self._random)
-        self.vault.keep_code(code.words)
-        return code
+            self.vault.keep_code(code)
 
     # Letters in.
 
@@ -166,8 +156,8 @@ class Agent:
         if standing.phase != "playing":
             return
         game = self.game(standing)
-        if game.prev != standing.prev and game.rules.owed(game.table, standing.seat):
-            raise Impossible("a letter about it has not come")
+        if game.rules.owed(game.table, standing.seat):
+            self._demand_newest(standing, game)
         with self.held.unless_taken_back(match):
             check_unrevealed(self.memory, standing, game)
         if self._passed.get(match) is game:
@@ -178,6 +168,11 @@ class Agent:
             with self.held.unless_taken_back(match):
                 check_own(game, secrets)
         self._passed[match] = game
+
+    def _demand_newest(self, standing: MatchView, game: SealedSide) -> None:
+        """Raise `Missing` if other letters tell of a later state than that which brought the game."""
+        if game.prev != standing.prev:
+            raise Missing("a letter about it has not come")
 
     # The state of a match.
 
@@ -228,7 +223,8 @@ class Agent:
             if standing.phase == "setup":
                 return not self._committed(standing) and not self._setup_to_send(standing)
             if standing.revealing:
-                return not self._alive("reveal", match, f"game {standing.game}") and not self._is_over(standing)
+                sent = self.letters.outbox.alive("reveal", match, f"game {standing.game}")
+                return not sent and not self._is_over(standing)
             return self.shown(match).asked
         except (Impossible, Contradiction, Refused):
             return False
@@ -267,15 +263,18 @@ class Agent:
     def _act(self, standing: MatchView, now: datetime) -> SentForm | None:
         if not self._is_due(standing):
             return None  # another process of the same player was first
-        self._demand_unaccused(standing.match)
+        self.held.demand_none(standing.match)
         if standing.phase == "setup":
             secrets = self._setup_to_send(standing)
             if secrets is None:
                 return None
-            self._demand_unrefused(standing, "seal", _setup_place(standing), now)
+            self.letters.outbox.demand_unrefused(standing, "seal", _setup_place(standing), now)
             return self._seal(standing, secrets, now)
         if standing.revealing:
-            return self._reveal(standing, now) if self._is_over(standing) else None
+            if self._is_over(standing):
+                return self._reveal(standing, now)
+            self._demand_newest(standing, self.game(standing))
+            return None
         game = self._checked(standing)
         if not game.rules.owed(game.table, standing.seat):
             return None
@@ -283,12 +282,16 @@ class Agent:
         if secrets != self.vault.secrets(standing.match, standing.game):
             self._keep(secrets)  # from the note of another machine, which continued the game
         found = game.letter(secrets, standing.prev)
-        planned = self._planned(standing, game, secrets, now) if isinstance(found, OrdersAsked) else None
+        planned = None
+        if isinstance(found, OrdersAsked):
+            planned = self.ahead.followed(
+                Planning(standing, game, *self._moment(standing, game, secrets), secrets), now
+            )
         if planned is not None:
             found = game.letter(secrets.with_orders(planned.turn, planned.orders), standing.prev)
         if not isinstance(found, NextLetter):
             return None
-        self._demand_unrefused(standing, "step", _place(game), now)
+        self.letters.outbox.demand_unrefused(standing, "step", _place(game), now)
         sent = self._step(standing, game, found, now)
         if planned is not None:
             self.followed.append(planned)
@@ -297,7 +300,7 @@ class Agent:
     def set_up(self, match: str, text: str, now: datetime) -> SentForm:
         """Choose the setup of the game that begins, and commit to it. Raises `Refused`, `Impossible`."""
         judged = self.letters.judge.setup(match, text)
-        self._demand_unaccused(match)
+        self.held.demand_none(match)
         with self.vault.alone():
             standing = self.letters.matches.standing(match)
             before = self._setup(standing)
@@ -320,7 +323,7 @@ class Agent:
 
     def order(self, match: str, text: str, now: datetime) -> SentForm:
         """Decide on the orders for the turn that is due, and prepare their letter. Raises as `judge_orders`."""
-        self._demand_unaccused(match)
+        self.held.demand_none(match)
         with self.vault.alone():
             standing = self.letters.matches.standing(match)
             game = self._checked(standing)
@@ -332,8 +335,6 @@ class Agent:
             if not isinstance(found, NextLetter):
                 raise Impossible("It is not your move in {match}.", match=match)
             return self._step(standing, game, found, now)
-
-    # Orders in advance.
 
     def _planning(self, match: str) -> Planning:
         """The game of a match in which orders may wait; raises `Contradiction`, `Impossible`."""
@@ -348,60 +349,10 @@ class Agent:
         """The own side and the table, and whether orders are due."""
         found = game.letter(secrets, standing.prev)
         # A step on its way is no longer owed, although the server's letters may not show it yet.
-        sent = self._alive("step", standing.match, _place(game)) is not None
+        sent = self.letters.outbox.alive("step", standing.match, _place(game)) is not None
         if isinstance(found, OrdersAsked):
             return found, not (standing.paused or standing.revealing or sent)
         return OrdersAsked(game.own(game.play, secrets), game.table), False
-
-    def _plans(self, planning: Planning) -> dict[int, str]:
-        return self.vault.plans(planning.standing.match, planning.standing.game, planning.setup)
-
-    def _keep_plans(self, planning: Planning, plans: Mapping[int, str]) -> None:
-        self.vault.keep_plans(planning.standing.match, planning.standing.game, planning.setup, plans)
-
-    def _planned(self, standing: MatchView, game: SealedSide, secrets: Secrets, now: datetime) -> Followed | None:
-        """The orders for which those in advance stand in the turn that asks for some; None if they are not legal."""
-        planning = Planning(standing, game, *self._moment(standing, game, secrets), secrets)
-        text = planning.chosen(self._plans(planning), now)
-        try:
-            return None if text is None else planning.followed(text)
-        except Refused:
-            return None  # `unused` says why
-
-    def judge_ahead(self, match: str, turn: int, text: str) -> Judged:
-        """Judge orders for a later turn, or default orders; raises `Refused`, `Impossible`, `Contradiction`."""
-        planning = self._planning(match)
-        return planning.judged(turn, text, self._plans(planning))
-
-    def store(self, match: str, turn: int, text: str) -> None:
-        """Keep orders for a later turn, or default orders, until they count. Raises as `judge_ahead`."""
-        with self.vault.alone():
-            planning = self._planning(match)
-            plans = self._plans(planning)
-            planning.judged(turn, text, plans)
-            self._keep_plans(planning, planning.waiting(plans) | {turn: text})
-
-    def forget(self, match: str, turn: int) -> None:
-        """Forget orders for a later turn, or default orders; raises `Impossible` if there are none."""
-        with self.vault.alone():
-            planning = self._planning(match)
-            plans = self._plans(planning)
-            if turn not in planning.waiting(plans):
-                raise Impossible("Nothing waits in {match} that could be taken back.", match=match)
-            del plans[turn]
-            self._keep_plans(planning, plans)
-
-    def plans(self, match: str, now: datetime) -> Plans:
-        """The orders in advance that wait here, and those for the turn that is due which do not count."""
-        try:
-            planning = self._planning(match)
-            plans = self._plans(planning)
-            waiting, unused = planning.waiting(plans), planning.unused(plans, now)
-            if unused is not None:
-                waiting.pop(planning.asked.table.turn, None)
-            return Plans(waiting, unused, planning.first)
-        except (Contradiction, Impossible, Refused):
-            return Plans()
 
     def _asking(self, standing: MatchView, game: SealedSide, secrets: Secrets) -> OrdersAsked:
         """The decision that is due; raises `Impossible`."""
@@ -421,7 +372,7 @@ class Agent:
 
     def _step(self, standing: MatchView, game: SealedSide, letter: NextLetter, now: datetime) -> SentForm:
         match, place = standing.match, _place(game)
-        if (sent := self._alive("step", match, place)) is not None:
+        if (sent := self.letters.outbox.alive("step", match, place)) is not None:
             return self.letters.outbox.again(sent)
         self._keep(letter.secrets)
         note = self._note(letter.secrets)
@@ -437,9 +388,9 @@ class Agent:
 
     def _reveal(self, standing: MatchView, now: datetime) -> SentForm:
         match, place = standing.match, f"game {standing.game}"
-        if (sent := self._alive("reveal", match, place)) is not None:
+        if (sent := self.letters.outbox.alive("reveal", match, place)) is not None:
             return self.letters.outbox.again(sent)
-        self._demand_unrefused(standing, "reveal", place, now)
+        self.letters.outbox.demand_unrefused(standing, "reveal", place, now)
         try:
             secrets = self._demanded(standing, self.game(standing))
         except (Contradiction, Impossible):  # the player decided, although what was signed makes no game
@@ -465,43 +416,48 @@ class Agent:
             if game.told.keys != (first := self.memory.known(MatchKnown, match).keys):
                 position = self.letters.matches.sealed_position(match) or {}
                 game = self._folded(standing, {**position, "sealed": {**position["sealed"], "keys": first}})
-            ended = game.table.result is not None or game.given_up
-            return ended and self._secrets(standing, game) is not None
+            return self._ends(standing, game)
         except (Contradiction, Impossible):
             return False
+
+    def _ends(self, standing: MatchView, game: SealedSide) -> bool:
+        return (game.table.result is not None or game.given_up) and self._secrets(standing, game) is not None
+
+    def shows_end(self, standing: MatchView) -> bool:
+        """True if the game has ended by what was signed, also by keys that players added since it began.
+
+        Who has no player to ask would otherwise lose to an opponent who ends the game with a new key. Raises
+        `Contradiction`, `Impossible`.
+        """
+        return self._ends(standing, self._checked(standing))
 
     def reveal(self, match: str, now: datetime) -> SentForm:
         """Reveal everything by the player's decision, although no checked step ends the game.
 
         Raises `Impossible`, `Contradiction`.
         """
-        self._demand_unaccused(match)
+        self.held.demand_none(match)
         with self.vault.alone():
             standing = self.letters.matches.standing(match)
-            told = SealedState.read((self.letters.matches.sealed_position(match) or {}).get("sealed"))
-            if not standing.reveals or not told.revealing:
+            if not standing.reveals:
                 raise Impossible("Nothing is to be revealed in {match} now.", match=match)
+            position = self.letters.matches.sealed_position(match)
+            if position is None or not SealedState.read(position["sealed"]).revealing:
+                raise Impossible(
+                    "The letter that asks for your secrets of {match} has not come: `pbem play ask report {match}`",
+                    match=match,
+                )
             return self._reveal(standing, now)
 
     def _committed(self, standing: MatchView) -> SentForm | None:
         """The commitment to a setup that stands, or is on its way; if the server asks again, it was withdrawn."""
-        sent = self._alive("seal", standing.match, _setup_place(standing))
+        sent = self.letters.outbox.alive("seal", standing.match, _setup_place(standing))
         return None if sent is not None and sent.state == "done" and standing.asked else sent
 
     def _may_count(self, standing: MatchView) -> bool:
         """True if a commitment stands, or was refused and may come again in a copy, before another one."""
         signed = self.memory.sent("seal", standing.match, _setup_place(standing))
         return self._committed(standing) is not None or (bool(signed) and signed[-1].state == "refused")
-
-    def _alive(self, command: str, match: str, place: str) -> SentForm | None:
-        """The last letter to the server as it is now, for this place, that was not refused; None if there is none."""
-        latest = self.memory.generation(match)
-        alive = [
-            sent
-            for sent in self.memory.sent(command, match, place)
-            if sent.state != "refused" and sent.generation >= latest
-        ]
-        return alive[-1] if alive else None
 
     # A server that was restored from a backup asks again for what it has forgotten: each place gets the same answer,
     # as whoever got the first one could otherwise have two. It goes in a new letter: the restored server may know the
@@ -512,17 +468,6 @@ class Agent:
         seals = self.memory.sent("seal", standing.match, _setup_place(standing))
         return any(sent.first < standing.generation and sent.state != "refused" for sent in seals)
 
-    def _demand_unrefused(self, standing: MatchView, command: str, place: str, now: datetime) -> None:
-        """Raise `Impossible` if the server refused the same, in the present state, not long ago."""
-        refused = [
-            sent
-            for sent in self.memory.sent(command, standing.match, place)
-            if sent.state == "refused" and f"\nprev {standing.prev}\n" in sent.form
-        ]
-        if refused and not may_repeat(refused, now):
-            faults = "; ".join(json.loads(refused[-1].faults))
-            raise Impossible("the server refused what was due: {faults}", faults=faults)
-
     def _keep(self, secrets: Secrets) -> None:
         self.vault.keep(secrets)
         self._at("secrets kept")
@@ -532,19 +477,10 @@ class Agent:
         self._check(standing)
         return self.game(standing)
 
-    def _demand_unaccused(self, match: str) -> None:
-        if (said := self.held.accused(match)) is not None:
-            raise Impossible(
-                "Nothing more is sent in {match}, because the server's statements cannot all be true: {said}."
-                " To go on anyway: `pbem play take-back {match}`",
-                match=match,
-                said=said,
-            )
-
     # Secrets.
 
     def _note(self, secrets: Secrets) -> str | None:
-        note = self._code().note(secrets)
+        note = self.vault.drawn(self._random).note(secrets)
         if note is None:
             log.warning("%s: the game is too long for a note: keep a copy of its secrets", secrets.match)
         return note
@@ -552,12 +488,12 @@ class Agent:
     def _setup(self, standing: MatchView) -> Secrets | None:
         """The secrets of a game whose setup is due: from the vault, or from our own note in the server's letter."""
         secrets = self.vault.secrets(standing.match, standing.game)
-        return secrets or self._noted(standing, self._asked(standing).note)
+        return secrets or self.vault.noted(self._place(standing), self._asked(standing).note)
 
     def _setup_to_send(self, standing: MatchView) -> Secrets | None:
         """The secrets of a game whose setup is due, unless its player withdrew it, and so must decide again."""
-        withdrawn = self._alive("seal", standing.match, _setup_place(standing)) and not self._committed(standing)
-        return None if withdrawn else self._setup(standing)
+        sealed = self.letters.outbox.alive("seal", standing.match, _setup_place(standing))
+        return None if sealed and not self._committed(standing) else self._setup(standing)
 
     def _demanded(self, standing: MatchView, game: SealedSide) -> Secrets:
         secrets = self._secrets(standing, game)
@@ -574,18 +510,8 @@ class Agent:
         kept = self.vault.secrets(standing.match, standing.game)
         if kept is not None and game.agrees(kept):
             return kept
-        noted = self._noted(standing, game.told.note)
+        noted = self.vault.noted(self._place(standing), game.told.note)
         return noted if noted is not None and game.agrees(noted) else None
-
-    def _noted(self, standing: MatchView, note: str | None) -> Secrets | None:
-        words = self.vault.code()
-        if not note or not words:
-            return None
-        try:
-            return Code(words, self._random).opened(note, self._place(standing))
-        except BadNote as error:
-            log.warning("%s: %s", standing.match, error)
-            return None
 
 
 def _place(game: SealedSide) -> str:

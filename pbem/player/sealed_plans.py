@@ -15,17 +15,18 @@ from pbem.phrase import Phrase
 from pbem.player.correspondence.judge import judged_ahead
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.results import PlayResult, ToldLine, indented
+from pbem.player.signed_texts import Contradiction
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pbem.games import Fault
     from pbem.match.view import MatchView
     from pbem.player.correspondence.judge import Judged
     from pbem.player.results import Say
     from pbem.player.sealed_view import OrdersAsked, SealedSide
-    from pbem.player.secret_vault import Secrets
+    from pbem.player.secret_vault import Secrets, SecretVault
 
 
 class Followed(PlayResult, frozen=True):
@@ -126,6 +127,63 @@ class Planning(NamedTuple):
         except Refused as refused:
             return Unused(text, refused.faults)
         return None
+
+
+class OrdersInAdvance:
+    """The orders in advance of an account's sealed matches; `planning` gives a match's game, where they may wait."""
+
+    def __init__(self, vault: SecretVault, planning: Callable[[str], Planning]) -> None:
+        self._vault = vault
+        self._planning = planning
+
+    def _kept(self, planning: Planning) -> dict[int, str]:
+        return self._vault.plans(planning.standing.match, planning.standing.game, planning.setup)
+
+    def _keep(self, planning: Planning, plans: Mapping[int, str]) -> None:
+        self._vault.keep_plans(planning.standing.match, planning.standing.game, planning.setup, plans)
+
+    def followed(self, planning: Planning, now: datetime) -> Followed | None:
+        """The orders for which those in advance stand in the turn that asks for some; None if they are not legal."""
+        text = planning.chosen(self._kept(planning), now)
+        try:
+            return None if text is None else planning.followed(text)
+        except Refused:
+            return None  # `unused` says why
+
+    def judge(self, match: str, turn: int, text: str) -> Judged:
+        """Judge orders for a later turn, or default orders; raises `Refused`, `Impossible`, `Contradiction`."""
+        planning = self._planning(match)
+        return planning.judged(turn, text, self._kept(planning))
+
+    def store(self, match: str, turn: int, text: str) -> None:
+        """Keep orders for a later turn, or default orders, until they count. Raises as `judge`."""
+        with self._vault.alone():
+            planning = self._planning(match)
+            plans = self._kept(planning)
+            planning.judged(turn, text, plans)
+            self._keep(planning, planning.waiting(plans) | {turn: text})
+
+    def forget(self, match: str, turn: int) -> None:
+        """Forget orders for a later turn, or default orders; raises `Impossible` if there are none."""
+        with self._vault.alone():
+            planning = self._planning(match)
+            plans = self._kept(planning)
+            if turn not in planning.waiting(plans):
+                raise Impossible("Nothing waits in {match} that could be taken back.", match=match)
+            del plans[turn]
+            self._keep(planning, plans)
+
+    def plans(self, match: str, now: datetime) -> Plans:
+        """The orders in advance that wait here, and those for the turn that is due which do not count."""
+        try:
+            planning = self._planning(match)
+            plans = self._kept(planning)
+            waiting, unused = planning.waiting(plans), planning.unused(plans, now)
+            if unused is not None:
+                waiting.pop(planning.asked.table.turn, None)
+            return Plans(waiting, unused, planning.first)
+        except (Contradiction, Impossible, Refused):
+            return Plans()
 
 
 def canonical(

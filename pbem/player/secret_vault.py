@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import fcntl
+import logging
 import os
 import re
 import struct
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+
+log = logging.getLogger(__name__)
 
 _SEED: Final = 32
 _NOTE: Final = 4096
@@ -150,7 +153,11 @@ class Code:
     def note(self, secrets: Secrets) -> str | None:
         """The note to self, in base64; None if there is too much to note."""
         plain = zlib.compressobj(9, wbits=-15)
-        content = _padded(plain.compress(canonical(msgspec.structs.asdict(secrets.noted))) + plain.flush())
+        # The same JSON as long as others: blanks stand before it, in a stored block (RFC 1951, 3.2.4).
+        deflated = plain.compress(canonical(msgspec.structs.asdict(secrets.noted))) + plain.flush()
+        head = struct.Struct("<BHH")
+        blanks = -(_SALT + _NONCE + _TAG + head.size + len(deflated)) % _PIECE
+        content = head.pack(0, blanks, blanks ^ 0xFFFF) + b" " * blanks + deflated
         salt, nonce = self._random(_SALT), self._random(_NONCE)
         sealed = salt + nonce + AESGCM(self._key(salt)).encrypt(nonce, content, _bound(secrets.place))
         return base64.b64encode(sealed).decode() if len(sealed) <= _NOTE else None
@@ -177,13 +184,6 @@ class Code:
 
     def _key(self, salt: bytes) -> bytes:
         return PBKDF2HMAC(SHA256(), 32, salt, _ROUNDS).derive(self.words.encode())
-
-
-def _padded(deflated: bytes) -> bytes:
-    """The same JSON as long as others: blanks stand before it, in a stored block (RFC 1951, 3.2.4)."""
-    head = struct.Struct("<BHH")
-    blanks = -(_SALT + _NONCE + _TAG + head.size + len(deflated)) % _PIECE
-    return head.pack(0, blanks, blanks ^ 0xFFFF) + b" " * blanks + deflated
 
 
 def understood(text: str) -> str:
@@ -307,6 +307,23 @@ class SecretVault:
         Only while this program is `alone`.
         """
         _write(self._folder / "code", f"{words}\n".encode("ascii"))
+
+    def drawn(self, random: Callable[[int], bytes]) -> Code:
+        """The code of this account, or a new one. Only while this program is `alone`: another would draw one, too."""
+        if known := self.code():
+            return Code(known, random)
+        code = Code.drawn(random)
+        self.keep_code(code.words)
+        return code
+
+    def noted(self, place: PaperPlace, note: str | None) -> Secrets | None:
+        """The secrets of a game in a note that the words of this account open."""
+        words = self.code()
+        try:
+            return Code(words, os.urandom).opened(note, place) if note and words else None
+        except BadNote as error:
+            log.warning("%s: %s", place.match, error)
+            return None
 
     def _path(self, match: str, game: int, what: str = "") -> Path:
         if not re.fullmatch("m[1-9][0-9]{0,8}", match):

@@ -48,6 +48,16 @@ class Accusations:
             return accused
         raise Impossible("Nothing is held against anybody in {match}.", match=match)
 
+    def demand_none(self, match: str) -> None:
+        """Raise `Impossible` if something is held in a match."""
+        if (said := self.accused(match)) is not None:
+            raise Impossible(
+                "Nothing more is sent in {match}, because the server's statements cannot all be true: {said}."
+                " To go on anyway: `pbem play take-back {match}`",
+                match=match,
+                said=said,
+            )
+
     def take_back(self, match: str) -> None:
         """Take back what is held in a match; raises `Impossible` if it is nothing."""
         held = self.what(match)
@@ -100,8 +110,14 @@ def check_known(memory: Memory, held: Accusations, game: SealedSide) -> None:
     match = game.place.match
     with held.unless_taken_back(match):
         check_keys(memory, match, game.told)
-    with held.unless_taken_back(match):
-        _check_answers(memory, game)
+    # Each seat signs one answer at each place, also after a restore: whoever saw what others told after the backup
+    # must not answer otherwise.
+    with held.unless_taken_back(match), memory.noting(GameKnown, *_game(game)) as known:
+        for seat, now in _papers(game).items():
+            before = known.answers.get(seat, [])
+            if any(then != paper for then, paper in zip(before, now, strict=False)):
+                raise Changed("the terms, options or steps of this game differ from those told before")
+            known.answers[seat] = now + before[len(now) :]
 
 
 def check_keys(memory: Memory, match: str, told: SealedState) -> None:
@@ -112,19 +128,6 @@ def check_keys(memory: Memory, match: str, told: SealedState) -> None:
                 raise Contradiction(f"seat {seat} has no key")
             if not set(known.keys.setdefault(seat, keys)) & set(keys):
                 raise Changed(f"seat {seat} has new keys, and none of the old ones")
-
-
-def _check_answers(memory: Memory, game: SealedSide) -> None:
-    """Check that terms and options stay, and each seat signs one answer at each place, also after a restore.
-
-    Whoever saw what the others told after the backup must not answer otherwise.
-    """
-    with memory.noting(GameKnown, *_game(game)) as known:
-        for seat, now in _papers(game).items():
-            before = known.answers.get(seat, [])
-            if any(then != paper for then, paper in zip(before, now, strict=False)):
-                raise Changed("the terms, options or steps of this game differ from those told before")
-            known.answers[seat] = now + before[len(now) :]
 
 
 def _papers(game: SealedSide) -> dict[str, list[str]]:

@@ -101,7 +101,13 @@ def running() -> Iterator[None]:
             command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
         ) as process:
             try:
-                _wait_until_ready(process, ready, Path(log.name))
+                # It listens when the file is there.
+                until = time.monotonic() + _PATIENCE
+                while not ready.exists():
+                    if process.poll() is not None or time.monotonic() > until:
+                        last = Path(log.name).read_text("utf-8", "replace").strip().splitlines()[-1:]
+                        raise TrialServerError(f"The trial server does not start: {' '.join(last)}")
+                    time.sleep(0.02)
                 yield
             finally:
                 process.terminate()
@@ -143,13 +149,3 @@ def _is_open(config_file: Path, place: tuple[str, int]) -> bool:
             raise TrialServerError(f"The trial server does not listen at {place[0]}:{place[1]}.")
         time.sleep(0.1)
     return False
-
-
-def _wait_until_ready(process: subprocess.Popen[bytes], ready: Path, log: Path) -> None:
-    """Wait until the server listens; raises `TrialServerError` with what it printed last if it does not."""
-    until = time.monotonic() + _PATIENCE
-    while not ready.exists():
-        if process.poll() is not None or time.monotonic() > until:
-            last = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
-            raise TrialServerError(f"The trial server does not start: {' '.join(last)}")
-        time.sleep(0.02)

@@ -33,7 +33,8 @@ from pbem.proof.verification import Proved, check_signatures, check_stopped_by
 from pbem.proof.verification import verify as verify_match
 from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, Leave, Rule
 from pbem.tournament.crosstable import table
-from pbem.tournament.fold import begun, fold, follows
+from pbem.tournament.fold import begun, fold
+from pbem.tournament.following import follows
 from pbem.tournament.tournament_entries import MatchResult, TournamentEntry, result_of, tournament_statement
 from pbem.tournament.tournament_terms import TournamentTerms
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -277,7 +276,7 @@ class Daemon:
                 tasks.append(asyncio.create_task(self._share(), name="share"))
             self.ready(places)
             systemd.notify(self.environment, "READY=1")
-            log.info("ready", **{place.protocol: _described(place) for place in places})
+            log.info("ready", **{place.protocol: place.address for place in places})
             # Tasks end by a failure or by the stop; the first that ends stops the server.
             stopped = asyncio.create_task(self._stop.wait(), name="stop")
             tasks.append(asyncio.create_task(self._watch(), name="watch"))
@@ -404,7 +403,19 @@ class Daemon:
 
         async def keep_or_refuse(envelope: Envelope, raw: bytes) -> None:
             if not await keep_together((envelope, raw)):
-                await self._keep_beyond_limit(envelope, raw)
+                # Its network has sent too many today: it is stored only if its sender is known here.
+                try:
+                    async with self._in_doubt.turn_of(envelope.network):
+                        loop, now = asyncio.get_running_loop(), self._clock()
+                        known = await loop.run_in_executor(
+                            self._admission_thread, self._admission.knows, envelope, raw, now
+                        )
+                except Crowded as error:
+                    raise Refusal(TOO_MANY_TODAY) from error
+                if not known:
+                    raise Refusal(TOO_MANY_TODAY)
+                await self._post(self._inbox.put_all, [(envelope, raw)], self._clock)
+                self._came(1)
 
         intake = Intake(
             config.server,
@@ -479,32 +490,5 @@ class Daemon:
             self._desk.ease()
         self.wake()
 
-    async def _keep_beyond_limit(self, envelope: Envelope, raw: bytes) -> None:
-        """Store a letter whose network has sent too many today, if its sender is known here.
-
-        Raises `Refusal`.
-        """
-        try:
-            async with self._in_doubt.turn_of(envelope.network):
-                loop, now = asyncio.get_running_loop(), self._clock()
-                known = await loop.run_in_executor(self._admission_thread, self._admission.knows, envelope, raw, now)
-        except Crowded as error:
-            raise Refusal(TOO_MANY_TODAY) from error
-        if not known:
-            raise Refusal(TOO_MANY_TODAY)
-        await self._post(self._inbox.put_all, [(envelope, raw)], self._clock)
-        self._came(1)
-
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._post_thread, call, *arguments)
-
-
-def write_ready(path: Path, places: Sequence[IntakePlace]) -> None:
-    """Write the bound places as JSON, atomically, because a waiting program may read the file at once."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(json.dumps({place.protocol: _described(place) for place in places}) + "\n", "utf-8")
-    draft.replace(path)
-
-
-def _described(place: IntakePlace) -> dict[str, str | int]:
-    return {"path": place.path} if place.path else {"host": place.host, "port": place.port}

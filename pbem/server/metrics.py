@@ -7,30 +7,24 @@ name, no address, no word of a letter.
 from __future__ import annotations
 
 import asyncio
-import io
-import socket
-import threading
-import time
+import re
 from typing import TYPE_CHECKING, NamedTuple
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import structlog
-from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from pbem.connections import LimitedThreads
 from pbem.store.database import from_db
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
     from datetime import datetime
-    from wsgiref.types import StartResponse, WSGIEnvironment
 
     from pbem.store.operator import Survey
 
 PATIENCE = 5.0  # seconds for one request and its answer
-POLL = 0.05  # seconds until the listener notices that it is to end
+MOST = 16  # connections at once: more would take the descriptors that mail needs
 
 log = structlog.get_logger()
 
@@ -72,88 +66,64 @@ def _labelled(name: str, what: str, label: str, counts: Mapping[str, int]) -> Ga
     return family
 
 
-class Metrics(Collector):
-    """Answers `GET /metrics`; `figures` is called on the loop on which this was made."""
+class _Gauges(Collector):
+    """The figures of one moment, as the client of Prometheus asks for them."""
+
+    def __init__(self, figures: Figures, now: datetime) -> None:
+        self._found = list(gauges(figures, now))
+
+    def collect(self) -> list[GaugeMetricFamily]:
+        """The figures."""
+        return self._found
+
+
+class Metrics:
+    """Answers `GET /metrics`, a request for each connection."""
 
     def __init__(self, figures: Callable[[], Coroutine[None, None, Figures]], now: Callable[[], datetime]) -> None:
         self._figures = figures
         self._now = now
-        self._server: WSGIServer | None = None
-        self._thread: threading.Thread | None = None
-        self._loop = asyncio.get_running_loop()
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(self)
-        self._text = make_wsgi_app(registry, disable_compression=True)
+        self._server: asyncio.Server | None = None
+        self._under_way = 0
 
     async def listen(self, host: str, port: int) -> int:
         """Bind the given port; nobody is answered before `open`. Raises OSError."""
-        family = _IPv6Server if ":" in host else _Server
-        self._server = make_server(host, port, self._answer, family, _MetricsHandler)
-        return self._server.server_port
+        self._server = await asyncio.start_server(self._answer, host, port, start_serving=False)
+        return int(self._server.sockets[0].getsockname()[1])
 
     async def open(self) -> None:
-        """Answer from now on, if a port was given."""
-        if self._server is not None:
-            self._thread = threading.Thread(
-                target=self._server.serve_forever, args=(POLL,), name="metrics", daemon=True
-            )
-            self._thread.start()
+        """Answer from now on."""
+        assert self._server is not None
+        await self._server.start_serving()
 
     def close(self) -> None:
         """Stop listening."""
         if self._server is not None:
-            if self._thread is not None:
-                self._server.shutdown()
-            self._server.server_close()
+            self._server.close()
 
-    def describe(self) -> Iterable[GaugeMetricFamily]:
-        """Nothing: the names are known only when there are figures."""
-        return ()
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The figures of this moment."""
-        figures = asyncio.run_coroutine_threadsafe(self._figures(), self._loop).result(PATIENCE)
-        yield from gauges(figures, self._now())
-
-    def _answer(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
-        if environ["REQUEST_METHOD"] != "GET" or environ["PATH_INFO"] != "/metrics":
-            start("404 Not Found", [("Content-Length", "0")])
-            return []
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._under_way >= MOST:
+            writer.close()
+            return
+        self._under_way += 1
         try:
-            body: Iterable[bytes] = self._text(environ, start)
-        except Exception:
+            async with asyncio.timeout(PATIENCE):
+                head = await reader.readuntil(b"\r\n\r\n")
+                known = re.match(rb"GET /metrics[ ?]", head)
+                body = await self._text() if known else b""
+                status = "200 OK" if known else "404 Not Found"
+                answer = (
+                    f"HTTP/1.0 {status}\r\nContent-Type: {CONTENT_TYPE_LATEST}\r\nContent-Length: {len(body)}\r\n\r\n"
+                )
+                writer.write(answer.encode("ascii") + body)
+                await writer.drain()
+        except Exception:  # in a line of our own, without the client's address
             log.exception("metrics trouble")
-            start("500 Internal Server Error", [("Content-Length", "0")])
-            return []
-        return body
+        finally:
+            self._under_way -= 1
+            writer.close()
 
-
-class _Server(LimitedThreads, WSGIServer):
-    def get_request(self) -> tuple[socket.socket, object]:
-        """The next connection; without a descriptor for it, it is tried again a little later, not at once."""
-        try:
-            return super().get_request()
-        except OSError:
-            time.sleep(POLL)
-            raise
-
-    def handle_error(self, *_: object) -> None:
-        """A line of our own, in place of a traceback with the client's address."""
-        log.exception("metrics trouble")  # noqa: LOG004 - called while it is handled
-
-
-class _IPv6Server(_Server):
-    address_family = socket.AF_INET6
-
-
-class _MetricsHandler(WSGIRequestHandler):
-    """A handler with a time limit, and silent: errors are logged in lines of our own."""
-
-    timeout = PATIENCE
-
-    def log_message(self, *_: object) -> None:
-        """Nothing: the client is not logged."""
-
-    def get_stderr(self) -> io.StringIO:
-        """Nothing: nobody who needs a traceback reads it there."""
-        return io.StringIO()
+    async def _text(self) -> bytes:
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(_Gauges(await self._figures(), self._now()))
+        return generate_latest(registry)

@@ -56,7 +56,7 @@ class Admission:
     def admits(self, address: str) -> bool:
         """True if there is room for one more connection from there; a silent one may be closed for it."""
         # A client on a Unix socket is our own mail server, and has no address.
-        if address and self._has_all(address):
+        if address and self.per_address[address] >= self._limits.connections_per_address:
             return False
         if len(self.sessions) < self._limits.connections:
             return True
@@ -69,9 +69,6 @@ class Admission:
         least.make_room()
         return True
 
-    def _has_all(self, address: str) -> bool:
-        return self.per_address[address] >= self._limits.connections_per_address
-
     def enter(self, session: Counted) -> None:
         """Count a session that begins."""
         self.sessions.add(session)
@@ -81,21 +78,9 @@ class Admission:
         """Count a session no more."""
         self.sessions.discard(session)
         self.writing.discard(session)
-        self._uncount(session.address)
-
-    def counts_for(self, session: Counted, address: str) -> bool:
-        """Count a session for the client for which its proxy speaks; returns whether that client is let in."""
-        if address and self._has_all(address):
-            self.turned_away("connection refused: too many", address)
-            return False
-        self._uncount(session.address)
-        self.per_address[address] += 1
-        return True
-
-    def _uncount(self, address: str) -> None:
-        self.per_address[address] -= 1
-        if not self.per_address[address]:
-            del self.per_address[address]
+        self.per_address[session.address] -= 1
+        if not self.per_address[session.address]:
+            del self.per_address[session.address]
 
     def turned_away(self, event: str, address: str) -> None:
         """Log that connections are too many, or misused: only now and then, because there may be many more."""

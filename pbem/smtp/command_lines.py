@@ -72,9 +72,9 @@ class SmtpSession(Session):
     """True if the final dot is answered for each recipient."""
 
     def __init__(
-        self, services: SessionServices, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None, *, proxy: bool
+        self, services: SessionServices, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None
     ) -> None:
-        super().__init__(services, _SmtpHandler(services.recipients), loop, proxy=proxy)
+        super().__init__(services, _SmtpHandler(services.recipients), loop)
         self._tls = tls
         self._secure = False
 

@@ -21,7 +21,6 @@ import structlog
 from pbem.failpoints import Failpoints, passing
 from pbem.mail.compose import ADDRESS
 from pbem.mail.delivery_status import RETURN_PATH
-from pbem.smtp.client import RefusedBySmtp, SmtpClient
 from pbem.smtp.rounds import TROUBLE_WAIT, is_set_within
 from pbem.store.errors import StoreError
 from pbem.store.outbox import Sent
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from pbem.store.outbox import Outbox, OutboxRow
 
 KEPT_REPLY = 500  # characters of a reply that are kept
+GOODBYE = 5.0  # seconds that the smarthost has to answer QUIT
 PATIENCE = 10.0  # seconds for letters under way to finish when the daemon stops
 AUTHENTICATION = range(530, 540)  # RFC 4954 6: about our account, not about the letter
 LETTERS_PER_CONNECTION = 50  # many servers end a connection after 100
@@ -66,8 +66,45 @@ class Temporary(Exception):
     """The letter was not accepted this time; the text is the reply or the error."""
 
 
+_ABOUT_THE_LETTER = (aiosmtplib.SMTPSenderRefused, aiosmtplib.SMTPRecipientRefused, aiosmtplib.SMTPDataError)
+"""The refusals of MAIL, RCPT, and DATA or the final dot."""
+
+
 class _Ended(Exception):
     """An idle connection was closed by the smarthost meanwhile."""
+
+
+@dataclass(eq=False)
+class _Connection:
+    """A connection to the smarthost, which carries one letter at a time."""
+
+    client: aiosmtplib.SMTP
+    letters: int = 0
+    """The number of letters that it carried, or tried to."""
+    begun: bool = False
+    """True if the server took the MAIL of the last of them, and so heard of it."""
+
+    async def send(self, sender: str, recipient: str, raw: bytes) -> str:
+        """Send a letter and return the server's reply; raises aiosmtplib's exceptions and OSError."""
+        self.letters, self.begun = self.letters + 1, False
+        await self.client.mail(sender)
+        self.begun = True
+        await self.client.rcpt(recipient)
+        return (await self.client.data(raw)).message
+
+    async def reset(self) -> bool:
+        """Forget a refused letter; return whether the connection is ready for the next."""
+        with contextlib.suppress(aiosmtplib.SMTPException, OSError):
+            await self.client.rset()
+            return True
+        return False
+
+    async def end(self) -> None:
+        """Say goodbye if it is still open; errors here do not affect any letter."""
+        if self.client.is_connected and self.letters:
+            with contextlib.suppress(aiosmtplib.SMTPException, OSError):
+                await self.client.quit(timeout=GOODBYE)
+        self.client.close()
 
 
 @dataclass(eq=False)
@@ -82,7 +119,7 @@ class Smarthost:
     password: str = ""
     token: Callable[[], Awaitable[str]] | None = None
     tls_context: ssl.SSLContext | None = None
-    _idle: list[SmtpClient] = field(default_factory=list, init=False)
+    _idle: list[_Connection] = field(default_factory=list, init=False)
 
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
         """Send one letter and return the reply; raises `Permanent` or `Temporary`."""
@@ -94,11 +131,11 @@ class Smarthost:
             if kept is not None:
                 with contextlib.suppress(_Ended):
                     return _printable(await self._carry(kept, sender, recipient, raw))
-            line = SmtpClient(self._client(), self.config.timeout.total_seconds())
+            line = _Connection(self._client())
             return _printable(await self._carry(line, sender, recipient, raw))
         except aiosmtplib.SMTPResponseException as error:
             # For good only if a 5xx was about this letter: to MAIL, RCPT, DATA, or the final dot.
-            about_it = isinstance(error, RefusedBySmtp) and error.code not in AUTHENTICATION
+            about_it = isinstance(error, _ABOUT_THE_LETTER) and error.code not in AUTHENTICATION
             refusal = Permanent if about_it and 500 <= error.code < 600 else Temporary
             raise refusal(_printable(f"{error.code} {error.message}")) from None
         except (aiosmtplib.SMTPException, OSError) as error:
@@ -111,7 +148,7 @@ class Smarthost:
         while self._idle:
             await self._idle.pop().end()
 
-    async def _carry(self, line: SmtpClient, sender: str, recipient: str, raw: bytes) -> str:
+    async def _carry(self, line: _Connection, sender: str, recipient: str, raw: bytes) -> str:
         """Send a letter over a connection, and keep that for the next letter if possible.
 
         Raises `_Ended` if it is an idle connection that has ended meanwhile.
@@ -120,7 +157,7 @@ class Smarthost:
         usable = False
         try:
             if not kept:
-                await line.connect()
+                await line.client.connect()
             reply = await line.send(sender, recipient, raw)
             usable = True
         except (aiosmtplib.SMTPException, OSError) as error:
@@ -128,10 +165,10 @@ class Smarthost:
             if kept and not line.begun:
                 raise _Ended from error
             # A refused letter does not spoil the connection for the next.
-            usable = isinstance(error, RefusedBySmtp) and line.begun and await line.reset()
+            usable = isinstance(error, _ABOUT_THE_LETTER) and line.begun and await line.reset()
             raise
         finally:
-            if usable and line.open and line.letters < LETTERS_PER_CONNECTION:
+            if usable and line.client.is_connected and line.letters < LETTERS_PER_CONNECTION:
                 self._idle.append(line)
             else:
                 await line.end()

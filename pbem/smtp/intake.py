@@ -42,6 +42,11 @@ class IntakePlace(msgspec.Struct, frozen=True):
     port: int = 0
     path: str = ""
 
+    @property
+    def address(self) -> dict[str, str | int]:
+        """The place without its protocol, as a JSON object."""
+        return {"path": self.path} if self.path else {"host": self.host, "port": self.port}
+
 
 class Intake:
     """The listeners of one server and all their sessions."""
@@ -77,7 +82,7 @@ class Intake:
             context.load_cert_chain(listener.certificate, listener.certificate_key)
         kind = LmtpSession if protocol == "lmtp" else SmtpSession
         loop = asyncio.get_running_loop()
-        first = kind(self._services, loop, context, proxy=listener.proxy)
+        first = kind(self._services, loop, context)
 
         def door() -> asyncio.Protocol:
             return AdmissionProtocol(self.admission, first.begin_another)

@@ -3,7 +3,7 @@
 It restrains aiosmtpd 1.4.6: no client sees an exception; connections, commands and time have limits; a message is
 read in bounded memory. It also reads lines itself, because aiosmtpd spends most of its time on a debug log and on a
 new timer for each line. The commands are in `pbem.smtp.command_lines`. Implements reliability.md, cases 1 to 8 and 10
-to 15; RFC 5321 4.5.2; haproxy's PROXY protocol.
+to 15; RFC 5321 4.5.2.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ import asyncio
 import re
 from collections import Counter
 from copy import copy
-from typing import TYPE_CHECKING, AnyStr, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, AnyStr, NamedTuple, NoReturn
 
 import msgspec
-from aiosmtpd.proxy_protocol import get_proxy
 from aiosmtpd.smtp import BOGUS_LIMIT, SMTP
 
 from pbem.networks import network_of
-from pbem.smtp.client_connections import OTHERS_WAIT, TOO_MANY
+from pbem.smtp.client_connections import OTHERS_WAIT
 from pbem.store.inbox import ROLES
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ MAIL_PARAMETERS = 64  # what SIZE and BODY may add to that (RFC 1870 3, RFC 6152
 IDLE_COMMANDS = 50  # NOOP, HELP, VRFY and their like, each in one session
 FAULTS = 20  # refused commands in one session: a lost client gives up earlier, a scanner does not
 LINGER = 2.0  # seconds that a closing connection gets to take our last reply
-PROXY_SECONDS = 5.0  # until the header of a proxy must be complete: the proxy sends it first
 CONTROL = re.compile(rb"[\0-\x08\x0a-\x1f\x7f]")  # in no command (RFC 5321 4.1.2); a bare CR may end one elsewhere
 
 COMMAND_TOO_LONG = "500 Command line too long"
@@ -106,9 +104,7 @@ class Session(SMTP):
 
     line_length_limit = CHUNK
 
-    def __init__(
-        self, services: SessionServices, handler: object, loop: asyncio.AbstractEventLoop, *, proxy: bool
-    ) -> None:
+    def __init__(self, services: SessionServices, handler: object, loop: asyncio.AbstractEventLoop) -> None:
         limits = services.limits
         self.command_size_limits = _Sizes()
         super().__init__(
@@ -128,9 +124,7 @@ class Session(SMTP):
             "RCPT": limits.messages_per_connection * limits.recipients + IDLE_COMMANDS,
         }
         self._unknown = 0
-        self._introducing = False
         self._services = services
-        self._proxy = proxy
         self._faults = 0
         self._is_storing = False
 
@@ -148,10 +142,8 @@ class Session(SMTP):
         self._smtp_methods = {name: getattr(self, f"smtp_{name}") for name in self._smtp_methods}
         self._called: Counter[str] = Counter()
         self.ended: asyncio.Future[None] = self.loop.create_future()
-        # A proxy speaks for many clients: count each one when the proxy names it.
-        self.address = "" if self._proxy else address
-        self.network = network_of(self.address)
-        self._client = self.address
+        self.address = self._client = address
+        self.network = network_of(address)
         self._active = self.brought = self.loop.time()
         """The time of its last line, and the time at which its last letter was stored, or at first, it began."""
         self._services.admission.enter(self)
@@ -174,15 +166,6 @@ class Session(SMTP):
     def may_be_ended(self) -> bool:
         """True if the client would lose only time, and is not our own mail server."""
         return bool(self.address) and not self._is_storing
-
-    def proxied(self, address: str) -> bool:
-        """Count the client for which a proxy speaks; returns True if it is admitted."""
-        if not self._services.admission.counts_for(self, address):
-            self.dismiss(TOO_MANY)
-            return False
-        self.address = self._client = address
-        self.network = network_of(address)
-        return True
 
     def connection_lost(self, error: Exception | None) -> None:
         """Stop counting the session."""
@@ -235,27 +218,13 @@ class Session(SMTP):
 
     def _timeout_cb(self) -> None:
         left = self._active + self._timeout_duration - self.loop.time()
-        if self._introducing:
-            cast("asyncio.Transport", self.transport).close()  # without a reply, which would reach the proxy
-        elif left > 0:
+        if left > 0:
             super()._reset_timeout(left)
         else:
             self.dismiss("421 4.4.2 idle too long")
 
     async def _handle_client(self) -> None:
         try:
-            if self._proxy:
-                # Read the PROXY header, which names the client.
-                assert self.session is not None
-                self._introducing = True
-                self._reset_timeout(PROXY_SECONDS)
-                self.session.proxy_data = data = await get_proxy(self._reader)
-                if not data or not self.proxied(str(data.src_addr or "")):
-                    assert isinstance(self.transport, asyncio.Transport)
-                    self.transport.close()
-                    return
-                self._introducing = False
-                self._reset_timeout(self._timeout_duration)
             await self.push(f"220 {self.hostname} pbem")
             while self.transport is not None:
                 await self._obey()
@@ -264,7 +233,7 @@ class Session(SMTP):
         except asyncio.CancelledError:
             self._writer.close()
             raise
-        except Exception as error:  # such as a PROXY header without an end
+        except Exception as error:
             self.dismiss(self._services.storing.trouble("421 4.3.0 local trouble", error))
 
     async def _obey(self) -> None:

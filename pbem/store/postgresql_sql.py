@@ -46,25 +46,23 @@ _INDEXED = re.compile(r"(?<!\w)(?:address(?!\w| IS)|(\w++) COLLATE NOCASE)")
 def migration_statement(statement: str) -> str:
     """A statement of a migration script, with the same tables, columns and keys; two if a key becomes an index."""
     if table := _TABLE.fullmatch(statement):
-        statement = _table(table[1], table[2])
+        # A key with an address becomes an index, because the case of addresses does not matter.
+        name, columns, keys = table[1], table[2], ""
+        columns = columns.replace("PRIMARY KEY AUTOINCREMENT", f"PRIMARY KEY DEFAULT next_number('{name}')")
+        if address := _ADDRESS.search(columns):
+            columns = _ADDRESS.sub(
+                "address TEXT" + (" NOT NULL" if address["must"] or address["key"] else ""), columns
+            )
+            more = _KEY.search(columns)
+            columns = _KEY.sub("", columns)
+            if address["key"] or more:
+                keys = ";\n" + _index(f"CREATE UNIQUE INDEX ON {name} (address{f', {more[1]}' if more else ''})")
+        statement = f"CREATE TABLE {name} ({columns}\n){keys}"
     elif statement.startswith(("CREATE INDEX", "CREATE UNIQUE INDEX")):
         statement = _index(statement)
     for ours, theirs in _WORDS_OF_TABLES:
         statement = statement.replace(ours, theirs)
     return statement
-
-
-def _table(name: str, columns: str) -> str:
-    """A table; a key with an address becomes an index, because the case of addresses does not matter."""
-    keys = ""
-    columns = columns.replace("PRIMARY KEY AUTOINCREMENT", f"PRIMARY KEY DEFAULT next_number('{name}')")
-    if address := _ADDRESS.search(columns):
-        columns = _ADDRESS.sub("address TEXT" + (" NOT NULL" if address["must"] or address["key"] else ""), columns)
-        more = _KEY.search(columns)
-        columns = _KEY.sub("", columns)
-        if address["key"] or more:
-            keys = ";\n" + _index(f"CREATE UNIQUE INDEX ON {name} (address{f', {more[1]}' if more else ''})")
-    return f"CREATE TABLE {name} ({columns}\n){keys}"
 
 
 def _index(statement: str) -> str:

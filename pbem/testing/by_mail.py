@@ -30,7 +30,7 @@ from pbem.match.record import toml_value
 from pbem.player.account_file import Account
 from pbem.player.correspondence import Correspondence
 from pbem.player.memory import Memory
-from pbem.player.proving import prove
+from pbem.player.play_table import prove
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.outbox import Sent

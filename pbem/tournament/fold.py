@@ -1,26 +1,23 @@
-"""The fold of a tournament: what each entry does to it, and which entry must follow by itself.
+"""The fold of a tournament: what each entry does to it.
 
 The server and verifiers run this over the same entries. An entry with a cause of its own (a letter, a match that is
 over, the time) is judged by its rule here; whether its letter says so, and whether its match ended so, is proved in
-`pbem.proof.tournament_proof`. All other entries follow from those before: `follows` makes them, and the fold takes no
-others. Implements docs/bundle.md, 12.3.
+`pbem.proof.tournament_proof`. All other entries follow from those before (`following`), and the fold takes no others.
+Implements docs/bundle.md, 12.3.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.pinned_keys import Player
 from pbem.match.transcript import VERSION, TranscriptError, is_time, sha256_hex, utc, written
 from pbem.phrase import Phrase
-from pbem.tournament.crosstable import points_for_pairing, table
-from pbem.tournament.pairing import drawn, monrad, round_robin
+from pbem.tournament.crosstable import drawn, round_robin
+from pbem.tournament.following import follows
 from pbem.tournament.tournament_entries import FORMS, MatchResult
 from pbem.tournament.tournament_state import Entrant, Pairing, Tournament
 from pbem.tournament.tournament_terms import DOUBLE, FEWEST, LADDER, SWISS, TournamentTerms
@@ -30,9 +27,6 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.match.transcript import Entry
-
-Following = tuple[str, "JsonObject"]
-"""The type and the body of an entry that follows by itself; matches that begin have no names in it yet."""
 
 _AUTOMATIC = ("paired", "withdrawn", "ended")
 _LENGTHENING = ("entered", "challenged", "ruled")
@@ -137,119 +131,6 @@ def _unnamed(body: JsonObject) -> JsonObject:
     if "pairs" not in body:
         return body
     return {**body, "pairs": [{key: pair[key] for key in pair if key != "match"} for pair in body["pairs"]]}
-
-
-def follows(tournament: Tournament, time: str = "") -> Following | None:
-    """The entry that must follow by itself; with a time, also one that may follow because of the time.
-
-    An entry must follow at once if it is due without regard to the time: until then, no other is taken.
-    """
-    if tournament.phase == "ended":
-        return None
-    if tournament.closing:
-        return _end(tournament, "ruled")
-    if tournament.is_full and tournament.terms.format == LADDER:  # no other format goes on for ever
-        return _end(tournament, "full")
-    if tournament.phase == "open":
-        return None
-    if leavers := [entrant for entrant in tournament.live if entrant.leaves]:
-        leaving = min(leavers, key=lambda entrant: entrant.ordinal)
-        return "withdrawn", {"player": leaving.name, "why": leaving.leaves, "games": _fate(tournament, leaving)}
-    if len(tournament.entrants) < FEWEST[tournament.terms.format]:
-        return _end(tournament, "too few")
-    pairs = _PAIRING[tournament.terms.format](tournament, time)
-    if pairs is not None:
-        return "paired", pairs
-    if (
-        tournament.terms.format == LADDER
-        or any(tournament.awaited)
-        or (tournament.terms.format == SWISS and _goes_on(tournament))
-    ):
-        return None
-    return _end(tournament, "played")
-
-
-def _end(tournament: Tournament, reason: str) -> Following:
-    return "ended", {"reason": reason, "table": msgspec.to_builtins(table(tournament))}
-
-
-def _fate(tournament: Tournament, entrant: Entrant) -> str:
-    """The fate of the games of an entrant that is withdrawn: the chess federations' rule for round robins.
-
-    Of whoever finished fewer than half of the games, none count; otherwise those that have not begun are lost.
-    """
-    if not tournament.terms.robin:
-        return "kept"
-    own = [
-        pairing
-        for pairing in tournament.pairings
-        if entrant.name in pairing.names and not tournament.is_void(pairing)
-    ]
-    finished = sum(pairing.result is not None and pairing.result.played for pairing in own)
-    return "annulled" if 2 * finished < len(own) else "forfeited"
-
-
-# Pairing.
-
-
-def _pairs_body(pairs: list[JsonObject], **more: object) -> JsonObject:
-    return {"pairs": pairs, "bye": None, "unfinished": [], "rematches": 0, **more}
-
-
-def _pair_robin(tournament: Tournament, _time: str) -> JsonObject | None:
-    """The games that begin: in their order, each whose two players have fewer than `at_once` under way."""
-    most = tournament.terms.at_once or len(tournament.pairings)
-    awaited = list(tournament.awaited)
-    playing = Counter(name for pairing in awaited if pairing.match for name in pairing.names)
-    begin = []
-    for pairing in awaited:
-        if not pairing.match and all(playing[name] < most for name in pairing.names):
-            playing.update(pairing.names)
-            begin.append({"round": pairing.round, "board": pairing.board, "players": list(pairing.names)})
-    return _pairs_body(begin) if begin else None
-
-
-def _goes_on(tournament: Tournament) -> bool:
-    """True if a Swiss tournament has another round, and two to play it."""
-    return tournament.round < tournament.rounds and len(tournament.live) > 1
-
-
-def _pair_swiss(tournament: Tournament, time: str) -> JsonObject | None:
-    """The next round, once the last one is over, or its time is."""
-    unfinished = [pairing.match for pairing in tournament.awaited]
-    this_round = any(pairing.round == tournament.round for pairing in tournament.awaited)
-    if not _goes_on(tournament) or (this_round and not (tournament.round_ends and time >= tournament.round_ends)):
-        return None
-    points = points_for_pairing(tournament)
-    ranked = [
-        entrant.name for entrant in sorted(tournament.live, key=lambda each: (-points[each.name], each.ordinal))
-    ]
-    bye = None
-    if len(ranked) % 2:
-        bye = next((name for name in reversed(ranked) if name not in tournament.byes), ranked[-1])
-        ranked.remove(bye)
-    pairs, rematches = monrad(ranked, {pairing.pair for pairing in tournament.pairings})
-    # Whoever had seat 1 less often gets it.
-    firsts = Counter(pairing.names[0] for pairing in tournament.pairings)
-    places = [
-        {"round": tournament.round + 1, "board": board, "players": sorted(pair, key=firsts.__getitem__)}
-        for board, pair in enumerate(pairs, start=1)
-    ]
-    return _pairs_body(places, bye=bye, unfinished=unfinished, rematches=rematches)
-
-
-def _pair_ladder(tournament: Tournament, _time: str) -> JsonObject | None:
-    """The challenge that was made."""
-    if tournament.challenge is None:
-        return None
-    return _pairs_body([{"round": len(tournament.pairings) + 1, "board": 1, "players": list(tournament.challenge)}])
-
-
-_PAIRING: Mapping[str, Callable[[Tournament, str], JsonObject | None]] = {
-    **dict.fromkeys(FEWEST, _pair_robin),
-    SWISS: _pair_swiss,
-    LADDER: _pair_ladder,
-}
 
 
 # What each entry does.

@@ -11,8 +11,9 @@ import msgspec
 
 from pbem.match.step import Document
 from pbem.match.transcript import BEFORE, VERSION, sha256_hex, written
-from pbem.tournament.fold import begun, fold, follows
-from pbem.tournament.pairing import drawn
+from pbem.tournament.crosstable import drawn
+from pbem.tournament.fold import begun, fold
+from pbem.tournament.following import follows
 from pbem.tournament.tournament_entries import TournamentEntry, result_of
 
 if TYPE_CHECKING:

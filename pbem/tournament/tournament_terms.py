@@ -12,8 +12,8 @@ import msgspec
 
 from pbem.games import Refused
 from pbem.match.changed import replace
-from pbem.match.entry_type import day
-from pbem.match.terms import OptionLines, Terms, hash_of_tournament, written_duration
+from pbem.match.option_lines import Choice, Day, Number, Option, OptionLines, Time
+from pbem.match.terms import Terms, hash_of_tournament
 from pbem.phrase import Phrase, either
 
 if TYPE_CHECKING:
@@ -24,49 +24,91 @@ if TYPE_CHECKING:
 
 ROUND_ROBIN, DOUBLE, SWISS, LADDER = FORMATS = ("round robin", "double round robin", "swiss", "ladder")
 
-FEWEST: Mapping[str, int] = {ROUND_ROBIN: 3, DOUBLE: 3, SWISS: 16, LADDER: 0}
+FEWEST: Mapping[object, int] = {ROUND_ROBIN: 3, DOUBLE: 3, SWISS: 16, LADDER: 0}
 """The fewest entrants with which a tournament is played: in smaller fields, a Swiss one runs out of opponents."""
 
 _DAY = 86400
 _ROBINS = (ROUND_ROBIN, DOUBLE)
 _STARTED = (*_ROBINS, SWISS)
-_TIMES = frozenset({"round", "rematch", "idle", "longest"})
-"""The options that are times."""
 _OF_ONE_MATCH = {"players", "tournament", "pairing"}
 """The terms of a match that its tournament does not hold."""
-_LEFT_OUT = {("closes", ""), ("at-once", 0), ("rounds", 0), ("round", "0")}
-"""The values of options that no line can give: without the line, they are these."""
 
-OPTIONS: Mapping[str, tuple[Phrase, tuple[str, ...]]] = {
+OPTIONS: Mapping[str, tuple[Option, tuple[str, ...]]] = {
     "format": (
-        Phrase(
-            "round robin (default): all play all; double round robin: twice; swiss: a few rounds, for 16 and more;"
-            " or ladder: who wins a challenge takes the other's place"
+        Choice(
+            Phrase(
+                "round robin (default): all play all; double round robin: twice; swiss: a few rounds, for 16 and"
+                " more; or ladder: who wins a challenge takes the other's place"
+            ),
+            FORMATS,
         ),
         FORMATS,
     ),
-    "closes": (Phrase("the day, such as 2026-12-20, with whose beginning (UTC) entries close"), _STARTED),
+    "closes": (Day(Phrase("the day, such as 2026-12-20, with whose beginning (UTC) entries close")), _STARTED),
     "entrants": (
-        Phrase("the most entrants, at most 128 (default; 12 in round robins); with the last of them, it starts"),
+        Number(
+            Phrase("the most entrants, at most 128 (default; 12 in round robins); with the last of them, it starts"),
+            default=None,
+            bounds=(2, 128),
+        ),
         FORMATS,
     ),
-    "programs": (Phrase("no (default) or yes: whether programs may enter"), FORMATS),
-    "group": (Phrase("the most entrants of a group, 5 to 12 (default 12)"), _ROBINS),
-    "at-once": (Phrase("the most games that a player has at once; all by default"), _ROBINS),
-    "rounds": (Phrase("the number of rounds; by default as many as leave one player without a loss"), (SWISS,)),
-    "round": (
-        Phrase("the time after which the next round is paired without the last results; none by default"),
+    "programs": (Choice(Phrase("no (default) or yes: whether programs may enter"), ("no", "yes")), FORMATS),
+    "group": (
+        Number(Phrase("the most entrants of a group, 5 to 12 (default 12)"), default=12, bounds=(5, 12)),
+        _ROBINS,
+    ),
+    "at-once": (
+        Number(Phrase("the most games that a player has at once; all by default"), default=0, bounds=(1, 22)),
+        _ROBINS,
+    ),
+    "rounds": (
+        Number(
+            Phrase("the number of rounds; by default as many as leave one player without a loss"),
+            default=0,
+            bounds=(1, 12),
+        ),
         (SWISS,),
     ),
-    "places": (Phrase("how many places above one may be challenged (default 3)"), (LADDER,)),
-    "rematch": (Phrase("the time before the same two meet again (default 14d); 0 for none"), (LADDER,)),
-    "idle": (Phrase("the time without a game after which a player sinks to the end (default 90d)"), (LADDER,)),
+    "round": (
+        Time(
+            Phrase("the time after which the next round is paired without the last results; none by default"),
+            default=0,
+            bounds=(7 * _DAY, 366 * _DAY),
+            none=True,
+        ),
+        (SWISS,),
+    ),
+    "places": (
+        Number(Phrase("how many places above one may be challenged (default 3)"), default=3, bounds=(1, 20)),
+        (LADDER,),
+    ),
+    "rematch": (
+        Time(
+            Phrase("the time before the same two meet again (default 14d); 0 for none"),
+            default=14 * _DAY,
+            bounds=(0, 366 * _DAY),
+        ),
+        (LADDER,),
+    ),
+    "idle": (
+        Time(
+            Phrase("the time without a game after which a player sinks to the end (default 90d)"),
+            default=90 * _DAY,
+            bounds=(7 * _DAY, 366 * _DAY),
+        ),
+        (LADDER,),
+    ),
     "longest": (
-        Phrase("the time after which nobody waits for a match; its result still counts (default 180d)"),
+        Time(
+            Phrase("the time after which nobody waits for a match; its result still counts (default 180d)"),
+            default=180 * _DAY,
+            bounds=(7 * _DAY, 366 * _DAY),
+        ),
         (LADDER,),
     ),
 }
-"""The options of a tournament, each with its meaning and formats; all other lines are about its matches."""
+"""The options of a tournament, each with its formats; all other lines are about its matches."""
 
 
 class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,17 +164,22 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Of matches by rules that are not those that were agreed on, only the keys are checked.
         """
         match = Terms.read({**self.match, "players": ("1", "2")})
-        own = {name: getattr(self, name.replace("-", "_")) for name in OPTIONS if self.format in OPTIONS[name][1]}
-        own["closes"] = (self.closes or "")[: len("2026-12-20")]
-        own |= {name: written_duration(own[name]) for name in _TIMES & own.keys()}
-        lines = {name: str(value) for name, value in own.items() if (name, value) not in _LEFT_OUT}
+        if self.format not in FORMATS:
+            raise ValueError("no such format")
+        written = {
+            key: option.written(getattr(self, key.replace("-", "_")))
+            for key, (option, formats) in OPTIONS.items()
+            if self.format in formats
+        }
+        lines = {key: text for key, text in written.items() if text}
         template = {name: value for name, value in match.document().items() if name not in _OF_ONE_MATCH}
-        proposed = _Announcement(lines).own(self.format, template)
+        announcement = _Announcement(lines)
+        proposed = announcement.terms(announcement.own(), template)
         if by_rules:
             match.demand_possible()
             lines |= {**match.general_lines(), "keys": match.keys, "miss": match.miss}
             proposed = replace(TournamentTerms.propose(match.game, lines, match.settling), match=template)
-        if proposed != self or self.format not in FORMATS:
+        if proposed != self:
             raise ValueError("these are not the terms that their lines give")
 
     def hash(self, server: str, tournament: str) -> str:
@@ -149,44 +196,34 @@ class _Announcement(OptionLines):
     """The judgement of an announcement's option lines."""
 
     def judge(self, game: str, settle: timedelta) -> TournamentTerms:
-        format_ = self.choice("format", FORMATS)
-        for key in self.lines.keys() & OPTIONS.keys():
-            if format_ in FORMATS and format_ not in OPTIONS[key][1]:
-                self.refuse(key, self.lines[key], Phrase("of a {format}, there is no {key}", format=format_, key=key))
-        return self.own(format_, self.template(game, settle, format_))
+        """The terms of the tournament and of its matches; raises `Refused`."""
+        own = self.own()
+        return self.terms(own, self.template(game, settle, own.get("format")))
 
-    def own(self, format_: str, match: JsonObject) -> TournamentTerms:
-        """The terms, with those of the matches."""
-        terms = TournamentTerms(
-            match=match,
-            format=format_,
-            closes=self.closes(format_),
-            entrants=self.number("entrants", FEWEST.get(format_, 0) or 2, 128) or (12 if format_ in _ROBINS else 128),
-            programs=self.choice("programs", ("no", "yes")),
-            group=self.number("group", 5, 12) or 12,
-            at_once=self.number("at-once", 1, 22) or 0,
-            rounds=self.number("rounds", 1, 12) or 0,
-            round=self.time("round", 0, (7 * _DAY, 366 * _DAY), none=True),
-            places=self.number("places", 1, 20) or 3,
-            rematch=self.time("rematch", 14 * _DAY, (0, 366 * _DAY)),
-            idle=self.time("idle", 90 * _DAY, (7 * _DAY, 366 * _DAY)),
-            longest=self.time("longest", 180 * _DAY, (7 * _DAY, 366 * _DAY)),
-        )
+    def own(self) -> dict[str, object]:
+        """The values of the tournament's own options, without those whose lines are at fault."""
+        values = self.values({"format": OPTIONS["format"][0]})
+        format_ = values.get("format")
+        options = {}
+        for key, (option, formats) in OPTIONS.items():
+            if format_ in {None, *formats}:
+                options[key] = option
+            elif key in self.lines:
+                self.refuse(key, self.lines[key], Phrase("of a {format}, there is no {key}", format=format_, key=key))
+            values.setdefault(key.replace("-", "_"), option.default)
+        default = 12 if format_ in _ROBINS else 128
+        options["entrants"] = replace(options["entrants"], default=default, bounds=(FEWEST.get(format_) or 2, 128))
+        self.lines = {"closes": "", **self.lines}  # the one option without which there is no tournament
+        del options["format"]
+        return values | {key.replace("-", "_"): value for key, value in self.values(options).items()}
+
+    def terms(self, own: Mapping[str, object], match: JsonObject) -> TournamentTerms:
+        """The terms, with those of the matches; raises `Refused`."""
         if self.faults:
             raise Refused(*self.faults)
-        return terms
+        return TournamentTerms.read({**own, "match": match})
 
-    def closes(self, format_: str) -> str | None:
-        """The time at which entries close."""
-        if format_ == LADDER:
-            return None
-        text = self.lines.get("closes", "").strip()
-        if not day(text):
-            self.refuse("closes", text or None, Phrase("closes is a day, such as 2026-12-20"))
-            return None
-        return f"{text}T00:00:00Z"
-
-    def template(self, game: str, settle: timedelta, format_: str) -> JsonObject:
+    def template(self, game: str, settle: timedelta, format_: object) -> JsonObject:
         """The terms of each match: by default, players sign with a key, and silence loses."""
         lines = {key: text for key, text in self.lines.items() if key not in OPTIONS}
         try:

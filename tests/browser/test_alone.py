@@ -235,31 +235,6 @@ def test_a_letter_is_dropped_and_what_is_kept_is_offered(opened: Callable[..., P
     assert page.locator("#kept button").all_inner_texts() == ["m1: setup of game 1"]
 
 
-def test_a_ghost_shows_where_a_ship_would_lie(opened: Callable[..., Page]) -> None:
-    page = opened(composer("spaceships"))
-    page.locator("#load > summary").click()
-    page.locator("#practise").click()
-
-    def ghost(kind: str) -> list[str]:
-        cells = page.locator(f"#boards .{kind}").evaluate_all("(cells) => cells.map((cell) => cell.dataset.name)")
-        return sorted(cells)
-
-    page.locator('button[data-name="Rv1"]').hover()
-    assert ghost("ghost") == ["Ov1", "Ov2", "Ow1", "Ow2", "Rv1", "Rv2", "Rw1", "Rw2"]
-    page.locator('button[data-name="Bz5"]').hover()
-    assert ghost("ghost") == ["By4", "By5", "Bz4", "Bz5", "Gy4", "Gy5", "Gz4", "Gz5"]  # pushed back into the space
-    page.locator('button[data-name="Rv1"]').click()
-    page.locator('button[data-name="Ov1"]').hover()
-    page.keyboard.press("r")
-    assert (ghost("ghost"), bool(ghost("blocked"))) == ([], True)
-    page.locator('button[data-name="Ow3"]').hover()
-    assert ghost("ghost") == ["Ow3", "Ow4", "Ox3", "Ox4", "Oy3", "Oy4"]
-    assert page.locator("#place-1").get_attribute("aria-pressed") == "true"
-    assert page.locator("#place-1").evaluate("(one) => getComputedStyle(one).backgroundColor") != page.locator(
-        "#place-0"
-    ).evaluate("(one) => getComputedStyle(one).backgroundColor")
-
-
 def test_a_key_goes_from_one_browser_to_another(chromium: Browser, tmp_path: Path) -> None:
     path, copy = tmp_path / "page.html", tmp_path / "key.json"
     path.write_text(composer("spaceships", HOME), encoding="utf-8")

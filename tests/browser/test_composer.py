@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
 from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
 
-from pbem.games import GAMES, rules
+from pbem.games import GAMES
 from pbem.pages import Home, composer, fragment
 
 if TYPE_CHECKING:
@@ -85,12 +85,6 @@ def send(referee: Referee, person: Mailbox, page: Page) -> None:
     referee.send(person, text, to=address)
 
 
-def as_listed(setup: str) -> str:
-    """A setup with each cell named, as the page writes it."""
-    judge = rules("spaceships")
-    return judge.setup(judge.options({}, 2), 1, setup).text
-
-
 def used(page: Page) -> list[str]:
     """What the page says of each kind of order: how many are used of how many."""
     kinds = page.locator("#controls .kind").all_inner_texts()
@@ -100,50 +94,6 @@ def used(page: Page) -> list[str]:
 def flat(text: str) -> str:
     """A body as some phones send it: all its line ends lost."""
     return " ".join(text.split())
-
-
-def test_a_setup_and_a_turn_of_spaceships_are_clicked_together(referee: Referee, opened: Opened) -> None:
-    ann, bob = referee.agreed("settle: 0")
-    referee.send(bob, bob.filled("setup", BOB))
-    page = opened(composer("spaceships", HOME))
-    pasted(page, ann.find("your setup").as_string())
-    page.locator("#fleet-details > summary").click()
-    page.locator("#drop-2").click()
-    page.locator("#add-PC").click()
-    page.locator("#place-0").click()
-    click(page, "Your space", "Ov1")
-    assert page.locator("#verdict").inner_text() == "Not complete yet."
-    assert page.locator("#mail").get_attribute("href") is None
-    page.locator("#turn-ship").click()
-    click(page, "Your space", "Gv4", "Rz1")
-    page.keyboard.press("r")
-    click(page, "Your space", "Bx1")
-    page.locator("#turn-ship").click()
-    click(page, "Your space", "Bv5")
-    assert page.locator("#notation").input_value() == as_listed(ANN)
-    assert page.locator("#verdict").inner_text() == "A legal setup."
-    send(referee, ann, page)
-    assert "Your setup stands" in ann.text or "game 1 begins" in ann.last["Subject"]
-
-    page = ordering(ann, opened)
-    assert used(page)[:3] == ["conventional strike 0 of 8", "beam 0 of 1", "missile strike 0 of 1"]
-    assert used(page)[3:] == ["scan 0 of 1", "target list 0 cells"]
-    strikes = "Gv1 Gv2 Gv3 Gv4 Gv5 Gw1 Gw2 Gw3"
-    click(page, "The other space", *strikes.split()[:5], "Gx1", "Gx1", *strikes.split()[5:])
-    assert used(page)[0] == "conventional strike 8 of 8"
-    click(page, "The other space", "Rv1", "Rv3")
-    page.locator("#launch").select_option("By1")
-    click(page, "The other space", "Yw2", "Bz5")
-    assert used(page)[1:4] == ["beam 1 of 1", "missile strike 1 of 1", "scan 1 of 1"]
-    assert page.locator("#notation").input_value() == f"{strikes} bRv1Rv3 mBy1 Yw2 sBz5"
-    click(page, "The other space", "Bz4")
-    assert "that is one too many: you have one scan this turn" in page.locator("#verdict").inner_text()
-    page.get_by_role("button", name="remove sBz4").click()
-    page.locator("#final").check()
-    send(referee, ann, page)
-    assert "Your orders for turn 1 stand, revision 1, final" in ann.text
-    referee.send(bob, bob.filled("orders", "final"))
-    assert "strike    Yw2" in body(ann.find("turn 1"))
 
 
 def test_a_target_list_is_clicked_and_sent_as_it_was_written(referee: Referee, opened: Opened) -> None:
@@ -168,48 +118,6 @@ def middle(page: Page, selector: str) -> tuple[float, float]:
     box = page.locator(selector).bounding_box()
     assert box
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-def drag(page: Page, what: str, to: str, *keys: str) -> None:
-    """Drag what a selector finds to a cell, and press keys before it is let go."""
-    page.locator(what).scroll_into_view_if_needed()
-    page.mouse.move(*middle(page, what))
-    page.mouse.down()
-    page.mouse.move(*middle(page, f'#boards button[data-name="{to}"]'), steps=4)
-    for key in keys:
-        page.keyboard.press(key)
-    page.mouse.up()
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_fleet_is_dragged_into_place_and_turned_by_a_key(referee: Referee, opened: Opened, width: int) -> None:
-    ann, _ = referee.agreed("settle: 0")
-    page = opened(composer("spaceships", HOME))
-    page.set_viewport_size({"width": width, "height": 1600})
-    pasted(page, ann.find("your setup").as_string())
-    text = page.locator("#notation")
-    for ship, (cell, keys) in enumerate((("Rv1", ""), ("Yv1", ""), ("Bv4", ""), ("Gz1", ""), ("Oy4", "rr"))):
-        drag(page, f"#place-{ship}", cell, *keys)
-
-    def lines() -> dict[str, list[str]]:
-        words = [line.split() for line in text.input_value().split("\n")]
-        return {ship: cells for ship, *cells in words}
-
-    fleet = lines()
-    assert fleet["DS"] == ["Rv1", "Rv2", "Rw1", "Rw2", "Ov1", "Ov2", "Ow1", "Ow2"]
-    assert fleet["HS"] == ["Oy4", "Yy4"]
-    assert page.locator("#verdict").inner_text() == "A legal setup."
-    # By one of its cells to another plane, with the grip that it had; then onto another ship, where it has no room.
-    held = fleet["FS"][-1]
-    drag(page, f'#boards button[data-name="{held}"]', "Gx5")
-    assert lines()["FS"][-1] == "Gx5"
-    before = text.input_value()
-    drag(page, '#boards button[data-name="Rv1"]', "Yv1")
-    assert text.input_value() == before
-    assert "no room" in page.locator("#hint").inner_text()
-    drag(page, '#boards button[data-name="Oy4"]', "Rz4", "r")
-    assert lines()["HS"] == ["Rz4", "Rz5"]
-    assert page.locator("#verdict").inner_text() == "A legal setup."
 
 
 def test_a_finger_drags_a_ship_and_scrolls_the_page_by_an_empty_cell(
@@ -283,44 +191,6 @@ def test_what_stands_on_a_plane_can_be_read(referee: Referee, opened: Opened, wi
         found = page.evaluate(CONTRAST)
         assert len(found) > 250
         assert min(found) >= 4.5
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_a_page_is_lean_and_asks_for_nothing(game: str) -> None:
-    for language in ("en", "de"):
-        html = composer(game, HOME, language)
-        assert len(html.encode()) < 250_000
-        assert "url(" not in html.split("</style>", maxsplit=1)[0]
-        assert "default-src 'none'" in html
-
-
-def test_a_cell_lights_its_neighbours_above_and_below(referee: Referee, opened: Opened) -> None:
-    ann, _ = referee.begun("settle: 0")
-    page = ordering(ann, opened)
-    lit = "[...document.querySelectorAll('td.lit > *')].map((cell) => cell.dataset.name)"
-    page.locator('[aria-label^="The other space"] [data-name="Yx2"]').hover()
-    assert page.evaluate(lit) == ["Ox2", "Gx2"]
-    page.locator('[aria-label^="The other space"] [data-name="Rv1"]').focus()
-    assert page.evaluate(lit) == ["Ov1"]
-    page.keyboard.press("PageDown")
-    assert page.evaluate("document.activeElement.dataset.name") == "Ov1"
-    assert page.evaluate(lit) == ["Rv1", "Yv1"]
-    for _ in range(9):
-        page.keyboard.press("PageDown")
-    assert page.evaluate("document.activeElement.dataset.name") == "Bv1"
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_no_order_moves_the_board(referee: Referee, opened: Opened, width: int) -> None:
-    ann, _ = referee.begun("settle: 0")
-    page = ordering(ann, opened)
-    page.set_viewport_size({"width": width, "height": 900})
-    place = "(({ x, y }) => [x, y + scrollY])(document.querySelector('#boards').getBoundingClientRect())"
-    before = page.evaluate(place)
-    for orders in ("Gx3", "Gx3 Gx4 Gx5 Gw1", "Gx3 Gx4 Gx5 Gw1 bRv1Rv3 sYy4", "Gx3 zzz what"):
-        page.locator("#notation").fill(orders)
-        assert page.evaluate(place) == before, orders
-    assert page.locator("#given li").count()
 
 
 def test_somebody_plays_with_a_key_that_never_leaves_the_browser(referee: Referee, opened: Opened) -> None:

@@ -193,16 +193,6 @@ def test_a_second_tab_shows_the_same_and_what_comes_appears_there(start: Callabl
         expect(one.frame_locator("#composer").locator("#task")).to_have_text("Your orders for turn 2")
 
 
-def test_a_report_that_another_command_fetches_appears_by_itself(start: Callable[..., HomePage], user: Path) -> None:
-    page, _, _ = start("--browser")
-    practise(page)
-    done = subprocess.run(
-        [PBEM, "play", "m1", "Gx3", "--yes"], env=environment(user), cwd=user, timeout=60, check=False
-    )
-    assert done.returncode == 0
-    expect(page.locator("#whose-move")).to_have_text("turn 2: your move", timeout=_LONG)
-
-
 def test_a_question_takes_no_other_ones_place(start: Callable[..., HomePage], user: Path) -> None:
     page, _, _ = start("--browser")
     practise(page)
@@ -244,14 +234,6 @@ def test_orders_are_not_written_into_the_composer_of_the_match_before(start: Cal
     expect(page.locator("#title")).to_contain_text("m2", timeout=_LONG)
     expect(page.locator("#hand-over")).to_be_disabled()
     expect(page.frame_locator("#composer").locator("#notation")).to_have_count(0)
-
-
-def test_nothing_moves_below_the_composer_once_it_is_there(start: Callable[..., HomePage]) -> None:
-    """What moves later slips away from under a press."""
-    page, _, _ = start("--browser", script="window.setInterval = () => 0")  # it is not looked after now and then
-    practise(page)
-    wanted = page.frame_locator("#composer").locator("body").evaluate("(body) => body.scrollHeight + 24")
-    assert abs(page.locator("#composer").evaluate("(frame) => frame.offsetHeight") - wanted) <= 8
 
 
 @pytest.mark.parametrize("by_signal", [False, True])
@@ -392,29 +374,6 @@ def test_conditions_are_put_together_on_a_telephone(start: Callable[..., HomePag
     expect(rows).to_have_count(0)
 
 
-def test_default_orders_are_stored_and_taken_back_where_they_were_agreed_on(start: Callable[..., HomePage]) -> None:
-    page, _, _ = start("--browser")
-    practise(page)
-    begin(page, "miss: default\nfleet: cost:3")
-    expect(page.locator("#when")).to_be_hidden()
-    order(page, "MD Rv1 Rv2 Rv3", "a legal setup")
-    expect(page.locator("#whose-move")).to_contain_text("turn 1: your move", timeout=_LONG)
-    page.locator("#when").select_option("default")
-    expect(page.locator("#later")).to_be_hidden()
-    page.locator("#early-orders").fill("Gx3")
-    page.locator("#hand-over").click()
-    expect(page.locator("#sure-title")).to_have_text("m2, whenever I miss a turn: You order")
-    page.locator("#yes").click()
-    expect(page.locator("#whose-move")).to_contain_text("; stored: default orders", timeout=_LONG)
-    expect(page.locator("#stored pre")).to_contain_text("orders m2 default")
-    page.locator("#stored button").click()
-    expect(page.locator("#read-back")).to_have_text("clear m2 default")
-    page.locator("#yes").click()
-    expect(page.locator("#stored")).to_be_empty()
-    expect(page.locator("#told")).to_contain_text("Answered: clear m2: done.", timeout=_LONG)
-    expect(page.locator("#whose-move")).not_to_contain_text("stored")
-
-
 def test_orders_in_advance_of_a_sealed_match_wait_here(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser")
     practise(page)
@@ -459,27 +418,6 @@ def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> Non
     with page.context.expect_page() as opened:
         page.locator("#replay").click()
     expect(opened.value.locator("#badge")).to_have_class(re.compile("good"), timeout=_LONG)
-
-
-def test_a_match_is_opened_by_its_name(start: Callable[..., HomePage], user: Path) -> None:
-    done = subprocess.run(
-        [PBEM, "play", "try", "shoot-em-up"],
-        env=environment(user),
-        cwd=user,
-        timeout=60,
-        capture_output=True,
-        check=True,
-    )
-    assert b"your move" in done.stdout
-    page, _, _ = start("m1", "--open")
-    expect(page.locator("#title")).to_have_text("m1: Shoot 'em up Spaceships with house (a program)")
-    order(page, "A: FMS\nB: LRF\nC: MMS")
-    expect(page.locator("#whose-move")).to_have_text("turn 2: your move", timeout=_LONG)
-    page.locator("#said").fill("Good luck!")
-    page.locator("#press button").click()
-    expect(page.locator("#read-back")).to_have_text("Good luck!")
-    page.locator("#yes").click()
-    expect(page.locator("#told")).to_contain_text("Answered: press m1: done.", timeout=_LONG)
 
 
 def test_an_account_with_a_mailbox_is_registered_by_a_form(start: Callable[..., HomePage], user: Path) -> None:
@@ -661,32 +599,6 @@ def test_a_tournament_is_entered_and_left(start: Callable[..., HomePage], user: 
     expect(page.locator("#tournament-standing")).to_have_text("players so far: 1")
     expect(page.locator("#leave")).to_be_hidden()
     assert "ann" not in ann.club.t.entrants
-
-
-def test_the_table_of_a_tournament_leads_to_own_matches(
-    start: Callable[..., HomePage], user: Path, referee: Referee
-) -> None:
-    ann = Entrant(user, referee)
-    ann.terminal("ask", "tournament", "t1")
-    ann.terminal("enter", "t1", "--yes")
-    ann.club.enter("carl")
-    ann.club.win(next(pairing for pairing in ann.club.awaited if "ann" not in pairing.names), "bob")
-    page, _, _ = start("--account", "ann@play.example", "--browser")
-    page.locator("#accounts a", has_text="t1: Spaceships, round robin").click()
-    page.locator("#again").click()
-    ann.carry(page)
-    expect(page.locator("#table tbody th").first).to_have_text("bob")
-    expect(page.locator("#tournament-standing")).to_contain_text("your games under way: 2")
-    heads = page.locator("#table thead th").all_text_contents()
-    assert heads == ["place", "player", "1", "2", "3", "games", "points"]
-    assert "2" in page.locator("#table tbody tr").first.locator("td").all_text_contents()
-    expect(page.locator("#table a")).to_have_count(4)
-    demand_accessible(page)
-    page.locator("#table a").first.click()
-    expect(page.locator("#title")).to_contain_text("Spaceships with")
-    page.go_back()
-    expect(page.locator("#tournament")).to_be_visible()
-    expect(page.locator("#one")).to_be_hidden()
 
 
 def test_terms_that_are_not_those_of_the_hash_are_not_entered(

@@ -115,15 +115,3 @@ def test_letters_look_as_they_did(
     for other in PICTURES.glob(f"*-{device}-*.png"):
         if other != path:
             assert difference(found, Image.open(other)) > ALIKE, other.name
-
-
-def test_a_letter_without_its_boards_would_be_seen(tab: Page, opened: Callable[..., Page]) -> None:
-    kind, facts = letters(played("spaceships"))[3]
-    html = render(kind, {**facts, "picture": None})
-    tab.emulate_media(color_scheme="light")
-    path = PICTURES / "spaceships-desk-light.png"
-    for old, new in (("#1d55c4", "#ffffff"), ("border=", "title=")):
-        assert old in html
-        found = photographed(html.replace(old, new), "desk", tab, opened)
-        whole = difference(photographed(html, "desk", tab, opened), Image.open(path))
-        assert difference(found, Image.open(path)) > whole + 0.3, old

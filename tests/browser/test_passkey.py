@@ -14,10 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from browser.test_replay import verified as proved
 from browser.waiting import until
-from in_a_box.referee import ANN, SERVER, Referee, attachment, form_in
+from in_a_box.referee import ANN, SERVER, Referee, attachment
 from in_a_box.sealed_seats import document
 from machines import post_office
 from machines.by_hand import Letter, Player, agree, new_player, register
@@ -246,32 +245,6 @@ def test_a_whole_match_by_touch_is_proved_by_everybody(
     verified(content)
 
 
-def test_a_second_device_is_a_second_key(device: Callable[..., Device], referee: Referee) -> None:
-    ann, one, other = (
-        referee.person("ann"),
-        device(composer("spaceships", HOME)),
-        device(composer("spaceships", HOME)),
-    )
-    referee.send(ann, f"register ann\n{one.make()}\n", sign=False)
-    referee.send(ann, one.sign(form_in(ann.text, "confirm")), sign=False)
-    assert "You are registered" in ann.text
-    line = other.make()
-    assert other.page.locator("#add").is_disabled()
-    other.page.locator("#name").fill("ann")
-    other.page.locator("#add").click()
-    asked = other.page.locator("#other").input_value()
-    assert line in asked
-    referee.send(ann, one.sign(asked), sign=False)
-    referee.send(ann, other.sign(form_in(ann.text, "confirm")), sign=False)
-    for here in (one, other):
-        referee.send(
-            ann, here.sign(f"address add {here.id}@mail.example\nserver {SERVER}\nplayer ann\nend\n"), sign=False
-        )
-        assert "Refused" not in ann.text
-    referee.send(ann, "whoami\n", sign=False)
-    assert ann.text.count(f"a passkey of {HOST}") == 2
-
-
 NOBODY = "nobody touched it in time, it was cancelled, or the passkey is not at hand"
 
 
@@ -366,40 +339,3 @@ def test_where_there_can_be_none_the_page_says_why(
     if not address.startswith("http://pages"):  # there the browser has no cryptography at all
         page.locator("#make").click()
         until(page, "document.getElementById('public').value.startsWith('ssh-ed25519 ')")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("language", ["en", "de"])
-def test_a_keyboard_alone_makes_a_passkey_on_a_phone(
-    scheme: str, language: str, device: Callable[..., Device]
-) -> None:
-    page = device(composer("spaceships", HOME, language), width=390).page
-    page.emulate_media(color_scheme=scheme)
-    page.locator("#signing > summary").focus()
-    page.keyboard.press("Enter")
-
-    def press(control: str) -> None:
-        for _ in range(20):
-            page.keyboard.press("Tab")
-            if page.evaluate("document.activeElement.id") == control:
-                page.keyboard.press("Enter")
-                return
-        raise AssertionError(control)
-
-    def without_faults() -> None:
-        found = Axe().run(page).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-    without_faults()
-    press("make-passkey")
-    until(page, "document.getElementById('public').value")
-    without_faults()
-    page.keyboard.press("Shift+Tab")
-    page.locator("#name").focus()
-    page.keyboard.type("ann")
-    press("add")
-    assert page.locator("#other").input_value().startswith("key add\nsk-ecdsa-sha2-nistp256@openssh.com ")
-    press("sign-other")
-    until(page, SIGNED.format("other"))
-    without_faults()

@@ -14,7 +14,6 @@ from browser.waiting import until
 from in_a_box.referee import ANN, BOB, Referee, attachment, form_in
 from pages.strange_site import SETUPS
 from playing.random_players import PLAYERS, sensible_orders
-from vectors.make import VECTORS
 
 from pbem.desk.public import Public
 from pbem.i18n import LANGUAGES
@@ -84,46 +83,6 @@ def test_a_match_is_stepped_through_and_proved(
     assert "cannot be judged" not in "\n".join(said)
 
 
-@pytest.mark.parametrize("game", SETUPS)
-def test_a_match_is_told_and_proved_in_german(
-    game: str, bundles: dict[str, bytes], opened: Callable[..., Page]
-) -> None:
-    page = opened(replay(bundle.read(bundles[game]), language="de"), fragment="#game-1-turn-0")
-    assert page.locator("#at").inner_text() == "vor dem ersten Zug"
-    until(page, "document.getElementById('badge').textContent === '✓ hier geprüft: es stimmt'")
-    said = verified(page)
-    assert said[-1] == "Alles, was hier geprüft werden kann, stimmt."
-    assert all(line.startswith("gut") for line in said[:-1])
-    page.keyboard.press("End")
-    english = re.compile(r"\b(the|turn|and|to|hit|miss|destroyed|nothing|ship|from|Action|games?|won|letters)\b")
-    for part in ("#about", "#at", "#boards", "#legend", "#events", "#chart", "#shots", "#readers", "#proof"):
-        words = page.locator(part).inner_text()
-        assert not english.search(words), words
-    labels = page.locator("[aria-label]").evaluate_all("found => found.map((one) => one.getAttribute('aria-label'))")
-    assert not [label for label in labels if english.search(label)]
-
-
-@pytest.mark.parametrize("game", SETUPS)
-def test_a_match_is_walked_by_arrow_keys_by_itself_and_by_links(
-    game: str, bundles: dict[str, bytes], opened: Callable[..., Page]
-) -> None:
-    html = replay(bundle.read(bundles[game]))
-    page = opened(html, fragment="#game-1-turn-2")
-    until(page, "document.getElementById('at').textContent.startsWith('turn 2 of 6')")
-    for key, turn in (("ArrowRight", "turn 3"), ("ArrowLeft", "turn 2"), ("End", "turn 6"), ("Home", "before")):
-        page.keyboard.press(key)
-        assert page.locator("#at").inner_text().startswith(turn)
-    page.locator("#play").click()
-    assert page.locator("#play").get_attribute("aria-pressed") == "true"
-    until(page, "document.getElementById('at').textContent.startsWith('turn 2')")
-    page.locator("#play").click()
-    assert page.locator("#here").get_attribute("href") == "#game-1-turn-2"
-    assert page.url.endswith("#game-1-turn-2")
-    legend = {"spaceships": "missile", "dueling-masters": "in transit", "shoot-em-up": "the way a ship faces"}
-    for other, words in legend.items():
-        assert (words in page.locator("#legend").inner_text()) is (other == game)
-
-
 def test_a_match_is_seen_as_each_player_knew_it(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
     page = opened(replay(bundle.read(bundles["spaceships"])), fragment="#game-1-turn-0")
     assert page.locator("#readers button").all_inner_texts() == ["as it was", "as ann knew it", "as bob knew it"]
@@ -165,74 +124,6 @@ def test_a_turn_happens_over_the_boards_and_stands_still_for_whoever_wants_no_mo
     assert page.evaluate("document.getAnimations().length") == 0
 
 
-def test_what_happened_is_drawn_where_it_happened(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
-    """On a desk's tilted planes and on a phone's flat ones; who was shot at does not see from where."""
-    page = opened(replay(bundle.read(bundles["spaceships"])))
-    until(page, "document.getElementById('badge').textContent.includes('it holds')")
-    middle = "(({ x, y, width, height }) => [x + width / 2, y + height / 2])(one.getBoundingClientRect())"
-    for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 800})
-        page.wait_for_timeout(100)
-        stars = page.locator(".scene .blast").evaluate_all(f"(all) => all.map((one) => {middle})")
-        fresh = page.locator("#boards .fresh").evaluate_all(f"(all) => all.map((one) => {middle})")
-        assert stars
-        near = [min(abs(x - a) + abs(y - b) for a, b in fresh) for x, y in stars]
-        assert max(near) < 6, (width, near)
-    launched = 0
-    for turn in range(1, 7):
-        for seat, seen in ((0, True), (2, False)):
-            page.goto(page.url.split("#")[0] + f"#game-1-turn-{turn}" + (f"-seat-{seat}" if seat else ""))
-            until(page, f"document.getElementById('turn').value === '{turn}'")
-            sent = page.locator(".scene .sent").count()
-            launched += sent if seen else 0
-            orders = page.locator("#events").inner_text()
-            assert seen or sent <= orders.count(" m") + orders.count(" k")
-    assert launched
-
-
-def test_only_what_was_whole_is_seen_to_break(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
-    page = opened(replay(bundle.read(bundles["spaceships"])), fragment="#game-1-turn-0")
-    until(page, "document.getElementById('turn').value === '0'")
-    names = "(all) => all.map((one) => one.closest('section').dataset.seat + one.dataset.name)"
-    before: set[str] = set()
-    for _ in range(6):
-        page.keyboard.press("ArrowRight")
-        breaking = set(page.locator("#boards .breaks").evaluate_all(names))
-        after = set(page.locator("#boards .lost").evaluate_all(names))
-        assert breaking <= after - before
-        before = after
-    assert before
-
-
-def test_the_page_opens_on_the_turn_that_decided(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
-    page = opened(replay(bundle.read(bundles["spaceships"])))
-    at = page.locator("#at").inner_text()
-    (turn,) = re.findall(r"^turn ([1-6]) of 6", at)
-    assert page.locator("#decisive").inner_text() == f"The decisive turn: {turn}"
-    page.locator("#first").click()
-    page.locator("#decisive").click()
-    assert page.locator("#at").inner_text() == at
-    # Its proof is folded away, and opens from the badge without leaving the turn.
-    assert not page.locator("#proof").is_visible()
-    verified(page)
-    assert page.locator("#proof").is_visible()
-    assert page.locator("#at").inner_text() == at
-    one_turn = opened(replay(bundle.read((VECTORS / "good" / "resignation.pbem.zip").read_bytes())), "one.html")
-    assert "over 1 turn" in one_turn.locator("#chart").inner_text()
-
-
-def test_who_left_the_board_to_the_others_is_said_after_the_turn(opened: Callable[..., Page]) -> None:
-    html = replay(bundle.read((VECTORS / "good" / "one-leaves.pbem.zip").read_bytes()))
-    page = opened(html, fragment="#game-1-turn-0")
-    left = "Then bob resigned, and the others played on."
-    told = []
-    for turn in range(3):
-        until(page, f"document.getElementById('turn').value === '{turn}'")
-        told.append(left in page.locator("#events").inner_text())
-        page.keyboard.press("ArrowRight")
-    assert told == [False, True, False]
-
-
 def test_a_page_proves_itself_and_says_so_at_its_top(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
     content = bundles["spaceships"]
     page = opened(replay(bundle.read(content)))
@@ -263,26 +154,6 @@ def test_a_damaged_or_cut_page_says_so(
         cut.goto(f"file://{path}")
         assert "cut off" in cut.locator("#cut").inner_text()
         context.close()
-
-
-ENDED = {
-    "resignation": "bob won, 2 to 3 / How it ended: resignation. Game 1: ann won, 3 to 2 (resignation).",
-    "forfeit": "Nobody won, 3 to 2 / How it ended: abandoned. Game 1: ann won, 3 to 2 (forfeit).",
-    "sealed-silent": "Nobody won, 0 to 0 / No game of this match was revealed. How it ended: revealed nothing.",
-    "running": "Nobody won, 3 to 3 / Game 1: nobody won, 3 to 3 (by agreement).",
-    "sealed-running": "/ No game of this match is revealed yet.",
-}
-
-
-@pytest.mark.parametrize("name", ENDED)
-def test_it_is_said_how_the_match_ended(name: str, opened: Callable[..., Page]) -> None:
-    """It may be another's than the last game that is drawn, or have none; the winner comes first."""
-    page = opened(replay(bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())))
-    until(page, "document.getElementById('badge').textContent.includes('checked here')")
-    end, about = ENDED[name].split("/ ")
-    assert page.locator("#end").inner_text() == end.strip()
-    assert page.locator("#about").inner_text().endswith(about)
-    assert page.locator("#drawn").is_hidden() == about.startswith("No game")
 
 
 HOSTILE = b"<img src=x onerror=hit=1></script><script>hit=1</script>"
@@ -477,37 +348,3 @@ def test_axe_finds_nothing_on_it(
         page = opened(replay(bundle.read(bundles[game]), language=language), f"{language}.html", "#game-1-turn-6")
         page.wait_for_selector("#boards table")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, language
-
-
-def test_a_long_match_makes_a_lean_page(tmp_path: Path, opened: Callable[..., Page]) -> None:
-    """Forty turns: what is read before the first board is drawn is small, and all else is asked of nobody."""
-    referee = Referee(tmp_path)
-    ann, bob = referee.begun("settle: 0")
-    for turn in range(40):
-        cells = " ".join(f"{'RYGB'[turn % 4]}z5" for _ in range(7))
-        referee.turn((ann, cells), (bob, cells))
-    referee.send(bob, "resign m1 match")
-    content = attachment(ann.find(", the end"), ".zip")
-    referee.close()
-    html = replay(bundle.read(content))
-    assert len(html) < 250_000 < len(content)
-    page = opened(html)
-    page.wait_for_selector("#boards table")
-    timing = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
-    print(f"{len(content)} bytes of bundle, {len(html)} of page, loaded in {timing:.0f} ms")
-    page.locator("#last").click()
-    assert page.locator("#at").inner_text().startswith("turn 40 of 40")
-    assert verified(page)[-1] == "Everything that can be checked here holds."
-
-
-def test_on_paper_all_is_ink_on_white(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
-    page = opened(replay(bundle.read(bundles["spaceships"])))
-    page.locator("#last").click()
-    page.emulate_media(media="print")
-    paint = "(square) => [getComputedStyle(square).color, getComputedStyle(square).backgroundColor]"
-    for tint in ("own", "lost", "empty"):
-        square = page.locator(f"#boards .{tint}").first
-        assert square.evaluate(paint) == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
-    assert page.locator("#verify").is_hidden()
-    assert page.locator("#next").is_hidden()
-    assert page.locator("#events").is_visible()

@@ -290,21 +290,6 @@ def test_case_37_a_wrong_start_writes_nothing(
     assert not everything(folder)
 
 
-# 38: the clock.
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    referee = Referee(tmp_path)
-    referee.people["operator@play.example"] = referee.person("operator")
-    yield referee
-    referee.close()
-
-
-def operator_reads(referee: Referee) -> list[str]:
-    return [str(letter["Subject"]) for letter in referee.people["operator@play.example"].letters]
-
-
 # 39: one store, one daemon.
 
 

@@ -175,18 +175,6 @@ def view_of(terminal: Terminal) -> dict[str, Any]:
         )
 
 
-def test_what_is_not_legal_is_not_signed(referee: Referee, terminal: Terminal, bob: Owner) -> None:
-    begun(referee, terminal, bob)
-    for _ in range(3):
-        while bob.look():
-            pass
-        if "turn 1: your orders? pbem play m1 ORDERS" in terminal.run("agent", "--once"):
-            break
-    else:
-        pytest.fail("nobody was asked")
-    assert "Not legal; nothing was signed or sent" in terminal("m1", "Rv9", "--yes", status=1)
-
-
 @contextmanager
 def asked(referee: Referee, terminal: Terminal, bob: Owner) -> Iterator[tuple[PlayTable, SecretVault]]:
     """Ann's table and her secrets, where her orders for turn 1 are asked for."""

@@ -7,7 +7,6 @@ import json
 import os
 import secrets
 import shutil
-import sqlite3
 import subprocess
 import time
 import urllib.error
@@ -30,7 +29,6 @@ from pbem.proof.verification import verify
 from pbem.server.server_clock import Machine
 from pbem.store import noted_time, own_keys
 from pbem.store.database import Database, to_db
-from pbem.store.errors import FullError
 from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
 from pbem.store.noted_time import ClockReading, Noted
 from pbem.store.operator import Instructions
@@ -387,14 +385,6 @@ def test_the_operator_may_think_about_it(
     house.run("clock", "accept", status=status)
 
 
-def test_the_doctor_says_how_long_time_stands_still(house: House) -> None:
-    ahead = datetime.now(UTC) + timedelta(minutes=50)
-    with Database(house.store) as database, database.transaction():
-        noted_time.note(database, Noted(ahead, ClockReading(ahead, "an earlier boot", 1.0)))
-    text = house.run("doctor", "--no-mail", status=1)
-    assert f"FAULT  clock      it is behind {ahead:%Y-%m-%d %H:%M} UTC" in text
-
-
 def test_the_doctor_says_of_each_thing_how_it_stands(house: House) -> None:
     text = house.run("doctor", "--no-mail", status=1)
     for line in (
@@ -540,13 +530,6 @@ def test_an_instruction_that_nobody_obeys_yet_is_not_lost(house: House, monkeypa
     assert os.getpid()  # SIGCONT to ourselves did no harm
 
 
-def test_matches_that_are_over_are_told_where_no_other_is_left(house: House) -> None:
-    house.run("match", "end", "m1", "--reason", "enough", "--yes")
-    assert house.run("match", "list") == "All matches (1) are over: `pbem match list --all` has them.\n"
-    assert house.found("match", "list") == []
-    assert "closed" in house.run("match", "list", "--all")
-
-
 def test_tournaments_are_listed(tmp_path: Path) -> None:
     house, referee = House(tmp_path), Referee(tmp_path)
     ann = referee.registered("ann")
@@ -562,15 +545,6 @@ def test_tournaments_are_listed(tmp_path: Path) -> None:
     )
     (row,) = house.found("tournament", "list", "--all")
     assert (row["tournament"], row["phase"], row["entrants"]) == ("t1", "ended", 0)
-
-
-def test_of_a_full_disk_the_backup_is_named_and_not_the_store(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise FullError("the store cannot be written") from sqlite3.OperationalError("database or disk is full")
-
-    monkeypatch.setattr(Sqlite, "backup", full)
-    said = house.run("backup", "/mnt/x", status=4)
-    assert said == "Error: /mnt/x cannot be written: database or disk is full\n"
 
 
 def test_a_user_without_a_name_gives_instructions_as_well(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

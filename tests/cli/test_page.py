@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import re
-import zlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +14,6 @@ from click.testing import CliRunner
 from pbem.cli.group import group
 from pbem.games import GAMES
 from pbem.i18n import LANGUAGES
-from pbem.pages import fragment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,15 +52,6 @@ def test_another_game_is_refused() -> None:
     done = CliRunner().invoke(group, ["page", "chess"])
     assert done.exit_code == 2
     assert "spaceships" in done.stderr
-
-
-def test_a_links_fragment_holds_the_state() -> None:
-    state = {"pbem": "position 1", "view": {"cells": ["Rv1"] * 100}}
-    packed = fragment(state)
-    assert re.fullmatch(r"[A-Za-z0-9_-]+", packed)
-    raw = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
-    assert json.loads(zlib.decompress(raw, -15)) == state
-    assert len(packed) < 200
 
 
 def test_with_a_configuration_the_page_is_for_that_server(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import mailbox
 import re
 import stat
 from typing import TYPE_CHECKING, Any
@@ -134,13 +133,6 @@ def test_orders_are_asked_about_once_and_nothing_is_sent_without_a_yes(terminal:
     assert len(terminal.sent) == sent + 1
     assert "turn 1: waiting for the others" in terminal()
     assert "Yours (it stands):" in terminal("m1")
-
-
-def test_a_draft_says_how_it_is_sent(terminal: Terminal) -> None:
-    begun(terminal)
-    shown = terminal("m1", "Rv1", "--yes")
-    assert "orders m1 game 1 turn 1: a draft; send it with your mail program: `mutt -H " in shown
-    assert "No answer yet" in shown
 
 
 def test_the_rest_of_the_language(terminal: Terminal) -> None:
@@ -280,32 +272,6 @@ def test_a_position_that_is_none_is_said(
         assert shown.splitlines()[-1].startswith("Error: ")
 
 
-def test_what_cannot_be_remembered_is_said(terminal: Terminal) -> None:
-    """A full disk, a damaged file: a sentence, and no trace of the program."""
-    begun(terminal)
-    memory = terminal.home / ".local/state/pbem/ann@play.example.sqlite"
-    written = memory.read_bytes()
-    memory.write_bytes(b"nonsense" * 1000)
-    assert "not a database" in terminal(status=4)
-    memory.write_bytes(written[: len(written) // 2].ljust(len(written), b"\xff"))
-    shown = terminal("m1", status=4)
-    assert shown.startswith("Error: ")
-    assert "Traceback" not in shown
-    memory.write_bytes(written)
-    assert "turn 1: your move" in terminal()
-
-
-def test_a_letter_that_comes_twice_changes_nothing(terminal: Terminal) -> None:
-    begun(terminal)
-    terminal()
-    before = terminal()
-    terminal.maildir.add(terminal.ann.letters.came[-1])
-    terminal.maildir.add(terminal.ann.letters.came[-1].replace(b"\r\n", b"\n"))
-    shown = terminal()
-    assert shown.endswith(before)
-    assert "Received again; it changes nothing" in shown
-
-
 def test_what_could_not_be_sent_lies_ready(terminal: Terminal, tmp_path: Path) -> None:
     begun(terminal)
     file = terminal.home / ".config/pbem/ann@play.example.toml"
@@ -319,20 +285,6 @@ def test_what_could_not_be_sent_lies_ready(terminal: Terminal, tmp_path: Path) -
     assert "orders m1 game 1 turn 1: a draft" in terminal()
     assert len(terminal.sent) == sent + 1
     del tmp_path
-
-
-def test_an_mbox_will_do(terminal: Terminal, tmp_path: Path) -> None:
-    begun(terminal)
-    terminal()
-    box = mailbox.mbox(tmp_path / "mbox")
-    for message in terminal.maildir:
-        box.add(message)
-    box.close()
-    file = terminal.home / ".config/pbem/ann@play.example.toml"
-    old = file.read_text("utf-8")
-    file.write_text(old.replace(f"maildir:{terminal.maildir._path}", f"mbox:{tmp_path / 'mbox'}"), "utf-8")
-    assert "turn 1: your move" in terminal()
-    assert "Received again" not in terminal(), "each is looked at once"
 
 
 @pytest.mark.parametrize(
@@ -358,25 +310,6 @@ def test_a_question_that_is_no_command_is_told_how_to_ask(terminal: Terminal) ->
     terminal.register()
     shown = terminal("ask", "how", "do", "I", "win?", status=4)
     assert "`how` is no command of the server's: `pbem play ask help` lists them" in shown
-
-
-def test_a_proposal_is_told_with_the_number_of_its_match(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun(terminal)
-
-    def meanwhile(_: float) -> None:
-        terminal.post()
-        terminal.bring()
-
-    monkeypatch.setattr("pbem.player.play_table.time.sleep", meanwhile)
-    proposed = terminal("--wait", "9", "new", "dueling-masters", "bob", "--yes")
-    assert "\n  m2    Dueling Masters of Space-Time with bob" in proposed
-    assert "\n  m1 " not in proposed
-
-
-def test_nothing_is_known_of_other_matches(terminal: Terminal) -> None:
-    terminal.register()
-    assert "No letter about m7 has come." in terminal("m7", status=4)
-    assert "No letter about m7 has come." in terminal("accept", "m7", "--yes", status=4)
 
 
 def test_waiting_ends_with_a_proposal_a_move_and_the_end(terminal: Terminal) -> None:
@@ -409,11 +342,6 @@ def test_without_a_key(terminal: Terminal) -> None:
     assert "turn 1: waiting for the others" in terminal()
 
 
-def test_no_key_and_a_new_one_are_one_too_many(terminal: Terminal) -> None:
-    shown = terminal("register", "ann@play.example", "--address", "a@b.example", "--no-key", "--new-key", status=2)
-    assert "--no-key, or --new-key" in shown
-
-
 def test_of_a_proposal_it_is_shown_who_is_a_program(terminal: Terminal) -> None:
     terminal.register()
     robo = terminal.referee.registered("robo")
@@ -422,15 +350,6 @@ def test_of_a_proposal_it_is_shown_who_is_a_program(terminal: Terminal) -> None:
     assert "Spaceships with robo (a program)" in terminal()
     shown = terminal("accept", "m1", typed="n\n", status=4)
     assert "seats     1 robo (a program), 2 ann" in shown
-
-
-def test_when_it_is_over_nothing_may_be_ordered(terminal: Terminal) -> None:
-    begun(terminal)
-    assert "In turn 1 you may order" in terminal("m1")
-    terminal("resign", "m1", "--whole", "--yes")
-    shown = terminal("m1")
-    assert "closed: bob won" in shown
-    assert "you may order" not in shown
 
 
 def test_tournaments_are_entered_listed_and_left(terminal: Terminal) -> None:

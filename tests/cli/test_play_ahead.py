@@ -9,7 +9,6 @@ import pytest
 from cli.test_play import terminal
 from in_a_box.referee import body, new
 from in_a_box.table import ANN, BOB, SMALL
-from signing.domains import Domain, rsa_key
 
 from pbem.games.dueling_masters.words import example
 
@@ -181,22 +180,6 @@ def test_default_orders_that_were_not_agreed_on_are_not_signed(terminal: Termina
     assert len(terminal.sent) == sent
 
 
-def test_nothing_is_ordered_in_advance_where_a_match_has_not_begun(terminal: Terminal) -> None:
-    terminal.register()
-    agreed(terminal, f"{SMALL}\nsealed: yes")
-    sent = len(terminal.sent)
-    for place in (("--turn", "2"), ("--default",)):
-        said = "m1 asks for no orders now: it is waiting for setups."
-        assert said in terminal("m1", *place, "Rv1", "--yes", status=4)
-    terminal.referee.send(
-        terminal.referee.people["bob@mail.example"],
-        new(terminal.referee.people["bob@mail.example"], "spaceships", "ann"),
-    )
-    terminal()
-    assert "m2 asks for no orders now: it is proposed." in terminal("m2", "--default", ANN, "--yes", status=4)
-    assert len(terminal.sent) == sent
-
-
 def test_while_the_others_move_the_next_turn_is_ordered(terminal: Terminal) -> None:
     terminal.register()
     bob = agreed(terminal, "settle: 0", "dueling-masters")
@@ -208,17 +191,3 @@ def test_while_the_others_move_the_next_turn_is_ordered(terminal: Terminal) -> N
     shown = terminal("m1", "--turn", "2", "z1 g2-f1", "--yes")
     assert "m1, turn 2: you order\n" in shown
     assert "turn 1: waiting for the others; stored: turn 2" in terminal()
-
-
-def test_without_a_key_one_letter_is_enough(terminal: Terminal) -> None:
-    terminal.provider = Domain("mail.example", key=rsa_key(1024))
-    terminal.referee.records[terminal.provider.where] = terminal.provider.record
-    terminal("register", "ann@play.example", "--address", terminal.ann.address, "--no-key", *terminal.ways)
-    terminal()
-    terminal()
-    begun(terminal)
-    terminal("m1", "--turn", "2", "Rv3", "--yes")
-    terminal("m1", "--default", "Rv1", "--yes")
-    assert "stored: default orders, turn 2" in terminal()
-    terminal("clear", "m1", "--turn", "2", "--yes")
-    assert "stored: default orders\n" in terminal()

@@ -6,8 +6,6 @@ import http.client
 import json
 import os
 import re
-import signal
-import sqlite3
 import subprocess
 import threading
 import time
@@ -33,22 +31,16 @@ from machines.post_office import PBEM
 from signing import passkeys
 from signing.passkeys import Wish
 
-from pbem.cli.play import browser
+from pbem.cli.play import terminal
 from pbem.cli.play.overview import play
 from pbem.cli.play.terminal import Terminal
-from pbem.games import Fault, Refused
 from pbem.i18n import template_folder
 from pbem.letters.render import Templates
-from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble, page_room
 from pbem.player.account_file import Account, places
-from pbem.player.beginning import Introduced
-from pbem.player.mail_out import LetterUnsent
 from pbem.player.page_room import PlayRoom
 from pbem.player.page_views import RegisterRequest
-from pbem.player.play_table import Hindered, KeptHere, PlayTable, Prepared
-from pbem.player.sealed_plans import Followed
-from pbem.player.server_letter import Event
+from pbem.player.play_table import PlayTable
 from pbem.player.signing import CannotSign, SigningKey
 
 if TYPE_CHECKING:
@@ -56,7 +48,6 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.player.page_port import PageAnswer
-    from pbem.player.results import PlayResult
 
 SECRET = "opensesame"
 
@@ -108,17 +99,6 @@ def test_without_a_desktop_there_is_none(tmp_path: Path) -> None:
     with started(tmp_path) as process:
         said, _ = process.communicate(timeout=20)
         assert "You have no account yet" in said
-
-
-def test_it_speaks_its_users_language_and_ends_by_a_signal(tmp_path: Path) -> None:
-    with started(tmp_path, "--browser", LC_ALL="de_DE.UTF-8") as process:
-        connection, path, headers = entered(address_of(process))
-        connection.request("GET", path, headers=headers)
-        assert "Gegen ein Programm üben" in connection.getresponse().read().decode()
-        process.send_signal(signal.SIGTERM)
-        said, _ = process.communicate(timeout=20)
-        assert said.endswith("Stopped.\n")
-        assert process.returncode == 0
 
 
 def test_it_goes_without_a_command() -> None:
@@ -244,60 +224,12 @@ def test_what_cannot_be_done_is_said_in_the_language_of_the_page(table: PlayTabl
         assert not re.search("[A-Za-z]{2,}", re.sub(facts, "", said)), said
 
 
-def test_what_happens_is_told_in_the_language_of_the_page(table: PlayTable, tmp_path: Path) -> None:
-    pseudo_language(tmp_path / "templates", "eo")
-    room = PlayRoom(table.folders, "", "en", print)
-    room._templates = Templates(template_folder(), tmp_path / "templates").of("eo")
-    room.seat(table)
-    sent = table.letters.ask("help", table.now())
-    fault = Phrase("this game has no setups")
-    events = [
-        *(Event("news", "0000"), Event("challenge"), Event("account"), Event("account", said="0000")),
-        *(Event("doubled", "0000"), Event("bounced", sent=sent), Event("forged", "0000", said=fault)),
-        Event("contradiction", "0000", said=fault),
-        *(Event("answer", said=said, faults=(fault,), sent=sent) for said in ("refused", "done", "asked", "again")),
-    ]
-    table.send()
-    table.settle(sent)
-    results: list[PlayResult | Refused] = [
-        *events,
-        Refused(Fault("0", None, fault)),
-        *(LetterUnsent(sent, fault), Hindered("m1", fault), KeptHere(), Prepared(sent, "0")),
-    ]
-    results += [
-        Followed("m1", 2, 1, ""),
-        Followed("m1", 2, 0, "0"),
-        Introduced("0", "0", True, []),
-        Introduced("0", "0", False, ["0"]),
-    ]
-    for result in results:
-        room.show(result)
-    told = [line for line in room._told if line.strip()]
-    assert len(told) > 20
-    facts = r"`[^`]*`|\bhelp\b|\bm1\b|\{words\}"
-    assert [line for line in told if re.search("[A-Za-z]{2,}", re.sub(facts, "", line))] == []
-
-
 @pytest.mark.parametrize("what", ["resign", "accept", "take-back"])
 def test_nothing_but_words_goes_without_a_moment_that_was_shown(table: PlayTable, what: str) -> None:
     room = PlayRoom(table.folders, "", "en", print)
     (found,) = acted(room, ("say", {"account": room.seat(table), "match": "m1", "what": what}))
     assert found is not None
     assert "nobody was shown m1" in found["error"]
-
-
-def test_a_memory_that_cannot_be_read_now_does_not_end_the_page(
-    table: PlayTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    room = PlayRoom(table.folders, "", "en", print)
-    room.seat(table)
-
-    def locked(*_: object) -> None:
-        raise sqlite3.OperationalError("database is locked")
-
-    monkeypatch.setattr(page_room, "account_facts", locked)
-    room.look()
-    assert "database is locked" in room._told[-1]
 
 
 def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:
@@ -323,7 +255,7 @@ def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:
     ],
 )
 def test_the_language_is_that_of_the_user(environment: dict[str, str], language: str) -> None:
-    assert browser._language(environment) == language
+    assert terminal._language(environment) == language
 
 
 PASSKEY = ec.derive_private_key(1234567890, ec.SECP256R1())

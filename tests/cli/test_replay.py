@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner, Result
 from data.material import EXAMPLES
 
-from pbem.cli.command_table import COMMANDS
 from pbem.cli.group import group
 
 GAMES = ("shoot-em-up", "spaceships")
@@ -120,65 +119,4 @@ def test_a_narrow_terminal_is_no_failure(tmp_path: Path) -> None:
     assert b"\xc6nne \\u8239 against Bob" in done.stdout
 
 
-def imported_by(*arguments: object) -> tuple[str, set[str]]:
-    """The modules that are there once a command has run."""
-    code = (
-        "import sys; from pbem.cli import main\n"
-        f"try: main({list(map(str, arguments))!r})\nexcept SystemExit: pass\n"
-        "print(*sys.modules, file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return done.stdout, set(done.stderr.split())
-
-
 # What takes longer to import than a game to replay.
-HEAVY = {
-    *("aiosmtpd", "aiosmtplib", "asyncio", "babel", "cryptography", "dkim", "dns", "email", "html", "http"),
-    *("icalendar", "importlib.metadata", "jinja2", "logging", "markupsafe", "msgspec", "openskill", "PIL"),
-    *("pysequoia", "smtplib", "socket", "sqlite3", "sqlite_utils", "ssl", "structlog", "subprocess", "tomli_w"),
-    "dataclasses",  # half a millisecond for each class of the game's
-    "zoneinfo",
-}
-
-
-def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
-    _, imported = imported_by("replay", SPACESHIPS / "kamikaze.pbem.toml")
-    assert not imported & HEAVY
-    ours = {name for name in imported if name.partition(".")[0] == "pbem"}
-    game = {name for name in ours if name.startswith("pbem.games.spaceships.")}
-    assert game
-    assert ours - game == {
-        *(
-            "pbem",
-            "pbem.cli",
-            "pbem.cli.ending",
-            "pbem.cli.group",
-            "pbem.cli.replay",
-            "pbem.cli.command_table",
-            "pbem.match",
-            "pbem.phrase",
-        ),
-        *(
-            "pbem.games",
-            "pbem.games.audience",
-            "pbem.games.conditional_orders",
-            "pbem.games.draws",
-            "pbem.games.masks",
-            "pbem.games.two_sides",
-            "pbem.games.audience",
-            "pbem.games.player_text",
-        ),
-        *("pbem.games.player_text", "pbem.games.spaceships", "pbem.games.player_text", "pbem.match.record"),
-    }
-
-
-def test_help_names_every_command_and_imports_none() -> None:
-    said, imported = imported_by("--help")
-    assert not imported & {*HEAVY, "click"}
-    assert {name for name in imported if name.partition(".")[0] == "pbem"} == {
-        "pbem",
-        "pbem.cli",
-        "pbem.cli.command_table",
-        "pbem.cli.ending",
-    }
-    assert all(f"  {name} " in said for name in COMMANDS)

@@ -286,35 +286,6 @@ class TestJson:
         assert not [standing for standing in get_args(Standing) if f"`{standing}`" not in described]
 
 
-def loaded_by(*arguments: str) -> set[str]:
-    """The modules that are there once a proof was found good."""
-    code = (
-        "import sys; from pbem.cli import main\n"
-        f"try: main(['verify', *{arguments!r}])\n"
-        "except SystemExit: pass\n"
-        "print(*sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "Everything holds." in done.stdout
-    return set(done.stdout.splitlines()[-1].split())
-
-
-def test_the_proof_loads_no_desk_no_store_and_no_pictures(proof: Path) -> None:
-    loaded = loaded_by(str(proof), "--against", str(proof.parent / "last.eml"))
-    assert {f"pbem.{name}" for name in ("proof.verification", "proof.compare.against", "games.spaceships")} <= loaded
-    rooms = {name.split(".")[1] for name in loaded if name.startswith("pbem.")}
-    leaves = {"config", "grown", "i18n", "json_object", "linked_names", "phrase", "requests"}
-    leaves |= {"structured_header", "verifier_key"}
-    assert rooms == {"cli", "games", "identity", "mail", "match", "proof", "tlog", *leaves}
-    assert not loaded & {"sqlite3", "sqlite_utils", "aiosmtpd", "aiosmtplib", "jinja2", "PIL", "asyncio.base_events"}
-
-
-def test_a_bundle_alone_waits_for_nothing_that_reads_kept_letters(proof: Path) -> None:
-    loaded = loaded_by(str(proof))
-    assert not [name for name in loaded if name.startswith(("pbem.proof.compare.", "pbem.tlog", "pbem.mail.folders"))]
-    assert not loaded & {"babel", "email.headerregistry", "mailbox", "pbem.proof.kept_letters"}
-
-
 def test_of_two_witnesses_the_slower_one_leaves_nothing_open(proof: Path, tmp_path: Path) -> None:
     """An early letter shows what the quicker one saw; each of them saw the end."""
     found = bundle.read(proof.read_bytes())

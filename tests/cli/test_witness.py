@@ -307,11 +307,6 @@ def test_a_spoilt_proof_is_kept_once_without_lines_that_others_added(case: Case)
     assert case.post(str(asked))[0] == 200, "the log did not fork"
 
 
-def test_an_empty_log_is_cosigned(case: Case) -> None:
-    text = str(Checkpoint("l.example", 0, tree.EMPTY))
-    assert case.post(str(CosignRequest(0, (), Note(text, (signed("l.example", KEY, text),)))))[0] == 200
-
-
 def test_settings_that_cannot_be_are_named(settings: Path) -> None:
     text = settings.read_text()
     for listen, said in (("", "host:port"), ("unix:/x", "host:port"), ("systemd", "host:port"), ("x", "no place")):

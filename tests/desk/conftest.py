@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from in_a_box.keyless import HOME
 from in_a_box.referee import Mailbox, Openings, Referee
 from judges.german import is_twin, too_wide
 from judges.honest import accused
@@ -56,6 +57,7 @@ def is_plain(template: str) -> bool:
 @pytest.fixture
 def referee(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Referee]:
     referee = Referee(tmp_path, openings=_OPENINGS)
+    referee.records[HOME.where] = HOME.record
     yield referee
     if request.config.getoption("accused") and request.node.get_closest_marker("restored") is None:
         assert accused(referee) == []

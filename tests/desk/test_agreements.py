@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from in_a_box.inquiries import held, proved, types
-from in_a_box.referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
+from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
 from in_a_box.small_games import FLEETS, SMALL
 from judges.golden import reads_like
 
@@ -62,52 +62,6 @@ class TestDraws:
         referee.send(bob, "draw m1 accept # now\n")
         assert types(referee)[-1] == "closed"
         proved(referee, bob)
-
-    def test_orders_are_asked_for_all_the_same_and_given_up_by_a_draw(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "kind: scored")
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        referee.send(ann, "draw m1 offer\n")
-        referee.send(bob, "draw m1 offer\n")
-        assert types(referee)[-3:] == ["draw", "ended", "revealed"], "two offers are an agreement"
-        assert "send your setup" in str(bob.last["Subject"]) or bob.find("game 2, send your setup")
-        found = proved(referee, ann)
-        assert "game 1 ended: winner 0, scores [3, 3], agreement" in found
-
-    def test_what_makes_no_sense_is_refused(self, referee: Referee) -> None:
-        ann, bob = referee.agreed(SMALL)
-        referee.send(ann, "draw m1 offer\n")
-        assert "no game has begun" in ann.text
-        referee.send(ann, ann.filled("setup", FLEETS[0]))
-        referee.send(bob, bob.filled("setup", FLEETS[1]))
-        for text, said in (
-            ("draw m1 accept", "there is no such offer"),
-            ("draw m1 decline", "there is no such offer"),
-            ("draw m1 please", "say offer, accept or decline"),
-            ("draw m1 offer # 2", "Offered: a draw"),
-            ("draw m1 offer # 3", "you have already made this offer"),
-            ("draw m1 accept # 4", "you have already made this offer"),
-            ("draw m1 decline # 5", "You declined the draw"),
-        ):
-            referee.send(ann, f"{text}\n")
-            assert said in ann.text, text
-        referee.send(bob, "draw m1 accept\n", sign=False)
-        assert "must be signed" in bob.text
-
-    def test_the_same_letter_again_offers_nothing(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        referee.send(ann, "draw m1 offer\n", follow=False)
-        offer = whole_sentence(ann.text)
-        assert offer is not None
-        referee.send(ann, offer)
-        assert "Offered" in ann.text
-        referee.send(ann, offer)
-        assert "is not obeyed twice" in ann.text
-        referee.send(ann, f"Hello!\n{offer}")
-        assert "you have already made this offer" in ann.text
-        referee.turn((ann, "Rv1"), (bob, ""))
-        referee.send(ann, f"Hello again!\n{offer}")
-        assert "turn 1 is over; turn 2 is being played" in ann.text
-        assert not referee.match().offers
 
 
 class TestAnnulment:
@@ -171,10 +125,3 @@ class TestReasons:
             winner == 1,
             winner == 2,
         )
-
-    def test_of_a_single_game_its_match_says_the_same(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "miss: forfeit")
-        referee.wait(11 * DAY)
-        assert "The match ends without a winner, because nobody played on." in body(bob.find("closed"))
-        referee.send(ann, "standings\n", sign=False)
-        assert "-        0     0      0       1  bob" in ann.text

@@ -15,7 +15,6 @@ from verifier import verified
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
-    from pathlib import Path
 
 
 DAY = timedelta(days=1)
@@ -79,30 +78,6 @@ class TestInAdvance:
         referee.turn((ann, "Rv3"), (bob, ""))
         assert len(reports(ann)) == 2
 
-    def test_replaced_the_same_and_lower(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        early(referee, ann, "turn 2", "Rv5")
-        early(referee, ann, "turn 2", "Rv3", rev=3)
-        early(referee, ann, "turn 2", "Rv3", rev=3)
-        assert "Stored, revision 3" in ann.text
-        for text, rev in (("Rv5", 2), ("Rv5", 3), ("final\nRv3", 3)):
-            early(referee, ann, "turn 2", text, rev)
-            assert "was used before" in ann.text
-        referee.turn((ann, "Rv1"), (bob, ""))
-        assert "\nrev 4\n" in ann.form("orders")
-        referee.turn((bob, ""))
-        assert "You\n  strike    Rv3  hit" in body(reports(ann)[1])
-
-    def test_replaced_and_withdrawn_when_the_turn_has_come(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        early(referee, ann, "turn 2", "Rv5")
-        referee.turn((ann, "Rv1"), (bob, ""))
-        referee.send(ann, "clear m1 turn 2\n")
-        referee.turn((bob, ""))
-        assert len(reports(ann)) == 1
-        referee.send(ann, ann.filled("orders", "Rv3", rev=3))
-        assert "You\n  strike    Rv3  hit" in body(reports(ann)[1])
-
     def test_withdrawn(self, referee: Referee) -> None:
         ann, bob = begun(referee)
         early(referee, ann, "turn 2", "Rv5", rev=2)
@@ -147,28 +122,6 @@ class TestInAdvance:
         assert word in " ".join(ann.text.split())
         assert not referee.match().stored
 
-    @pytest.mark.parametrize(
-        ("old", "new", "word"),
-        [
-            ("prev ", "prev 0", "wrong `prev`"),
-            ("player ann", "player bob", "wrong `player`; expected ann"),
-            ("server play.example", "server else.example", "wrong `server`; expected play.example"),
-            ("rev 1", "", "the line with the revision"),
-        ],
-    )
-    def test_a_form_for_another_place(self, referee: Referee, old: str, new: str, word: str) -> None:
-        ann, _ = begun(referee)
-        form = ann.filled("orders", "Rv1").replace("turn 1", "turn 2")
-        referee.send(ann, form.replace(f"\n{old}", f"\n{new}"))
-        assert word in " ".join(ann.text.split())
-        assert not referee.match().stored
-
-    def test_not_before_the_game_begins(self, referee: Referee) -> None:
-        ann, _ = referee.agreed(SMALL)
-        form = ann.form("setup").replace("setup m1 game 1", "orders m1 turn 2")
-        referee.send(ann, form)
-        assert "no turn is being played: setups are due" in ann.text
-
     def test_a_letter_that_comes_after_its_turn_has_come(self, referee: Referee) -> None:
         ann, bob = begun(referee)
         form = ann.filled("orders", "final\nRv3").replace("turn 1", "turn 2")
@@ -179,17 +132,6 @@ class TestInAdvance:
         proved(referee, ann)
         referee.send(ann, form)
         assert "turn 2 is over; turn 3 is being played" in ann.text
-
-    def test_they_take_their_time_to_settle(self, referee: Referee) -> None:
-        ann, bob = referee.begun("fleet: cost:3\nsettle: 2h", FLEETS)
-        early(referee, ann, "turn 2", "Rv3")
-        early(referee, bob, "turn 2", "final\n")
-        referee.turn((ann, "Rv1"), (bob, ""))
-        assert "We already have your orders for turn 2" in body(ann.last)
-        referee.wait(timedelta(minutes=119))
-        assert len(reports(bob)) == 1
-        referee.wait(timedelta(minutes=1))
-        assert len(reports(bob)) == 2
 
     def test_they_end_with_the_game(self, referee: Referee) -> None:
         """The head that they cite is of no letter of the next game."""
@@ -207,16 +149,6 @@ class TestInAdvance:
         assert "wrong `prev`" in " ".join(ann.text.split())
         assert not referee.match().stored
         referee.read_cold()
-
-    def test_with_pictures_and_as_html(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        early(referee, ann, "turn 2", "Rv3")
-        early(referee, bob, "turn 2", "Rv3")
-        referee.turn((ann, "Rv1"), (bob, ""))
-        html = {person.name: str(reports(person)[0].get_body(("html",))) for person in (ann, bob)}
-        assert "We already have your orders for turn 2: you sent them in advance" in html["ann"]
-        assert "The orders that you sent in advance for turn 2 are not used" in html["bob"]
-        assert "you have no conventional strike this turn" in html["bob"]
 
 
 def unquoted(letter: EmailMessage) -> str:
@@ -310,17 +242,6 @@ class TestDefaults:
         assert "You\n  strike    Rv1  hit" in body(reports(ann)[-1])
         assert all("by default" not in line for line in proved(referee, bob))
 
-    def test_withdrawn_after_the_miss_the_default_is_played(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "miss: default")
-        early(referee, ann, "default", "Rv5")
-        referee.wait(OVER)
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        referee.send(ann, "clear m1 turn 1\n")
-        referee.turn((bob, ""))
-        assert "your default orders were played" in body(reports(ann)[-1])
-        referee.read_cold()
-        proved(referee, bob)
-
     def test_not_legal_the_match_waits_and_may_be_claimed(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: default")
         early(referee, bob, "default", "Gx3")
@@ -332,27 +253,6 @@ class TestDefaults:
         referee.send(ann, "claim m1\n")
         assert "You won" in body(ann.find(", the end"))
         held(ann.find(", the end"))
-
-    def test_stored_after_the_miss(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "miss: default")
-        referee.turn((ann, "Rv1"))
-        referee.wait(OVER)
-        assert "You have sent no default orders" in body(bob.find(": a deadline was missed"))
-        assert referee.match().turn == 1
-        early(referee, bob, "default", "")
-        assert referee.match().turn == 2
-        referee.read_cold()
-        proved(referee, ann)
-
-    def test_withdrawn(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "miss: default")
-        early(referee, bob, "default", "")
-        referee.send(bob, "clear m1 default\n")
-        assert "Withdrawn: default orders" in bob.text
-        referee.read_cold()
-        referee.turn((ann, "Rv1"))
-        referee.wait(OVER)
-        assert referee.match().turn == 1
 
     def test_another_default_later(self, referee: Referee) -> None:
         """What was played in an earlier turn is remembered as it was."""
@@ -375,36 +275,4 @@ class TestDefaults:
         referee.send(ann, "claim m1\n")
         assert "Refused" in ann.text
         referee.wait(3 * DAY)
-        assert referee.match().turn == 2
-
-    def test_the_others_letter_tells_nothing(self, tmp_path: Path) -> None:
-        """Legal default orders, illegal ones, none: while Ann's own orders are not in, her letters are the same."""
-        told = []
-        for number, text in enumerate((None, "", "Gx3")):
-            folder = tmp_path / str(number)
-            folder.mkdir()
-            referee = Referee(folder)
-            ann, bob = begun(referee, "miss: default")
-            if text is not None:
-                early(referee, bob, "default", text)
-            referee.wait(OVER)
-            told.append([(letter["Date"], body(letter).partition("Transcript of")[0]) for letter in ann.letters[-3:]])
-            assert "default orders are played for bob, if there are any" in told[-1][-1][1]
-            referee.close()
-        assert told[0] == told[1] == told[2]
-
-    def test_a_setup_is_waited_for(self, referee: Referee) -> None:
-        ann, bob = referee.agreed(f"{SMALL}\nmiss: default")
-        referee.send(ann, ann.filled("setup", FLEETS[0]))
-        referee.wait(OVER)
-        assert "Nothing happens automatically" in body(bob.last)
-        referee.send(ann, "claim m1\n")
-        assert proved(referee, ann)[-1].startswith("ann won")
-
-    def test_another_game_where_nothing_can_be_ordered(self, referee: Referee) -> None:
-        """`miss: default` can be agreed where there are no empty orders."""
-        ann, _ = referee.table("dueling-masters", "miss: default", PIECES)
-        early(referee, ann, "default", "Z1 D1-D2")
-        referee.wait(OVER)
-        assert "Z1 D1-D2" in body(ann.last)
         assert referee.match().turn == 2

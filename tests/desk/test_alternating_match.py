@@ -55,17 +55,6 @@ def test_a_game_is_played_to_the_reveal_and_proved(referee: Referee) -> None:
     assert proved(ann)[-1].startswith("ann won")
 
 
-def test_who_is_not_asked_is_refused(referee: Referee) -> None:
-    ann, bob = begun(referee)
-    form = ann.form("orders").replace("player ann", "player bob")
-    head, _, _ = form.rpartition("\nend\n")
-    referee.send(bob, f"{head.rstrip()}\nZ1 G2-G3\nend\n")
-    assert "you have nothing to order in turn 1" in bob.text
-    move(referee, ann, "Z1 D1-D2")
-    referee.send(ann, ann.filled("orders", "Z1 D2-D3"))
-    assert "Refused; nothing was changed" in ann.text
-
-
 def test_a_pass_is_made_for_the_one_who_cannot_move(referee: Referee) -> None:
     """Bob's whole fleet stands on G5 and is taken by the knight; from then on Ann alone is asked."""
     stacked = "* I2 I4 I6 I8 I10 G1 F1\nW G5\nB G5\nX G5 G5\nY G5 G5\nZ G5 G5 G5 G5\nH J1"

@@ -30,12 +30,6 @@ def test_the_subject_alone_asks_for_help(referee: Referee, eve: Mailbox, subject
     assert "* orders m17 turn 5" in text
 
 
-def test_the_subject_asks_for_nothing_where_the_text_does(referee: Referee, eve: Mailbox) -> None:
-    text = ask(referee, eve, "games\n", "help")
-    assert BEGIN not in text
-    assert "spaceships" in text
-
-
 @pytest.mark.parametrize(
     "text", ["Help!\n", "help?\n\nSent from my iPhone\n", "HELP.\n\nOn Sunday pbem wrote:\n> hello\n"]
 )
@@ -84,12 +78,6 @@ def test_a_command_in_the_subject_is_said_to_belong_into_the_text(
     assert "commands go into its text, not into the subject" in " ".join(ask(referee, eve, "", subject).split())
 
 
-def test_yes_to_another_letter_than_the_proposal_is_told_what_to_write(referee: Referee) -> None:
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    referee.send(ann, "new spaceships with bob\nend\n")
-    assert "Your move: write `accept m1`, or `decline m1`" in ask(referee, bob, "Yes!\n")
-
-
 def test_the_status_of_a_proposal_has_what_agrees_to_it(referee: Referee) -> None:
     ann, bob = referee.registered("ann"), referee.registered("bob")
     referee.send(ann, "new spaceships with bob\nend\n")
@@ -112,23 +100,9 @@ def test_help_on_a_game(referee: Referee, eve: Mailbox, game: str) -> None:
     assert f"`rules {game}`" in text
 
 
-@pytest.mark.parametrize("topic", ["sealed", "seal"])
-def test_help_on_sealed_matches(referee: Referee, eve: Mailbox, topic: str) -> None:
-    assert "we never see a setup or orders before the game is over" in ask(referee, eve, f"help {topic}\n")
-
-
 def test_the_page_is_named_where_it_is_served(referee: Referee, eve: Mailbox) -> None:
     assert "click" not in ask(referee, eve, "help\n")
     referee.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
     referee.open_desk()
     assert "https://play.example/pbem/" in ask(referee, eve, "help\n")
     assert "https://play.example/pbem/spaceships.html" in ask(referee, eve, "help spaceships\n")
-
-
-def test_the_page_is_named_in_the_readers_language(referee: Referee) -> None:
-    ann = referee.registered("ann")
-    referee.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
-    referee.open_desk()
-    referee.send(ann, "set language de\n")
-    assert "https://play.example/pbem/index.de.html" in ask(referee, ann, "help\n")
-    assert "https://play.example/pbem/spaceships.de.html" in ask(referee, ann, "help spaceships\n")

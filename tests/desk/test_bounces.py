@@ -7,10 +7,9 @@ from datetime import timedelta
 import pytest
 from in_a_box.bounces import bounce, return_path
 from in_a_box.inquiries import held
-from in_a_box.referee import Mailbox, Referee, body, form_in
+from in_a_box.referee import Mailbox, Referee, body
 from judges.golden import reads_like
 
-from pbem.mail import delivery_status
 from pbem.store.database import to_db
 from pbem.store.inbox import Envelope
 from pbem.store.players import Players
@@ -66,22 +65,6 @@ def test_a_hard_bounce_cuts_a_player_off_and_is_told_once(
     assert since(referee, bob) == to_db(referee.now - HOUR)
     assert (len(ann.letters), len(bob.letters), len(operator.letters)) == tuple(number + 1 for number in letters)
     assert referee.outbox.all_bounces() == {"permanent": 2}
-
-
-@pytest.mark.parametrize(
-    ("sender", "kind"), [("", "text/plain"), ("bob@mail.example", "multipart/report; boundary=b")]
-)
-def test_only_what_comes_to_a_return_path_is_read_as_a_bounce(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch, sender: str, kind: str
-) -> None:
-    """To read old forms costs much, and anybody may write without an envelope sender."""
-    read: list[str] = []
-    monkeypatch.setattr(delivery_status, "read_report", lambda letter: read.append(letter.subject))
-    raw = f"From: x@mx.example\r\nSubject: no\r\nContent-Type: {kind}\r\n\r\nno\r\n".encode()
-    referee.deliver(raw, sender)
-    assert not read
-    referee.deliver(raw.replace(b"no\r\n", b"yes\r\n"), sender, f"pbem+b{'0' * 20}@play.example")
-    assert read == ["yes"]
 
 
 def test_a_letter_that_was_refused_cuts_off_as_well(
@@ -144,13 +127,6 @@ def test_nothing_unsigned_that_comes_to_a_return_path_is_answered(
     assert (len(ann.letters), len(bob.letters)) == letters
 
 
-def test_what_a_key_signed_is_obeyed_at_a_return_path(referee: Referee, table: tuple[Mailbox, Mailbox]) -> None:
-    _, bob = table
-    referee.send(bob, "resign m1 match\n", to=return_path(referee, bob))
-    assert since(referee, bob) is None
-    assert referee.database.scalar("SELECT phase FROM matches") == "closed"
-
-
 def test_a_signed_letter_brings_a_player_back(referee: Referee, table: tuple[Mailbox, Mailbox]) -> None:
     ann, bob = table
     bounce(referee, return_path(referee, bob))
@@ -186,24 +162,6 @@ def test_a_letter_from_before_the_bounce_brings_nobody_back(referee: Referee, ta
     referee.inbox.put(envelope, raw, early)
     referee.work()
     assert since(referee, bob) is not None
-
-
-def test_failures_of_strangers_are_told_to_nobody(referee: Referee, operator: Mailbox) -> None:
-    for number in range(30):
-        stranger = referee.person(f"stranger{number}")
-        referee.inbox.put(*letter_of(referee, stranger, "help\n"), referee.now)
-        while referee.running.handle_next(referee.now):
-            pass
-        while row := referee.outbox.lease(referee.now):
-            if row.recipient == "operator@play.example":
-                referee.outbox.failed(row.id, "452 no room", referee.now, referee.now + HOUR)
-            else:
-                referee.outbox.failed(row.id, "550 unknown", referee.now, None)
-        referee.running.tick(referee.now)
-    referee.now += HOUR
-    referee.alive()
-    referee.work()
-    assert len(operator.letters) == 0
 
 
 def test_the_operators_own_address_being_dead_starts_no_loop(referee: Referee) -> None:
@@ -247,18 +205,6 @@ class TestForEver:
         referee.send(ann, "standings\n", sign=False)
         assert "     -        0     0      0       1  ann" in ann.text
 
-    def test_the_seat_can_go_to_somebody_else(self, referee: Referee) -> None:
-        ann, bob = self.lost(referee)
-        carl = referee.registered("carl")
-        gone(referee, bob, 10 * self.DAY)
-        referee.send(ann, "substitute m1 carl for bob\n")
-        referee.send(carl, form_in(carl.text, "substitute"))
-        assert "Your clock stands" not in body(carl.find("your seat"))
-        referee.send(carl, carl.filled("orders", "final\n"))
-        assert "game 1, turn 1" in str(carl.last["Subject"]) or carl.find("game 1, turn 1")
-        referee.send(ann, "transcript m1\n", sign=False)
-        held(ann.last)
-
     def test_the_clocks_of_later_turns_stand_too(self, referee: Referee) -> None:
         """Bob's orders were in when he was lost: the next turn's clock must not run against him."""
         ann, bob = referee.begun("unreachable: stands\nmiss: forfeit")
@@ -272,26 +218,6 @@ class TestForEver:
         assert not any("a deadline was missed" in str(letter["Subject"]) for letter in ann.letters)
         referee.send(bob, "status m1\n")
         assert "Your orders are due by\n    Thursday 7 May 2026, 12:00 UTC" in bob.text
-
-    def test_who_comes_back_in_time_goes_on(self, referee: Referee) -> None:
-        ann, bob = self.lost(referee)
-        gone(referee, bob, 8 * self.DAY)
-        referee.send(bob, "status m1\n")
-        referee.wait(3 * self.DAY)
-        referee.send(ann, "claim m1\n")
-        assert "nobody has missed the deadline and the grace period" in ann.text
-
-    def test_a_pause_and_vacations_and_unreachable_at_once(self, referee: Referee) -> None:
-        """Clocks stand as long as any reason lasts, and run on with what was left."""
-        ann, bob = referee.begun("unreachable: stands\nmiss: forfeit")
-        referee.wait(2 * self.DAY)
-        bounce(referee, return_path(referee, bob))
-        gone(referee, bob, 3 * self.DAY)
-        referee.send(ann, ann.filled("orders", "final\n"))
-        referee.send(bob, f"vacation {(referee.now + self.DAY).date()} to {(referee.now + 2 * self.DAY).date()}\n")
-        referee.send(bob, "status m1\n", sign=False)
-        # Six days are left by now, for the letter that came back was five days old: and two days of vacation.
-        assert "Sunday 15 March 2026, 12:00 UTC" in bob.text
 
 
 class TestSilence:
@@ -337,13 +263,6 @@ class TestSilence:
         gone(referee, bob, self.DAY)
         assert "You won Spaceships game 1" in body(ann.find("the end"))
         held(ann.find("the end"))
-
-    def test_without_deadlines_the_match_can_be_left(self, referee: Referee) -> None:
-        ann, bob = referee.begun("pace: none")
-        referee.send(ann, ann.filled("orders", "final\n"))
-        gone(referee, bob, 30 * self.DAY)
-        referee.send(ann, "claim m1\n")
-        assert "without a winner" in body(ann.find("the end"))
 
     def test_nothing_is_claimed_by_who_owes_an_answer(self, referee: Referee) -> None:
         """Bob missed his time, and then his letters bounced; he may have answered since."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.inquiries import held
 from in_a_box.referee import SERVER, Referee, body, placed
 
-from pbem.boards import sheet as boards_sheet
+from pbem.boards.picture import sheet as boards_sheet
 from pbem.desk import answer_letter, letter_writer
-from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +25,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def sheet(title: str, boards: Sequence[Board], text: str) -> bytes:
         titles.append(title)
-        return boards_sheet.sheet(title, boards, text)
+        return boards_sheet(title, boards, text)
 
     monkeypatch.setattr(letter_writer, "sheet", sheet)
     return titles
@@ -49,26 +48,6 @@ def test_what_only_looks_alike_is_not_the_same(referee: Referee) -> None:
     assert ann.text.count("> preview") == 2
     assert ann.text.count("> press") == 2
     assert ann.text.count("> sheet") == 2
-
-
-def test_blank_sheets_and_pages_are_made_once(
-    referee: Referee, drawn: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rendered: list[str] = []
-    render = Templates.render
-
-    def counted(templates: Templates, name: str, /, **values: Any) -> str:
-        rendered.append(name)
-        return render(templates, name, **values)
-
-    monkeypatch.setattr(Templates, "render", counted)
-    for name in ("ann", "bob", "carl"):
-        person = referee.person(name)
-        referee.send(person, "sheet spaceships\nrules spaceships\n", sign=False)
-        assert len(list(person.last.iter_attachments())) == 1
-        assert "SPACESHIPS" in body(person.letters[0])
-    assert len(drawn) == 1
-    assert rendered.count("spaceships/rules.txt") <= 2  # and in German, as every letter of these tests
 
 
 def test_a_letter_brings_a_few_sheets_and_reports(referee: Referee, drawn: list[str]) -> None:

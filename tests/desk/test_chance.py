@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,13 +11,12 @@ from in_a_box.outside import RACE, found_in, install
 from in_a_box.referee import Mailbox, Referee, attachment
 from world.mutations import signed_again
 
-from pbem.games import Refused, rules
+from pbem.games import rules
 from pbem.games.draws import Draws
 from pbem.games.outside import enable
 from pbem.letters.render import Templates
 from pbem.match.dealt import hashed
 from pbem.match.record import Illegal, read, replay, write
-from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.verification import verify
@@ -103,12 +101,6 @@ def test_a_running_game_shows_that_its_links_belong_together(referee: Referee, s
     found = bundle.read(attachment(ann.last, ".zip"))
     assert [check.holds for check in verify(attachment(ann.last, ".zip"))][-1] is not False
     assert sum("chance" in entry.body for entry in found.entries) == (3 if site == "open" else 1)
-
-
-def test_a_match_with_chance_is_not_played_sealed(site: str) -> None:
-    assert site
-    with pytest.raises(Refused, match="Race cannot be played sealed: we deal its dice or cards"):
-        Terms.propose("race", {"sealed": "yes"}, ("ann", "bob"), timedelta())
 
 
 def test_the_game_conforms(site: str) -> None:

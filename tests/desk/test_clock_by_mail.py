@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 import icalendar
 import pytest
 from in_a_box.inquiries import held, proved, types
-from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in
+from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body
 from in_a_box.small_games import FLEETS, SMALL
 from judges.golden import reads_like
 from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
-from pbem.config.values import Duration
-from pbem.identity import ssh
 from pbem.match.changed import replace
 from pbem.store.inbox import Envelope, Look
 
@@ -118,15 +116,6 @@ class TestReminders:
         (event,) = icalendar.Calendar.from_ical(attachment(letter, ".ics")).walk("VEVENT")
         assert str(event["SUMMARY"]) == "Spaceships m1, game 1, turn 1"
 
-    def test_a_zone_that_is_none(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        referee.send(ann, "set timezone Middle-Earth\n")
-        assert "no such time zone" in ann.text
-        referee.send(ann, "whoami\n", sign=False)
-        assert "timezone UTC" in ann.text
-        referee.send(ann, "set timezone America/New_York\n", sign=False)
-        assert "must be signed" in ann.text
-
 
 class TestMisses:
     def test_wait_until_the_opponent_claims(self, referee: Referee) -> None:
@@ -164,16 +153,6 @@ class TestMisses:
         assert referee.inbox.count("waiting") == 1
         assert types(referee)[-1] == "missed"
 
-    def test_who_comes_late_plays_on(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        referee.wait(40 * DAY)
-        referee.send(bob, bob.filled("orders", ""))
-        assert types(referee)[-2:] == ["missed", "turn"]
-        referee.send(ann, ann.filled("orders", "Rv3"))
-        referee.send(ann, "claim m1\n")
-        assert "nobody has missed the deadline and the grace period" in ann.text
-
     def test_pass_empty_orders_are_played(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: pass")
         referee.turn((ann, "Rv1"))
@@ -204,27 +183,6 @@ class TestMisses:
         referee.wait(11 * DAY)
         assert types(referee)[-3:] == ["missed", "forfeited", "closed"]
         assert "You have lost the match, because you missed the deadline and the grace" in body(bob.find("closed"))
-        proved(referee, ann)
-
-    def test_pass_silent_once_and_again_later_loses_nothing(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "miss: pass")
-        for orders in (None, "", None, ""):
-            referee.turn((ann, "Gv1"))
-            if orders is not None:
-                referee.turn((bob, orders))
-            else:
-                referee.wait(11 * DAY)
-        assert "forfeited" not in types(referee)
-        assert types(referee).count("turn") == 4
-        proved(referee, bob)
-
-    def test_forfeit_at_the_first_miss(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "miss: forfeit\npace: 3d\ngrace: 0")
-        assert "You lose the game if nothing arrives by\n    Wednesday 4 March" in body(bob.find("game 1 begins"))
-        referee.turn((bob, ""))
-        referee.wait(3 * DAY)
-        assert types(referee)[-5:] == ["missed", "forfeited", "ended", "revealed", "closed"]
-        assert "You have lost the match" in body(ann.find("closed"))
         proved(referee, ann)
 
     def test_forfeit_waits_for_an_opponent_with_more_time(self, referee: Referee) -> None:
@@ -271,14 +229,6 @@ class TestMisses:
             assert "pbem verify m1.pbem.zip" in body(closed)
             held(closed)
 
-    def test_claims_where_nothing_is_to_be_claimed(self, referee: Referee) -> None:
-        ann, _ = begun(referee, "miss: pass")
-        referee.send(ann, "claim m1\n")
-        assert "there is nothing to claim" in ann.text
-        referee.send(ann, "resign m1 match\n")
-        referee.send(ann, "claim  m1\n")
-        assert "the match is over" in ann.text
-
 
 class TestGifts:
     def test_of_time(self, referee: Referee) -> None:
@@ -300,41 +250,8 @@ class TestGifts:
         assert types(referee)[-1] == "missed"
         assert "a gift of 259200 seconds from seat 1 to seats [2], signed" not in proved(referee, bob)
 
-    def test_after_the_time_is_over_it_begins_anew(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        referee.turn((ann, "Rv1"))
-        referee.wait(20 * DAY)
-        referee.send(ann, "extend m1 2d\n")
-        assert deadline(bob.last) == datetime(2026, 3, 23, 12, tzinfo=UTC)
-        referee.send(ann, "claim m1\n")
-        assert "nobody has missed the deadline and the grace period" in ann.text
-        referee.wait(5 * DAY)
-        assert types(referee)[-3:] == ["missed", "extended", "missed"]
-        referee.send(ann, "claim m1 # again\n")
-        found = proved(referee, ann)
-        assert "a gift of 172800 seconds from seat 1 to seats [2], signed" in found
-
-    def test_too_little_too_much_and_to_nobody(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        for time in ("59m", "31d"):
-            referee.send(ann, f"extend m1 {time}\n")
-            assert "at least 1h and at most 30d" in ann.text
-        referee.send(ann, "extend m1 soon\n")
-        assert "say how long" in ann.text
-        referee.send(ann, f"extend m1 1d\nprev {'0' * 64}\n")
-        assert "Refused; nothing was changed" in ann.text
-        assert len([letter for letter in bob.letters if "more time" in str(letter["Subject"])]) == 0
-
 
 class TestVacations:
-    def test_a_match_without_a_clock_for_the_seat_hears_of_it_as_well(self, referee: Referee) -> None:
-        ann, bob = begun(referee, options="pace: none\n")
-        assert not referee.match().clocks
-        referee.send(bob, "vacation 2026-03-10 to 2026-03-12\n")
-        assert "Your vacation: 2026-03-10 to 2026-03-12" in bob.text
-        assert "2026-03-12" in ann.text
-        assert not referee.match().clocks
-
     def test_the_clock_stands_and_opponents_are_told(self, referee: Referee) -> None:
         referee.now = datetime(2026, 12, 17, 12, tzinfo=UTC)
         ann, bob = begun(referee, first="set timezone Europe/Berlin\n")
@@ -353,16 +270,6 @@ class TestVacations:
         days = "    Sunday 20 December 2026, 00:00 Europe/Berlin (UTC+1)\nuntil\n    Monday 4 January 2027, 00:00"
         assert f"Your clock stands still for your vacation, from\n{days}" in body(bob.letters[before])
         proved(referee, ann)
-
-    def test_a_turn_that_comes_meanwhile(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        referee.send(bob, "vacation 2026-03-05 to 2026-03-20\n")
-        referee.turn((ann, "Rv1"), (bob, ""))
-        assert "bob is away from 2026-03-05 to 2026-03-20." in body(ann.find("turn 1"))
-        referee.wait(5 * DAY)
-        referee.turn((ann, "Gv1"), (bob, ""))
-        assert deadline(bob.find("turn 2")) == datetime(2026, 3, 28, 0, tzinfo=UTC)
-        assert deadline(ann.find("turn 2")) == datetime(2026, 3, 13, 12, tzinfo=UTC)
 
     def test_nothing_says_of_one_to_come_that_the_clock_is_stopped_or_runs_again(self, referee: Referee) -> None:
         ann, bob = begun(referee)
@@ -422,13 +329,6 @@ class TestBanksAndWeekends:
         assert types(referee)[-4:] == ["forfeited", "ended", "revealed", "closed"]
         proved(referee, ann)
 
-    def test_weekends_are_free_where_that_was_agreed(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "pace: 3d\nweekends: free")
-        assert deadline(bob.find("game 1 begins")) == datetime(2026, 3, 5, 0, tzinfo=UTC)
-        referee.now = datetime(2026, 3, 4, 18, tzinfo=UTC)
-        referee.turn((ann, "Rv1"), (bob, ""))
-        assert deadline(bob.find("turn 1")) == datetime(2026, 3, 9, 18, tzinfo=UTC)
-
 
 def with_mailbox(referee: Referee, *, looked: bool = True) -> None:
     """The server has its letters from a mailbox, which it has just read, or is about to."""
@@ -472,21 +372,6 @@ class TestOutages:
         referee.send(ann, "claim m1\n")
         assert "deadlines of seats [1, 2] moved: outage (the server's word)" in proved(referee, ann)
 
-    def test_over_the_deadline_punishes_nobody_and_reminds_once(self, referee: Referee) -> None:
-        ann, bob = begun(referee, "miss: forfeit")
-        referee.turn((ann, "Rv1"))
-        referee.wait(3 * DAY)
-        before = len(bob.letters)
-        referee.outage(20 * DAY)
-        assert len(bob.letters) == before
-        referee.send(bob, "status m1\n", sign=False)
-        assert "due by\n    Saturday 28 March 2026, 12:00 UTC" in bob.text
-        referee.wait(6 * DAY)
-        assert [what for _, what in since(bob, before + 1)] == [REMINDER] * 3
-        referee.turn((bob, ""))
-        assert types(referee)[-1] == "turn"
-        proved(referee, bob)
-
     def test_orders_that_wait_when_it_starts_again_are_not_late(self, referee: Referee) -> None:
         """The desk looks at its letters before its clock: the letter is in, whatever the clock would have said."""
         ann, bob = begun(referee, "miss: forfeit")
@@ -496,18 +381,6 @@ class TestOutages:
         referee.open_desk()
         referee.turn((bob, ""))
         assert "missed" not in types(referee)
-
-    def test_what_waits_is_not_forgotten_before_the_mailbox_is_read_again(self, referee: Referee) -> None:
-        """Until then, nobody can tell how long the outage is; somebody else's letter is handled meanwhile."""
-        with_mailbox(referee)
-        ann = referee.person("ann")
-        referee.send(ann, f"register ann\n{ssh.public(ann.key)}\n", sign=False)
-        form = form_in(ann.text, "confirm")
-        referee.outage(60 * DAY)
-        bob = referee.person("bob")
-        referee.send(bob, f"register bob\n{ssh.public(bob.key)}\n", sign=False)
-        referee.send(ann, form)
-        assert "You are registered" in ann.text
 
     def test_a_mailbox_that_is_out_of_reach_for_days_is_one(self, referee: Referee) -> None:
         """The letters that lie there came in time; the first of them meets the deadline that has moved."""
@@ -529,17 +402,6 @@ class TestOutages:
         assert OVER not in [what for _, what in since(bob, before)]
         assert "including the 10 days left in your bank" in body(bob.find("turn 1"))
         proved(referee, bob)
-
-    def test_nothing_grows_old_while_the_mailbox_does_not_answer(self, referee: Referee) -> None:
-        begun(referee)
-        limits = replace(referee.config.limits, letters_kept=Duration(days=1))
-        referee.config = replace(referee.config, limits=limits)
-        with_mailbox(referee)
-        before = referee.inbox.count()
-        unheard(referee, 3 * DAY)
-        look(referee)
-        referee.work()
-        assert referee.inbox.count() == before
 
     @pytest.mark.parametrize("writes", [False, True])
     def test_nobody_misses_a_deadline_before_the_mailbox_was_read_to_its_end(
@@ -586,19 +448,6 @@ class TestOutages:
         referee.work()
         assert types(referee)[-1] == "turn"
 
-    def test_nor_before_the_first_answer_of_another_mailbox(self, referee: Referee) -> None:
-        """The operator has just gone to another provider, with a wrong password."""
-        ann, bob = begun(referee, "miss: forfeit")
-        referee.turn((ann, "Rv1"))
-        with_mailbox(referee)
-        referee.config = replace(referee.config, mailbox=MailboxConfig(maildir="/var/mail/others"))
-        referee.open_desk()
-        unheard(referee, 20 * DAY)
-        assert "missed" not in types(referee)
-        look(referee)
-        referee.turn((bob, ""))
-        assert types(referee)[-2:] == ["moved", "turn"]
-
     def test_a_mailbox_that_was_set_aside_for_months_was_not_out_of_reach(self, referee: Referee) -> None:
         """The server had its letters by SMTP meanwhile."""
         _ann, bob = begun(referee)
@@ -626,13 +475,6 @@ class TestOutages:
         referee.desk.inbox.note_look(late)
         heard = referee.desk.inbox.heard_until(referee.now)
         assert not referee.desk.time.is_beat_due(heard)
-
-    def test_a_restart_moves_nothing(self, referee: Referee) -> None:
-        _ann, bob = begun(referee)
-        referee.outage(timedelta(minutes=59))
-        referee.send(bob, "status m1\n", sign=False)
-        assert "due by\n    Sunday 8 March 2026, 12:00 UTC" in bob.text
-        assert "moved" not in types(referee)
 
 
 class TestSecrets:

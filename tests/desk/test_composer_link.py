@@ -6,13 +6,11 @@ import base64
 import json
 import re
 import zlib
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
-from in_a_box.sealed_seats import SealedSeat, document, play
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -78,22 +76,3 @@ def test_the_page_itself_comes_once_a_match_to_who_asked(referee: Referee) -> No
     assert any("game 2: send your setup" in body(letter) for letter in ann.letters)
     assert sum("spaceships.html" in str(letter) for letter in ann.letters) == 1
     assert LINK.search(ann.find("your setup").as_string()) is None
-
-
-def test_letters_of_a_sealed_match_bring_no_page_because_none_plays_it(referee: Referee) -> None:
-    """Neither its link nor the page itself; `pbem play` reads the files."""
-    referee.config = msgspec.structs.replace(referee.config, pages=PAGES)
-    referee.open_desk()
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    referee.send(ann, "set composer on\n")
-    referee.send(ann, "new spaceships with bob\nsealed: yes\nfleet: cost:3\nend\n")
-    referee.send(bob, form_in(bob.text, "accept", lines=1))
-    play(referee, [SealedSeat(person, Random(person.name)) for person in (ann, bob)], 6)
-    referee.send(ann, "resign m1 match\n")
-    letters = [letter for letter in (*ann.letters, *bob.letters) if document(letter)]
-    assert len(letters) > 6
-    for letter in letters:
-        assert PAGES not in "".join(
-            str(part.get_content()) for part in letter.walk() if part.get_content_type().startswith("text/")
-        )
-        assert "spaceships.html" not in str(letter)

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import quopri
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from data.material import KEYS
 from in_a_box.inquiries import early, held
-from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in, new
+from in_a_box.referee import Mailbox, Referee, attachment, body
 from in_a_box.small_games import FLEETS, PIECES, SMALL
 from judges.honest import accused
-from signing.dresses import WAYS, by_ssh
 
-from pbem import identity
 from pbem.games import Fault, Refused
 from pbem.games.conditional_orders import Conditional, is_conditional
 from pbem.phrase import Phrase
 from pbem.proof.bundle import read
 from pbem.proof.verification import verify
-from pbem.store.players import KeyRow
 from verifier import Wrong, verified
 
-OVER = timedelta(days=11)
-"""Pace and grace, and a day."""
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 
 OPTIONS = "miss: default\nsettle: 0"
@@ -118,18 +109,6 @@ def test_that_none_holds_is_said_and_orders_are_asked_for(referee: Referee) -> N
     assert [b"\nbranch " in paper for paper in unused] == [False, False]
 
 
-def test_default_orders_with_conditions(referee: Referee) -> None:
-    ann, bob = referee.table("dueling-masters", OPTIONS, PIECES)
-    early(referee, ann, "default", "if left G2 then Z1 D2-D3 else if can Z1 D1-D2 then Z1 D1-D2")
-    assert "In turn 1, by what you know now, they would stand for:\n\n  Z1 D1-D2\n" in ann.text
-    for move in ("Z1 G2-G3", "Z1 G3-G4"):
-        referee.wait(OVER)
-        referee.turn((bob, move))
-    found = "\n".join(held_at_end(referee, ann, bob))
-    assert "ann: key, by default, branch 2" in found
-    assert "ann: key, by default, branch 1" in found
-
-
 def test_spaceships_with_a_target_list_in_a_branch(referee: Referee) -> None:
     ann, bob = referee.begun(f"{SMALL}\n{OPTIONS.splitlines()[0]}", FLEETS)
     early(referee, ann, "turn 2", "if Rv1 hit and sunk LG then next Rv1 Gx3 Rv3 else Rv2")
@@ -215,48 +194,3 @@ class TestLyingServers:
             referee.turn((bob, "Z1 G2-G3"))
             bundle = ended(referee, ann, bob)
         assert any("legal, and were not used" in found for found in faults(bundle))
-
-
-BROKEN = "If \nleft \nG2 then Z1 \nD2-D3,\nelse \nif lost Z1 or lost any then Z2 \nD4-D5\nelse X1 A6-B6"
-
-
-def quoted(text: bytes) -> bytes:
-    """Quoted-printable, with a soft line break within each `left`, `lost` and `then`."""
-    encoded = quopri.encodestring(text + by_ssh(text)).replace(b"\n", b"\r\n")
-    for word in (b"left", b"lost", b"then"):
-        encoded = encoded.replace(word, word[:2] + b"=\r\n" + word[2:])
-    head = b"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n"
-    return head + encoded
-
-
-PROGRAMS: dict[str, Callable[[bytes], bytes]] = {
-    "quoted-printable": quoted,
-    "flowed": WAYS["flowed ssh"],
-    **{way: WAYS[way] for way in ("inline openpgp", "clear-signed", "PGP/MIME", "attached openpgp")},
-}
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_however_a_mail_program_dresses_the_conditions(referee: Referee, program: str) -> None:
-    """Lines that it breaks within a condition, in its own encoding and signature."""
-    referee.now = datetime.now(UTC).replace(microsecond=0)  # no OpenPGP signature may be later than its receipt
-    ann, bob = (referee.registered(name) for name in PIECES)
-    key = identity.parse_key((KEYS / "pgp-anna.pub.asc").read_bytes())
-    row = KeyRow(key.format, key.fingerprint, key.public, "2026-03-01T12:00:00Z")
-    with referee.database.transaction():
-        referee.desk.players.add_key("ann", row, row.added)
-    referee.send(ann, new(ann, "dueling-masters", "bob", options=OPTIONS))
-    referee.send(bob, form_in(bob.text, "accept", lines=1))
-    for person in (ann, bob):
-        referee.send(person, person.filled("setup", PIECES[person.name]))
-    form = ann.filled("orders", BROKEN, 1).replace("turn 1", "turn 3", 1)
-    head = f"From: {ann.address}\r\nTo: pbem@{SERVER}\r\nSubject: orders\r\nMessage-ID: <plan@mail.example>\r\n"
-    referee.deliver(head.encode() + PROGRAMS[program](form.encode()), ann.address)
-    assert "Stored, revision 1" in body(ann.last)
-    referee.turn((ann, "Z1 D1-D2"))
-    referee.turn((bob, "Z1 G2-G3"))
-    bundle = ended(referee, ann, bob)
-    assert all(check.holds for check in verify(bundle))
-    verified(bundle)
-    assert b"branch 1\n" in read(bundle).papers["receipts/game-1-turn-3-seat-1.txt"]
-    assert accused(referee) == []

@@ -9,9 +9,7 @@ import pytest
 from in_a_box.referee import Mailbox, Referee, attachment, body
 from judges.golden import reads_like
 
-from pbem.letters.digest import framed_html, framed_text, next_digest
-from pbem.letters.draft import LetterSection, WrittenLetter
-from pbem.letters.render import InWords
+from pbem.letters.digest import next_digest
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
@@ -54,14 +52,6 @@ def test_what_can_wait_comes_in_the_morning(referee: Referee) -> None:
     assert "Your orders for turn 2 stand" in bob.text
     referee.wait(3 * DAY)
     assert "Your digest" not in " ".join(subjects(bob)), "no empty digest"
-
-
-def test_one_letter_alone_comes_as_it_is(referee: Referee) -> None:
-    ann, bob = begun(referee)
-    referee.turn((bob, ""), (ann, ""))
-    referee.wait(DAY)
-    assert subjects(bob)[-1] == "[pbem m1] Spaceships, game 1, turn 1"
-    assert "since your last digest" not in bob.text
 
 
 def test_a_deadline_that_is_near_makes_it_urgent(referee: Referee) -> None:
@@ -157,22 +147,3 @@ def test_the_morning_across_the_change_of_the_clocks() -> None:
     ):
         moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
         assert next_digest(moment, "Europe/Berlin") == datetime.fromisoformat(expected).replace(tzinfo=UTC)
-
-
-def test_a_joined_letter_has_each_proof_whole_and_once() -> None:
-    """Two games that begin: each list of commitments keeps its heading, though the headings are alike."""
-    first, second = ("All setups are in. The commitments to them:\n\n  " + hashed for hashed in ("ab", "cd"))
-    sections = [
-        LetterSection(InWords("One begins.\n\n", [first, "head 4"]), InWords("<p>One</p>\n", ["<p>ab</p>"], "One")),
-        LetterSection(InWords("Two begins.\n", [second, "head 4"])),
-    ]
-    rule = "-" * 72
-    text = f"One begins.\n\n{'=' * 72}\n\nTwo begins.\n\n{rule}\n{first}\n\n{second}\n\nhead 4\n"
-    assert framed_text(sections) == text
-    assert framed_text(sections[:1]) == f"One begins.\n\n{rule}\n{first}\n\nhead 4\n"
-    page = framed_html(WrittenLetter("[pbem] Your digest: m1, m2", sections))
-    assert page is not None
-    assert page["title"] == "[pbem] Your digest: m1, m2"
-    assert page["proofs"][0] == "<p>ab</p>"
-    assert [">head 4</pre>" in proof for proof in page["proofs"]] == [False, False, True]
-    assert framed_html(WrittenLetter("m1", sections[1:])) is None

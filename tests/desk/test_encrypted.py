@@ -145,48 +145,6 @@ class TestOn:
             lengths.add(len(reader.entity(report)))
         assert len(lengths) == 1
 
-    def test_reports_of_one_form_have_one_length(self, referee: Referee) -> None:
-        ann, _ = referee.begun(SMALL, FLEETS)
-        encrypted(referee, ann)
-        lengths = set()
-        for _ in range(3):
-            referee.send(ann, "whoami\n", sign=False)
-            lengths.add(len(ann.letters.came[-1]) // 100)
-        assert len(lengths) == 1
-
-    def test_who_has_both_gets_openpgp(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        give(referee, ann, by_smime().key)
-        encrypted(referee, ann)
-        referee.send(ann, "whoami\n", sign=False)
-        assert "encrypted yes" in ann.text
-
-    def test_all_keys_of_a_player_can_read(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        one, other = by_openpgp(), by_openpgp()
-        give(referee, ann, one.key)
-        encrypted(referee, ann, other)
-        referee.send(ann, "whoami\n", sign=False)
-        assert opened(one, came(ann)[0]).as_bytes() == opened(other, came(ann)[0]).as_bytes()
-
-    def test_off_again(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        encrypted(referee, ann)
-        referee.send(ann, "set encrypted no\n")
-        assert "Your letters come unencrypted" in ann.text
-        referee.send(ann, "whoami\n", sign=False)
-        assert "encrypted no" in ann.text
-
-    def test_help_and_answers_about_keys_can_be_read_without(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        encrypted(referee, ann)
-        referee.send(ann, "help set\n", sign=False)
-        assert "encrypted no | yes" in ann.text
-        referee.send(ann, f"key add\n{ssh.public(another('ann'))}\n")
-        assert form_in(ann.text, "confirm")
-        referee.send(ann, "help set\nwhoami\n", sign=False)
-        assert came(ann)[0].get_content_type() == "multipart/encrypted"
-
     def test_kept_letters_are_compared_once_they_are_decrypted(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         reader = encrypted(referee, ann)
@@ -240,12 +198,6 @@ class TestRefused:
         referee.send(robo, "set encrypted yes\n")
         assert "programs read no encrypted letters" in " ".join(robo.text.split())
 
-    def test_becoming_a_program(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        encrypted(referee, ann)
-        referee.send(ann, "set program yes\n")
-        assert "programs read no encrypted letters" in ann.text
-
 
 class TestKeysThatEnd:
     def test_when_none_can_decrypt_any_more_a_letter_without_contents_says_so(self, referee: Referee) -> None:
@@ -273,18 +225,6 @@ class TestKeysThatEnd:
         referee.send(ann, "status m1\n", sign=False)
         assert "Rv1" in ann.text
 
-    def test_a_new_key_ends_that(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        encrypted(referee, ann, by_smime(until=referee.now + timedelta(days=2)))
-        referee.wait(timedelta(days=2, hours=1))
-        referee.send(ann, f"key add\n{ssh.public(another('ann'))}\n")
-        assert form_in(ann.text, "confirm")  # can be read
-        reader = by_openpgp()
-        give(referee, ann, reader.key)
-        ann.letters = Decrypted(reader, ann.letters)
-        referee.send(ann, "whoami\n", sign=False)
-        assert "encrypted yes" in ann.text
-
     def test_an_openpgp_key_that_expires(self, referee: Referee) -> None:
         ann = referee.registered("ann")
         left = max(datetime.now(UTC), referee.now) + timedelta(days=30)
@@ -304,18 +244,6 @@ class TestKeysThatEnd:
         referee.send(ann, "whoami\n", sign=False)
         assert "encrypted no" in ann.text
 
-    def test_to_revoke_another_key_than_the_one_that_expired_brings_no_letter_in_the_clear(
-        self, referee: Referee
-    ) -> None:
-        ann = referee.registered("ann")
-        encrypted(referee, ann, by_smime(until=referee.now + timedelta(days=2)))
-        stolen = ssh.parse(ssh.public(another("ann")))
-        give(referee, ann, stolen)
-        referee.wait(timedelta(days=2, hours=1))
-        referee.send(ann, f"key revoke {stolen.fingerprint}\n")
-        referee.send(ann, "whoami\n", sign=False)
-        assert "none of your keys can decrypt it any more" in " ".join(ann.text.split())
-
     def test_who_lost_all_keys_can_read_what_recovers_the_account(self, referee: Referee) -> None:
         ann = referee.registered("ann")
         encrypted(referee, ann)
@@ -332,14 +260,3 @@ class TestKeysThatEnd:
         assert "encrypted no" in ann.text
         told = [" ".join(body(letter).split()) for letter in came(ann, before)]
         assert any("from now on yours come unencrypted" in text for text in told)
-
-    def test_as_long_as_one_is_left_they_stay_encrypted(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        gone = by_openpgp()
-        give(referee, ann, gone.key)
-        encrypted(referee, ann)
-        referee.send(ann, f"key revoke {gone.key.fingerprint}\n")
-        referee.send(ann, "whoami\n", sign=False)
-        assert "encrypted yes" in ann.text
-        with pytest.raises(RuntimeError):
-            opened(gone, came(ann)[0])

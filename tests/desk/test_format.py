@@ -50,22 +50,6 @@ def test_who_wants_text_alone_gets_the_same_text_alone(referee: Referee) -> None
     assert "strike    Rv5  miss" in body(ann.find("turn 2"))
 
 
-def test_pictures_come_inside_the_html(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, FLEETS)
-    referee.send(ann, "set format pictures\n")
-    for cell in ("Rv1", "Rv3", "Bz5"):
-        referee.turn((ann, cell), (bob, ""))
-    for subject in ("turn 2", ", the end"):
-        letter = ann.find(subject)
-        kinds = [part.get_content_type() for part in letter.walk()]
-        assert kinds[1:6] == ["multipart/alternative", "text/plain", "multipart/related", "text/html", "image/png"]
-        (picture,) = (part for part in letter.walk() if part.get_content_type() == "image/png")
-        assert f'src="cid:{str(picture["Content-ID"])[1:-1]}"' in (html(letter) or "")
-        assert picture.get_content_disposition() == "inline"
-        assert picture.get_content().startswith(b"\x89PNG")
-        assert "image/png" not in [part.get_content_type() for part in bob.find(subject).walk()]
-
-
 def test_a_record_sheet_comes_for_the_asking(referee: Referee) -> None:
     ann = referee.person("ann")
     referee.send(ann, "sheet dueling-masters\nsheet chess\n", sign=False)

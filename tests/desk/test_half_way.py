@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import ANN, Referee, new, sent_from
-from in_a_box.small_games import PIECES
+from in_a_box.referee import Referee, new, sent_from
 
 if TYPE_CHECKING:
     from pbem.match.state import Submission
@@ -67,12 +66,6 @@ class TestUnused:
         referee.send(ann, ann.filled("orders", "Gx3"))
         assert "\nUnused: 7 conventional strikes, 1 beam, and 1 scan.\n" in ann.text
 
-    def test_and_nothing_where_all_is_used(self, referee: Referee) -> None:
-        ann, _ = referee.begun()
-        referee.send(ann, ann.filled("orders", "Gv1 Gv2 Gv3 Gv4 Gv5 Gw1 Gw2 Gw3 mBx1 Gw4 bRx1Rx3 sRv1"))
-        assert "Your orders for turn 1 stand" in ann.text
-        assert "Unused" not in ann.text
-
 
 class TestCompletedForms:
     def test_a_form_that_lacks_its_place_comes_back_completed_and_counts_as_it_stands(self, referee: Referee) -> None:
@@ -129,24 +122,6 @@ class TestCompletedForms:
         assert "use a higher one" in ann.text
         assert ann.form("orders").endswith("\nrev 2\nRv4\nend\n")
 
-    def test_setups_too(self, referee: Referee) -> None:
-        ann, _ = referee.agreed()
-        referee.send(ann, f"setup m1\n{ANN}\nend\n")
-        form = ann.form("setup")
-        assert form.startswith("setup m1 game 1\nserver play.example\nplayer ann\nprev ")
-        assert form.endswith(f"\nrev 1\n{ANN}\nend\n")
-        referee.send(ann, form)
-        assert "Your setup stands, revision 1" in ann.text
-
-    def test_long_lines_are_broken_at_72_columns(self, referee: Referee) -> None:
-        ann, _ = referee.agreed()
-        written = " ".join(ANN.split()).replace("Rz1-Rz4", "Rz1 Rz2 Rz3 Rz4").replace("Gv4-Gx5", "Gv4-Gw5 Gx4-Gx5")
-        assert len(written) > 72
-        referee.send(ann, f"setup m1 game 1\n{written}\nend\n")
-        lines = ann.form("setup").split("\n")[5:-2]
-        assert " ".join(lines) == written
-        assert len(lines[0]) <= 72
-
     def test_no_piece_is_moved_to_the_start_of_a_line_where_it_is_another(self, referee: Referee) -> None:
         ann, _ = referee.agreed(game="dueling-masters")
         written = "W A10 B A8 X A6, A7 Y C8, C10 Z D1 D4 D6 D8 H A1 * B3 B5 B7 B9 E10 D10 B1"
@@ -196,35 +171,6 @@ class TestForgottenSignatures:
         assert "sign these lines:\n\norders m1 turn 1" in ann.text
 
 
-class TestRefusals:
-    STANDS = "What you submitted before still stands"
-
-    @pytest.mark.parametrize(
-        ("kind", "turn", "right", "wrong"),
-        [("orders", "turn 1", "Gx3", "Gx9"), ("orders", "turn 3", "Gx3", "Gx9"), ("setup", "game 1", ANN, "DS Rv1")],
-    )
-    def test_what_stands_is_told_where_something_does(
-        self, referee: Referee, kind: str, turn: str, right: str, wrong: str
-    ) -> None:
-        ann, _ = referee.agreed() if kind == "setup" else referee.begun()
-        form = ann.form(kind).replace("turn 1", turn)
-        referee.send(ann, form.replace("\n\nend", f"\n{wrong}\nend"))
-        assert self.STANDS not in ann.text
-        referee.send(ann, form.replace("\n\nend", f"\n{right}\nend"))
-        assert "Refused" not in ann.text
-        referee.send(ann, form.replace("\n\nend", f"\n{wrong}\nend").replace("rev 1", "rev 2"))
-        assert f"{self.STANDS}; `status m1` shows it." in ann.text
-
-    @pytest.mark.parametrize("match", ["m1", "m2"])
-    def test_nothing_stands_where_no_match_is_played(self, referee: Referee, match: str) -> None:
-        ann, bob = referee.begun()
-        form = ann.form("orders").replace("\n\nend", "\nGx3\nend")
-        referee.send(bob, "resign m1 match\n")
-        referee.send(ann, form.replace("m1", match))
-        assert ("the match is over" if match == "m1" else "you have no such match") in ann.text
-        assert self.STANDS not in ann.text
-
-
 class TestSlips:
     @pytest.mark.parametrize(
         ("written", "meant", "told"),
@@ -250,22 +196,6 @@ class TestSlips:
         referee.send(ann, ann.filled("orders", "Gx3\nFinal"))
         assert standing(referee) is None
         assert ann.form("orders").endswith("\nrev 1\nfinal\nGx3\nend\n")
-
-    def test_in_dueling_masters(self, referee: Referee) -> None:
-        ann, _ = referee.table("dueling-masters", "", PIECES)
-        referee.send(ann, ann.filled("orders", "z1 d1\u2014d2"))
-        assert "did you mean Z1 D1-D2?" in " ".join(ann.text.split())
-        assert ann.form("orders").endswith("\nZ1 D1-D2\nend\n")
-
-    def test_in_shoot_em_up(self, referee: Referee) -> None:
-        ann, _ = referee.table("shoot-em-up", "board: 5x5", SHOOTING)
-        referee.send(ann, ann.filled("orders", "a: ssl, b lrl; C: l, r, l"))
-        assert ann.form("orders").endswith("\nA: SSL\nB: LRL\nC: LRL\nend\n")
-
-    def test_a_setup_in_small_letters(self, referee: Referee) -> None:
-        ann, _ = referee.agreed()
-        referee.send(ann, ann.filled("setup", ANN.lower().replace("-", "\u2013")))
-        assert ann.form("setup").endswith(f"\n{ANN}\nend\n")
 
 
 def test_an_example_names_a_match_of_the_writers_own(referee: Referee) -> None:

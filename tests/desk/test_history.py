@@ -34,30 +34,6 @@ class TestStatus:
         referee.send(bob, "status\n", sign=False)
         reads_like(bob.last, "history/status-of-all")
 
-    def test_it_does_not_say_whether_the_other_has_ordered(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        referee.send(ann, "status\n", sign=False)
-        before = ann.text
-        referee.send(bob, bob.filled("orders", "Gx3"))
-        referee.send(ann, "status\n", sign=False)
-        assert ann.text == before
-
-    def test_without_a_match(self, referee: Referee) -> None:
-        ann, _ = referee.agreed()
-        carl = referee.registered("carl")
-        referee.send(carl, "status\n", sign=False)
-        assert "You have no running or proposed match" in carl.text
-        referee.send(ann, "resign m1 match\n")
-        referee.send(ann, "status\n", sign=False)
-        assert "One more match is over" in ann.text
-
-    def test_one_that_was_missed_and_one_that_nobody_reaches(self, referee: Referee) -> None:
-        ann, _ = begun(referee)
-        referee.wait(12 * DAY)
-        referee.send(ann, "status\n", sign=False)
-        assert "That deadline has passed" in ann.text
-        assert "bob has missed the deadline" in ann.text
-
 
 class TestDiary:
     def test_what_happened_and_when(self, referee: Referee) -> None:
@@ -85,18 +61,6 @@ class TestDiary:
         referee.send(ann, "resign m1 match\n")
         referee.send(ann, "diary m1\n", sign=False)
         assert "the match is closed; carl has won" in ann.text
-
-    def test_of_a_match_of_others(self, referee: Referee) -> None:
-        begun(referee)
-        carl = referee.registered("carl")
-        referee.send(carl, "diary m1\n")
-        assert "you have no such match" in carl.text
-
-    def test_before_it_began(self, referee: Referee) -> None:
-        ann, _ = referee.registered("ann"), referee.registered("bob")
-        referee.send(ann, "new spaceships with bob\nend\n")
-        referee.send(ann, "diary m1\n")
-        assert "nothing has happened yet" in ann.text
 
     def test_reports_of_earlier_games_come_again(self, referee: Referee) -> None:
         ann, bob = begun(referee, "kind: scored\ngames: 2")

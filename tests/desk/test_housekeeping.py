@@ -92,34 +92,6 @@ def test_what_strangers_left_goes(forgetful: Referee) -> None:
     assert "registered" in zoe.text
 
 
-def test_letters_that_wait_stay_and_those_set_aside_go_with_the_rest(forgetful: Referee) -> None:
-    referee = forgetful
-    ann = referee.registered("ann")
-    referee.away.add(ann.address)
-    referee.send(ann, "games\n")
-    with referee.database.transaction():
-        referee.database.write("UPDATE inbox SET state = 'aside', reference = 'x' WHERE id = 1")
-    later(referee, MONTH)
-    assert rows(referee, "inbox") == 0
-    assert [row["state"] for row in referee.database.rows("SELECT state FROM outbox")] == ["waiting"]
-
-
-def test_only_a_few_rows_go_at_a_time(forgetful: Referee) -> None:
-    referee = forgetful
-    with referee.database.transaction():
-        for number in range(250):
-            referee.database.write(
-                "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received, state)"
-                " VALUES (?, '', '[]', 1, ?, '2020-01-01T00:00:00.000000Z', 'done')",
-                (f"{number}", b""),
-            )
-    assert referee.running.tick(referee.now) == referee.now
-    assert rows(referee, "inbox") == 150
-    while referee.running.tick(referee.now) is not None:
-        pass
-    assert rows(referee, "inbox") == 0
-
-
 def test_case_36_the_operator_hears_that_room_runs_out_once_a_day(
     referee: Referee, operator: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import email.utils
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, body, form_in
+from in_a_box.keyless import HOME, reply_to
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, body, form_in
 from judges.golden import reads_like
-from signing.domains import Domain, rsa_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from email.message import EmailMessage
-    from pathlib import Path
 
-HOME = Domain("mail.example", key=rsa_key(1024))
 OUTLOOK = (
     "<html><head><style>p.MsoNormal {{margin:0cm}}</style></head><body><p class=MsoNormal>{}</p><div style='border:"
     "none;border-top:solid #E1E1E1 1.0pt'><p class=MsoNormal><b>From:</b> pbem</p></div><p>{}</p></body></html>"
@@ -28,7 +24,7 @@ def reply(
 ) -> None:
     """What is written in HTML above the quote of a letter, the latest by default."""
     letter = letter or person.last
-    to = email.utils.parseaddr(str(letter["Reply-To"]))[1]
+    to = reply_to(letter)
     lines = written.replace("\n", "</p><p class=MsoNormal>")
     page = OUTLOOK.format(lines, body(letter).replace("\n", "<br>")) if kind == HTML else written
     raw = (
@@ -41,14 +37,6 @@ def reply(
 def text(referee: Referee, person: Mailbox, written: str, letter: EmailMessage | None = None) -> None:
     """The same as plain text."""
     reply(referee, person, written, letter, kind="Content-Type: text/plain; charset=utf-8\n")
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    made = Referee(tmp_path, openings=Openings())
-    made.records[HOME.where] = HOME.record
-    yield made
-    made.close()
 
 
 def invited(referee: Referee) -> tuple[Mailbox, Mailbox, EmailMessage]:
@@ -121,16 +109,6 @@ def test_nothing_counts(referee: Referee, words: str) -> None:
     assert referee.desk.players.unreachable("bob") is None
     reply(referee, bob, "status")
     assert len(bob.letters) > count
-
-
-def test_an_example_names_the_match_of_the_letter_that_is_answered(referee: Referee) -> None:
-    ann, bob = playing(referee)
-    asked = bob.last
-    referee.send(ann, "new spaceships with bob\nsettle: 0\nend\n")
-    for kind in (text, reply):
-        kind(referee, bob, "extend 3d please", asked)
-        assert "name the match, such as m1" in bob.text
-        assert "m17" not in bob.text
 
 
 def test_who_answers_no_letter_of_ours_gets_no_form(referee: Referee) -> None:

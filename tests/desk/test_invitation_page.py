@@ -23,17 +23,3 @@ def test_an_invitation_is_passed_on_by_the_address_of_its_page(referee: Referee,
     assert f"\n    {PAGES}{page}\n" in ann.text
     referee.send(ann, "list open\n")
     assert f"\n       {PAGES}{page}\n" in ann.text
-
-
-def test_what_has_no_page_has_no_address(referee: Referee) -> None:
-    ann = referee.registered("ann")
-    referee.registered("bob")
-    referee.send(ann, "new spaceships\nend\n")
-    assert "https:" not in ann.text
-    referee.send(ann, "list open\n")
-    assert "https:" not in ann.text
-    referee.config = msgspec.structs.replace(referee.config, pages=PAGES)
-    referee.open_desk()
-    for wanted in ("with bob", "with friend@mail.example", "with bob\nprivacy: private"):
-        referee.send(ann, f"new spaceships {wanted}\nend\n")
-        assert PAGES not in ann.text

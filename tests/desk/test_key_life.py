@@ -250,15 +250,6 @@ class TestRevoking:
         play(referee, ann, bob, ("Rv3", "Bz5"))
         held(bob.find(", the end"))
 
-    def test_nobody_can_register_it_again(self, referee: Referee) -> None:
-        ann, _ = referee.begun(SMALL, FLEETS)
-        new = another("ann")
-        add(referee, ann, new)
-        send(referee, ann, f"key revoke {fingerprint(new)}\n", ann.key)
-        eve = referee.person("eve")
-        send(referee, eve, f"register eve\n{line(new)}\n", None)
-        assert "already registered" in said(eve)
-
     def test_the_last_key_stays(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         send(referee, ann, f"key revoke {fingerprint(ann.key)}\n", ann.key)
@@ -271,19 +262,6 @@ class TestRevoking:
         send(referee, ann, f"key revoke {fingerprint(ann.key)}\n", bob.key)
         assert "nothing was done with it" in said(ann)
         assert len(changes(proof(referee, bob))) == 1
-
-    def test_a_key_revokes_itself_between_setups(self, referee: Referee) -> None:
-        ann, bob = referee.agreed(SMALL)
-        old, new = ann.key, another("ann")
-        referee.send(ann, ann.filled("setup", FLEETS[0]))
-        add(referee, ann, new)
-        send(referee, ann, f"key revoke {fingerprint(old)}\n", old)
-        referee.open_desk()
-        referee.send(bob, bob.filled("setup", FLEETS[1]))
-        ann.key = new
-        play(referee, ann, bob)
-        found = held(ann.find(", the end"))
-        assert sum("key revoked (signed)" in one for one in found) == 1
 
 
 class TestRecoveryCode:
@@ -367,17 +345,6 @@ class TestMailboxAlone:
         form = form_in(body(ann.find("says that your keys are lost")), "confirm")
         send(referee, ann, form, new)
         assert "replaces all your others on" in said(ann), ann.text
-
-    def test_each_is_told_the_day_in_the_own_zone(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SMALL, FLEETS)
-        for person, zone in ((ann, "Pacific/Auckland"), (bob, "America/New_York")):
-            referee.send(person, f"set timezone {zone}\n")
-        self.lost(referee, ann, another("ann"))
-        told = [" ".join(body(letter).split()) for letter in bob.letters]
-        assert "Pacific/Auckland (UTC+13)" in said(ann)
-        assert any("America/New_York (UTC-4)" in text and "says that all keys are lost" in text for text in told)
-        send(referee, ann, "whoami\n", ann.key)
-        assert "Pacific/Auckland (UTC+13)" in said(ann)
 
     def test_after_notice_and_delay(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
@@ -556,19 +523,6 @@ class TestMailboxAlone:
 
 
 class TestEverywhere:
-    def test_whoami(self, referee: Referee) -> None:
-        ann, _ = referee.begun(SMALL, FLEETS)
-        old, new = ann.key, another("ann")
-        add(referee, ann, new)
-        referee.wait(timedelta(days=2))
-        send(referee, ann, f"key revoke {fingerprint(old)}\n", old)
-        send(referee, ann, f"key add\n{line(another('third'))}\n", new)
-        send(referee, ann, "whoami\n", None)
-        assert f"{fingerprint(new)} valid since 2026-03-01" in said(ann)
-        assert f"{fingerprint(old)} since 2026-03-01, revoked on 2026-03-03" in said(ann)
-        assert f"{fingerprint(another('third'))} not yet confirmed by a signature" in said(ann)
-        assert "Your account has a recovery code" in said(ann)
-
     def test_several_matches_and_those_not_begun(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         for number in (2, 3, 4):
@@ -591,19 +545,6 @@ class TestEverywhere:
             assert len(changes(bundle)) == (number != 4)
         (first, *_) = entries(bundle)
         assert len(first["body"]["players"]["1"]["keys"]) == 2  # type: ignore[index]  # JSON
-
-    def test_a_running_game_with_changes_is_checked_as_far_as_it_goes(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SMALL, FLEETS)
-        new = another("ann")
-        referee.turn((ann, "Rv1"), (bob, ""))
-        add(referee, ann, new)
-        referee.turn((ann, "Rv3"), (bob, ""))
-        for person in (ann, bob):
-            bundle = proof(referee, person)
-            assert "not revealed yet" in held(person.last)[-2]
-            with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
-                shown = [name for name in archive.namelist() if "keys-" in name]
-            assert len(shown) == 2
 
     def test_a_second_address(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
@@ -685,13 +626,6 @@ def test_a_letter_beside_the_one_that_revokes_its_key_is_judged_anew(referee: Re
     assert "is revoked" in body(ann.letters[-2])
     assert str(ann.last["Subject"]) == "[pbem] A letter in your name was not accepted"
     assert referee.desk.players.setting("ann", "language", "none") == "none"
-
-
-def test_so_is_one_beside_that_which_confirms_its_key(referee: Referee) -> None:
-    ann, new = referee.registered("ann"), another("new")
-    send(referee, ann, f"key add\n{line(new)}\n", ann.key)
-    together(referee, ann, (form_in(ann.text, "confirm"), new), (f"set mail digest\n{placed(ann)}rev 1\n", new))
-    assert referee.desk.players.setting("ann", "mail", "each") == "digest"
 
 
 def test_who_changes_long_keys_every_day_makes_no_letters_long(referee: Referee) -> None:

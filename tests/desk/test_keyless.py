@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import email.utils
 import re
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import ANN, BOB, MAIL_SERVER, Mailbox, Openings, Referee, attachment, body
+from in_a_box.keyless import HOME, SIGNED, reply_to
+from in_a_box.referee import ANN, BOB, MAIL_SERVER, Mailbox, Referee, attachment, body
 from judges.honest import accused
-from signing.domains import Domain, rsa_key
 from world.mutations import rewritten, with_body
 
 from pbem.match import asking
@@ -23,18 +22,13 @@ from pbem.proof.verification import verify
 from verifier import Wrong, verified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from email.message import EmailMessage
-    from pathlib import Path
 
-HOME = Domain("mail.example", key=rsa_key(1024))
-OPENINGS = Openings()
 WRITES = {
     "en": "On Sun, 1 Mar 2026, 12:00 pbem <{}> wrote:",
     "de": "Am So., 1. März 2026 um 12:00 schrieb pbem <{}>:",
 }
 FOOT = {"en": "Sent from my iPhone", "de": "Von meinem iPhone gesendet"}
-SIGNED = ("from", "to", "subject", "message-id", "content-type")
 
 
 class Phones:
@@ -59,7 +53,7 @@ class Phones:
         """An answer to the latest letter, above its text; what comes back, in one line."""
         self.sent += 1
         letter = letter or (person.last if person.letters else None)
-        to = email.utils.parseaddr(str(letter["Reply-To"] or letter["From"]))[1] if letter else "pbem@play.example"
+        to = reply_to(letter) if letter else "pbem@play.example"
         shown = body(letter) if letter and shown is None else shown or ""
         quoted = "".join(f"> {line}\n" for line in shown.split("\n")) if shown else ""
         quoted = f"{FOOT[language]}\n\n{WRITES[language].format(to)}\n\n{quoted}" if quoted else FOOT[language]
@@ -110,11 +104,8 @@ class Phones:
 
 
 @pytest.fixture
-def phones(tmp_path: Path) -> Iterator[Phones]:
-    referee = Referee(tmp_path, openings=OPENINGS)
-    referee.records[HOME.where] = HOME.record
-    yield Phones(referee)
-    referee.close()
+def phones(referee: Referee) -> Phones:
+    return Phones(referee)
 
 
 def test_a_game_of_two_turns_takes_fourteen_letters(phones: Phones) -> None:
@@ -214,16 +205,6 @@ def test_a_match_of_two_games_has_addresses_for_each_setup(phones: Phones) -> No
     phones.proof(bob)
 
 
-def test_a_refused_letter_brings_an_address_that_works(phones: Phones) -> None:
-    ann, bob = phones.playing()
-    assert "Refused" in phones.reply(bob, "extend 99d")
-    phones.reply(bob, "Gx3")
-    assert phones.referee.match().orders[2].text == "Gx3"
-    assert "Not understood" in phones.reply(ann, "What a lovely day")
-    phones.reply(ann, "resign")
-    assert phones.phase == "closed"
-
-
 def test_another_name_costs_no_further_letter(phones: Phones) -> None:
     phones.registered("ann")
     gw = phones.referee.person("gw")
@@ -234,18 +215,6 @@ def test_another_name_costs_no_further_letter(phones: Phones) -> None:
     phones.reply(eve, "register eve")
     phones.reply(eve, "register eve2")
     assert phones.referee.desk.players.level("eve2") == "mailbox"
-
-
-def test_a_registration_in_html_alone_is_answered_with_an_address_that_works(phones: Phones) -> None:
-    bob = phones.referee.person("bob")
-    told = phones.reply(bob, "register bob", html=True)
-    assert "HTML only" in told
-    assert "answer this letter" in told
-    told = phones.reply(bob, "register bob", html=True)
-    assert "HTML only" in told
-    assert phones.referee.desk.players.by_name("bob") is None
-    phones.reply(bob, "register bob")
-    assert phones.referee.desk.players.level("bob") == "mailbox"
 
 
 def test_an_answer_to_the_rules_is_about_the_match_that_waits(phones: Phones) -> None:
@@ -317,36 +286,10 @@ def test_a_question_is_no_consent(phones: Phones, words: str) -> None:
     assert phones.phase == "setup"
 
 
-@pytest.mark.parametrize("words", ["Good luck, Ann!", "Let us see who wins.", "Bob Miller\nAm Markt 5"])
-def test_other_words_beside_a_setup_do_no_harm(phones: Phones, words: str) -> None:
-    _, bob = phones.proposed()
-    phones.reply(bob, "yes")
-    phones.reply(bob, f"{BOB}\n\n{words}")
-    assert phones.referee.match().setups[2].standing
-
-
 def test_a_setup_with_other_ships_below_is_in_doubt(phones: Phones) -> None:
     _, bob = phones.proposed()
     phones.reply(bob, "yes")
     phones.reply(bob, f"{BOB}\n\nNo, rather:\n\nLS Rv2")
-    assert not phones.referee.match().setups
-
-
-def test_a_mere_accept_needs_no_quote_and_contradicts_none(phones: Phones) -> None:
-    _, bob = phones.proposed()
-    phones.reply(bob, "accept", shown="accept m1 " + "0" * 64)
-    assert phones.phase == "proposed"
-    phones.reply(bob, "accept", shown="nothing of that")
-    assert phones.phase == "setup"
-
-
-def test_an_older_proposal_and_a_used_address_agree_to_nothing(phones: Phones) -> None:
-    _, bob = phones.proposed()
-    proposal = bob.last
-    phones.reply(bob, "decline m2", proposal)
-    phones.reply(bob, "Yes", proposal)
-    assert phones.phase == "setup", "it was never used"
-    phones.reply(bob, BOB, proposal)
     assert not phones.referee.match().setups
 
 
@@ -443,7 +386,7 @@ def test_a_letter_is_asked_about_whose_quote_another_encoding_would_open(phones:
     """Ann's provider signs neither how her letter is encoded; without the quote, nothing in it is anybody else's."""
     ann, _ = phones.playing()
     letter = ann.find("begins")
-    to = email.utils.parseaddr(str(letter["Reply-To"]))[1]
+    to = reply_to(letter)
     for quote, says in (
         ("> so=0Aresign m1 match=0A\n", "does not sign how your letter is encoded"),
         ("", "orders for turn 1 stand"),

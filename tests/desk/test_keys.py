@@ -11,7 +11,6 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from data.material import IN_FORCE, KEYS
-from in_a_box.inquiries import held
 from in_a_box.referee import Mailbox, Referee, attachment, body, confirming, form_in, placed
 from in_a_box.small_games import FLEETS, SMALL
 from signing import passkeys
@@ -52,9 +51,8 @@ def test_the_first_attached_file_that_is_a_key_registers(referee: Referee) -> No
     assert "nothing was changed" in ann.text
 
 
-@pytest.mark.parametrize("by_attachment", [False, True])
 @pytest.mark.parametrize("way", WAYS)
-def test_register_play_and_prove(referee: Referee, way: str, *, by_attachment: bool) -> None:
+def test_register_play_and_prove(referee: Referee, way: str) -> None:
     kind, file, sign = WAYS[way]
     content = (KEYS / file).read_bytes()
     ann = referee.person("ann")
@@ -62,10 +60,7 @@ def test_register_play_and_prove(referee: Referee, way: str, *, by_attachment: b
     def send(text: str, sign: Callable[[Mailbox, str], bytes] = sign) -> None:
         referee.deliver(sign(ann, text), ann.address)
 
-    if by_attachment:
-        referee.deliver(attached(ann, "register ann", file, content), ann.address)
-    else:
-        send(f"register ann\n{content.decode()}", pasted)
+    referee.deliver(attached(ann, "register ann", file, content), ann.address)
     fingerprint = parse_key(content).fingerprint
     assert fingerprint in ann.text
     send(confirming(ann))
@@ -86,29 +81,6 @@ def test_register_play_and_prove(referee: Referee, way: str, *, by_attachment: b
         text = archive.read(transcript).decode()
     assert f'"format":"{kind}"' in text
     assert fingerprint in text
-
-
-@pytest.mark.parametrize("by_attachment", [False, True])
-@pytest.mark.parametrize("way", WAYS)
-def test_add_a_key_of_each_format_and_revoke_the_first(referee: Referee, way: str, *, by_attachment: bool) -> None:
-    kind, file, sign = WAYS[way]
-    content = (KEYS / file).read_bytes()
-    fingerprint = parse_key(content).fingerprint
-    ann, bob = referee.begun(SMALL, (FLEETS[1], FLEETS[0]))
-    if by_attachment:
-        asked = referee.signed(ann, f"key add {fingerprint}\n{placed(ann)}")
-        referee.deliver(attached(ann, asked.replace("\n", "\r\n"), file, content), ann.address)
-    else:
-        referee.send(ann, f"key add\n{content.decode()}")
-    assert "proof old-key" in ann.text, ann.text
-    referee.deliver(sign(ann, confirming(ann)), ann.address)
-    assert "and valid from now on" in ann.text, ann.text
-    own = parse_key(ssh.public(ann.key)).fingerprint
-    referee.deliver(sign(ann, f"key revoke {own}\n{placed(ann)}"), ann.address)
-    assert "is revoked" in ann.text, ann.text
-    referee.deliver(sign(ann, ann.filled("orders", "final\n")), ann.address)
-    referee.send(bob, "resign m1 match\n")
-    assert any(f"key added (signed): {fingerprint}" in one for one in held(bob.find(", the end"))), kind
 
 
 def test_a_key_attached_within_the_signature(referee: Referee) -> None:

@@ -121,16 +121,6 @@ def test_mail_that_takes_its_time_moves_nothing(referee: Referee) -> None:
     assert referee.outbox.watched(10) == []
 
 
-def test_what_arrives_in_time_leaves_the_clock_nothing_to_do(referee: Referee) -> None:
-    ann, bob = begun(referee)
-    referee.turn((ann, ""), (bob, ""))
-    assert referee.outbox.watched(10) == []
-    transactions, before = referee.database.begun, types(referee)
-    referee.running.tick(referee.now)
-    assert referee.database.begun == transactions
-    assert types(referee) == before
-
-
 def test_nobody_misses_a_turn_whose_letter_is_under_way(referee: Referee) -> None:
     ann, bob = begun(referee, "pace: 2h\ngrace: 0\nmiss: forfeit")
     referee.away = {bob.address}
@@ -144,23 +134,6 @@ def test_nobody_misses_a_turn_whose_letter_is_under_way(referee: Referee) -> Non
     assert "Wednesday 4 March 2026, 14:10 UTC" in bob.text
     referee.wait(2 * HOUR)
     assert types(referee)[-4:] == ["forfeited", "ended", "revealed", "closed"]
-
-
-def test_what_was_answered_meanwhile_moves_nothing(referee: Referee) -> None:
-    """Bob asked for the report in another way: nothing is late any more."""
-    ann, bob = begun(referee)
-    referee.away = {bob.address}
-    referee.turn((ann, ""), (bob, ""))
-    referee.wait(timedelta(minutes=40))
-    form = ann.filled("orders", "final").replace("player ann", "player bob")
-    referee.turn((ann, ""))
-    referee.send(bob, form)
-    assert types(referee)[-1] == "turn"
-    entries = len(types(referee))
-    referee.wait(timedelta(minutes=10))
-    referee.away.clear()
-    referee.wait(DAY)
-    assert len(types(referee)) == entries
 
 
 @pytest.mark.parametrize("crash", [False, True])

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import SERVER, Mailbox, Referee, body, form_in, new
 from in_a_box.small_games import SMALL
-
-from pbem.desk.match_archive import MatchRepository
-
-if TYPE_CHECKING:
-    from pbem.match.state import Match
 
 SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
 PAD = ("# " + "x" * 60 + "\n") * 3500
@@ -98,24 +92,6 @@ def test_orders_in_advance_become_no_longer_than_that_either(referee: Referee) -
     assert "Refused" not in ann.text
 
 
-def test_matches_in_which_long_letters_wait_leave_the_memory(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pbem.desk.match_archive.LETTERS", 300_000)
-    ann, bob = referee.begun(SMALL, SETUPS)
-    padded(referee, ann, ann.filled("orders", "# none"))
-    for number in range(2, 4):
-        referee.send(ann, f"new spaceships with bob\nserver {SERVER}\nplayer ann\n{SMALL}\npace: {number}d\nend\n")
-        referee.send(bob, f"accept m{number} {referee.match(number).rules_hash}\n")
-        for person, fleet in zip((ann, bob), SETUPS, strict=True):
-            referee.send(person, person.filled("setup", fleet))
-        padded(referee, ann, ann.filled("orders", "# none"))
-    warm = [match for _, match in referee.desk.archive._warm.values()]
-    assert sum(kept.octets for match in warm for kept in match.orders.values()) <= 300_000
-    referee.send(ann, "status\n", sign=False)
-    assert ann.text.count("Your orders stand.") == 3
-
-
 def test_the_end_of_a_game_comes_without_what_no_mail_server_takes(
     referee: Referee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,53 +113,6 @@ def test_the_end_of_a_game_comes_without_what_no_mail_server_takes(
     assert "m1.pbem.zip has become too large for a letter. The operator" in body(told)
     assert "there is a letter of its own about it" in " ".join(body(answer).split())
     assert len(told.as_bytes()) + len(answer.as_bytes()) < 512 * 1024
-
-
-@pytest.fixture
-def replayed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The matches that are replayed, while the store is locked."""
-    found: list[int] = []
-    replay = MatchRepository._replayed
-
-    def watched(archive: MatchRepository, number: int) -> Match:
-        found.append(number)
-        return replay(archive, number)
-
-    monkeypatch.setattr(MatchRepository, "_replayed", watched)
-    return found
-
-
-def test_what_is_over_is_named_without_being_replayed(referee: Referee, replayed: list[int]) -> None:
-    ann, bob = referee.begun(SMALL, SETUPS)
-    referee.send(ann, "resign m1 match\n")
-    referee.send(bob, new(bob, "spaceships", "ann"))
-    referee.open_desk()
-    replayed.clear()
-    referee.send(ann, "list mine\nstatus\n", sign=False)
-    assert "m1    Spaceships, ann - bob" in ann.text
-    assert "closed" in ann.text
-    assert "m2    Spaceships, bob - ann" in ann.text
-    assert "One more match is over" in ann.text
-    assert not replayed
-
-
-def test_few_matches_are_replayed_for_one_letter(
-    referee: Referee, replayed: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pbem.desk.commands.history._READ", 2)
-    ann, bob = referee.agreed()
-    for number in range(2, 5):
-        referee.send(ann, new(ann, "spaceships", "bob", options=f"pace: {number}d"))
-        referee.send(bob, f"accept m{number} {referee.match(number).rules_hash}\n")
-    for text in ("status", "list mine", "Hello!"):
-        referee.open_desk()
-        replayed.clear()
-        referee.send(ann, f"{text}\n", sign=False)
-        assert replayed == [1, 2]
-    referee.send(ann, "status\n", sign=False)
-    assert "2 more matches are under way or proposed: `list mine` names them" in " ".join(ann.text.split())
-    referee.send(ann, "list mine\n", sign=False)
-    assert "m4    Spaceships, ann - bob\n        under way" in ann.text
 
 
 def test_the_proposals_of_strangers_do_not_hide_what_is_under_way(referee: Referee) -> None:

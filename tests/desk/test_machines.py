@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import email.utils
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import Mailbox, Openings, Referee, attachment, body
-from signing.domains import Domain, rsa_key
+from in_a_box.keyless import HOME, SIGNED, reply_to
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body
 
 from pbem.desk.daily_limits import NEW_MAILBOX, SAME_WORDS, SIGNED_FOR_NOTHING, WITHOUT_COMMAND
 from pbem.proof.verification import verify
 from verifier import verified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
-ANN = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
-BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
-HOME = Domain("mail.example", key=rsa_key(1024))
-OPENINGS = Openings()
-SIGNED = ("from", "to", "subject", "message-id", "content-type")
 ENOUGH = SAME_WORDS.most + 1
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    made = Referee(tmp_path, openings=OPENINGS)
-    made.records[HOME.where] = HOME.record
-    yield made
-    made.close()
 
 
 def answer(
@@ -38,7 +23,7 @@ def answer(
 ) -> None:
     """An answer to the latest letter, or a first letter; the provider's DKIM covers it."""
     letter = person.last if person.letters else None
-    to = email.utils.parseaddr(str(letter["Reply-To"] or letter["From"]))[1] if letter else "pbem@play.example"
+    to = reply_to(letter) if letter else "pbem@play.example"
     more = "".join(f"{head}\n" for head in heads)
     lines = (
         f"From: {person.name} <{person.address}>\nTo: {to}\n"
@@ -157,16 +142,6 @@ def test_a_machine_whose_gateway_signs_what_is_refused_is_answered_only_so_often
     assert came == most
     answer(referee, ann, referee.signed(ann, "set timezone Europe/Berlin\n"))
     assert "> set timezone" in ann.text, "what has effect is answered"
-
-
-def test_a_program_that_sends_the_same_orders_with_another_number_is_answered_only_so_often(referee: Referee) -> None:
-    """Each replaces the ones before."""
-    ann, _ = referee.begun()
-    came = loop(referee, ann, lambda _, number: referee.signed(ann, ann.filled("orders", "Rv5", rev=number + 2)))
-    assert came == SAME_WORDS.most
-    answer(referee, ann, referee.signed(ann, ann.filled("orders", "Rv4", rev=1000)))
-    assert referee.match().orders[1].rev == 1000
-    assert "Rv4" in ann.text
 
 
 def test_the_same_words_about_another_turn_are_answered(referee: Referee) -> None:

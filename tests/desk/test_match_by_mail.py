@@ -6,7 +6,6 @@ import hashlib
 import io
 import subprocess
 import zipfile
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,22 +73,6 @@ def test_a_wrong_setup_is_answered_with_all_its_faults_and_changes_nothing(refer
     assert "(ruling 4)" in ann.text
     referee.send(ann, "status m1\n", sign=False)
     assert "Send your setup" in ann.text
-
-
-def test_cleared_orders_are_gone_and_do_not_come_back(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, FLEETS)
-    form = ann.filled("orders", "Rv5")
-    referee.send(ann, form)
-    clear = sentence_of(referee, ann, "clear m1 turn 1\n")
-    referee.send(ann, clear)
-    assert "You have nothing submitted now; send the form again with `rev 3`" in ann.text
-    referee.send(ann, form)
-    assert "Refused" in ann.text
-    referee.send(bob, bob.filled("orders", ""))
-    referee.send(ann, clear)
-    assert "is not obeyed twice" in ann.text
-    referee.send(ann, "status m1", sign=False)
-    assert "You have submitted no orders" in ann.text
 
 
 def test_a_running_game_shows_only_ones_own_papers_in_the_transcript(referee: Referee) -> None:
@@ -191,33 +174,6 @@ def test_nothing_secret_rests_in_the_open(referee: Referee) -> None:
     assert b"spaceships" in files
 
 
-def test_clearing_after_the_end_changes_nothing(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, FLEETS)
-    referee.send(ann, ann.filled("orders", "Rv5"))
-    referee.send(bob, "resign m1 match\n")
-    referee.send(ann, "clear m1\n")
-    assert "Refused" in ann.text
-    referee.open_desk()
-    referee.send(ann, "transcript m1\n", sign=False)
-    held(ann.last)
-
-
-def test_no_settling_time_outlives_its_game(referee: Referee) -> None:
-    ann, bob = referee.begun("fleet: cost:3\nkind: scored\npace: none", FLEETS)
-    referee.send(ann, ann.filled("orders", "Rv5"))
-    referee.send(bob, bob.filled("orders", ""))
-    referee.send(bob, "resign m1 game 1\n")
-    assert referee.running.tick(referee.now) is None
-    referee.send(ann, ann.filled("setup", FLEETS[0]))
-    referee.send(bob, bob.filled("setup", FLEETS[1]))
-    referee.wait(timedelta(minutes=20))
-    referee.send(ann, ann.filled("orders", "Rv5"))
-    referee.send(bob, bob.filled("orders", ""))
-    assert "turn 1" not in str(ann.last["Subject"])
-    referee.wait(timedelta(minutes=10))
-    assert "game 2, turn 1" in str(ann.last["Subject"])
-
-
 def test_a_letter_for_two_matches_gives_no_secret_away(referee: Referee) -> None:
     ann, _ = referee.begun(SMALL, FLEETS)
     referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
@@ -263,13 +219,6 @@ def test_what_hides_is_shown_escaped(referee: Referee) -> None:
     assert "\\x1b[31mred" in ann.text
     assert "\\u202e" in ann.text
     assert "\x1b" not in ann.text
-
-
-def test_a_sender_too_long_for_an_address_is_nobody(referee: Referee, operator: Mailbox) -> None:
-    ann = referee.person("ann")
-    raw = referee.raw(ann, "help\n").replace(b"ann@mail.example", b"a" * 70 + b"@mail.example", 1)
-    referee.deliver(raw, ann.address)
-    assert not operator.letters
 
 
 @of_sqlite

@@ -82,25 +82,6 @@ def test_a_topic_is_told_that_something_is_due_and_no_word_of_the_match(allowing
     assert posted(allowing) == [], "not all that comes by mail"
 
 
-def test_no_reminders_are_none_beside_the_mail(allowing: Referee) -> None:
-    ann, bob = allowing.begun("fleet: cost:3", SETUPS)
-    notified(allowing, ann)
-    allowing.send(ann, "set reminders off\n")
-    allowing.turn((bob, ""), (ann, ""))
-    posted(allowing)
-    allowing.wait(6 * DAY)
-    assert posted(allowing) == []
-
-
-def test_it_speaks_the_language_of_its_player(allowing: Referee) -> None:
-    ann, bob = allowing.begun("fleet: cost:3", SETUPS)
-    notified(allowing, ann)
-    allowing.send(ann, "set language de\n")
-    allowing.turn((bob, ""), (ann, ""))
-    (text,) = posted(allowing)
-    assert "bis Sonntag, 8. März 2026" in text
-
-
 def test_with_digests_it_comes_when_the_digest_goes(allowing: Referee) -> None:
     ann, bob = allowing.begun("fleet: cost:3", SETUPS)
     notified(allowing, ann)

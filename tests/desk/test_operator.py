@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.inquiries import held, types
-from in_a_box.referee import ANN, BOB, Mailbox, Referee, body, form_in, new
+from in_a_box.referee import Mailbox, Referee, body, form_in, new
 from in_a_box.restores import back_up, put_back
 from in_a_box.stores import of_sqlite
 
@@ -51,29 +51,6 @@ def test_a_paused_match_keeps_what_is_sent_and_resolves_nothing(referee: Referee
     assert survey(referee.database)["paused"] == {}
 
 
-def test_a_turn_that_settles_waits_for_the_end_of_the_pause(referee: Referee) -> None:
-    ann, bob = referee.begun()
-    for person in (ann, bob):
-        referee.send(person, person.filled("orders", ""))
-    order(referee, "pause")
-    assert referee.running.tick(referee.now + timedelta(days=1)) is None
-    order(referee, "resume")
-    assert types(referee)[-1] == "resumed"
-    referee.wait(timedelta(minutes=11))
-    assert types(referee)[-1] == "turn"
-
-
-def test_a_game_begins_only_after_the_pause(referee: Referee) -> None:
-    ann, bob = referee.agreed()
-    order(referee, "pause")
-    referee.send(ann, ann.filled("setup", ANN))
-    referee.send(bob, bob.filled("setup", BOB))
-    assert "paused" in bob.text
-    assert types(referee) == ["agreed", "paused"]
-    order(referee, "resume")
-    assert types(referee) == ["agreed", "paused", "resumed", "commitments"]
-
-
 def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: Referee) -> None:
     ann, bob = referee.begun("kind: scored\ngames: 3")
     referee.turn((ann, ""), (bob, ""))
@@ -100,24 +77,6 @@ def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: 
     assert "paused by the operator: the server moves" in found
     assert "stopped by the operator: the players asked for it" in found
     assert order(referee, "end") == ("refused", "the match is closed, not under way")
-
-
-@pytest.mark.parametrize("phase", ["setup", "playing"])
-def test_a_paused_match_can_be_ended(referee: Referee, phase: str) -> None:
-    ann, _ = referee.begun() if phase == "playing" else referee.agreed()
-    order(referee, "pause")
-    assert order(referee, "end")[1] == "m1 is closed"
-    referee.send(ann, "transcript m1\n")
-    held(ann.last)
-
-
-def test_a_proposal_can_be_ended(referee: Referee) -> None:
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    referee.send(ann, "new spaceships with bob\nend\n")
-    assert order(referee, "pause") == ("refused", "the match is proposed, not under way")
-    assert order(referee, "end") == ("done", "m1 is declined")
-    for person in (ann, bob):
-        assert "The operator of the server declined match m1" in person.text
 
 
 def test_an_unknown_match_and_a_fault_of_ours_are_answered(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:

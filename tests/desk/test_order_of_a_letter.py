@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 RULE = "\n" + "-" * 72 + "\n"
-STANDARD = "DS Rv1-Ow2\nKC Gx1-Gy3\nFS Bv4-Bw5\nMD Yz1 Yz2 Yz3\nHS Rz5 Oz5"
 DAY = timedelta(days=1)
 
 
@@ -144,17 +143,6 @@ class TestLists:
         assert referee.match().phase == "playing"
         assert ann.find("a reminder") is letter
 
-    def test_digests_are_left_by_one_click(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SMALL, FLEETS)
-        referee.send(bob, "set mail digest\n")
-        referee.turn((ann, "Rv1"), (bob, ""))
-        referee.wait(DAY)
-        letter = bob.find("turn 1")
-        assert letter["List-Id"] == "<digest.play.example>"
-        assert "Every letter comes at once" in clicked(referee, bob, letter)
-        referee.turn((bob, ""), (ann, "Rv3"))
-        assert "turn 2" in str(bob.last["Subject"])
-
     def test_setups_are_asked_for_at_once(self, referee: Referee) -> None:
         ann, bob = (referee.registered(name) for name in ("ann", "bob"))
         referee.send(ann, "set mail digest\n")
@@ -189,12 +177,6 @@ class TestSettings:
             referee.send(person, person.filled("setup", shown))
             assert "Your setup stands" in person.text
             assert "this is the example of our letters and rules" in person.text
-
-    def test_a_setup_of_ones_own_is(self, referee: Referee) -> None:
-        ann, _ = referee.agreed("")
-        referee.send(ann, ann.filled("setup", STANDARD.replace("HS Rz5 Oz5", "LS Rz5")))
-        assert "Your setup stands" in ann.text
-        assert "this is the example" not in ann.text
 
     def test_the_first_language_and_time_zone_are_set_by_any_signed_letter(self, referee: Referee) -> None:
         ann = referee.registered("ann")
@@ -233,12 +215,6 @@ class TestSettings:
         assert "Your letters come in English" in ann.text
         referee.send(ann, "set language de\n", follow=False)
         assert whole_sentence(ann.text) == f"set language de\n{placed(ann)}rev 3\nend\n"
-
-    def test_a_match_that_is_over_cannot_be_watched(self, referee: Referee) -> None:
-        played(referee)
-        cy = referee.registered("cy")
-        referee.send(cy, "observe m1\n")
-        assert "this match is over, and there is nothing more to watch" in cy.text
 
 
 def test_of_two_setups_in_one_letter_none_counts(referee: Referee) -> None:

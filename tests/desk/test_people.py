@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in, placed
+from in_a_box.referee import ANN, BOB, Referee, attachment, body, form_in, placed
 from in_a_box.small_games import FLEETS
 
-from pbem.desk.ratings import reliability
 from pbem.identity import ssh
-from pbem.letters.render import Templates
-from pbem.match.transcript import Entry
 from pbem.store.database import to_db
 from pbem.store.people import People
 from pbem.store.players import Players
@@ -50,30 +45,6 @@ def test_what_joining_refuses(referee: Referee) -> None:
     assert "not on the open list" in cy.text
     referee.send(cy, "status m1\n", sign=False)
     assert "you have no such match" in cy.text
-
-
-def test_three_join_one_after_the_other(referee: Referee) -> None:
-    ann, bob, cy = referee.registered("ann"), referee.registered("bob"), referee.registered("cy")
-    referee.send(ann, "new shoot-em-up\nseats: 3\nend\n")
-    referee.send(bob, "join m1\n")
-    assert "We are waiting for more players" in bob.text
-    referee.send(bob, "status m1\n", sign=False)
-    assert "(free)" in bob.text
-    assert "?3" not in bob.text
-    referee.send(cy, "join m1\n")
-    for person, text in ((bob, body(bob.find("proposes"))), (cy, cy.text)):
-        referee.send(person, form_in(text, "accept", lines=1))
-    assert "setup m1 game 1" in ann.text
-
-
-def test_what_a_proposal_refuses(referee: Referee) -> None:
-    ann = referee.registered("ann")
-    referee.send(ann, "new spaceships\nseats: 3\nend\n")
-    assert "Spaceships is for 2 players" in ann.text
-    referee.send(ann, "new spaceships\nprivacy: private\nend\n")
-    assert "a private match is not on the open list" in ann.text
-    referee.send(ann, "new spaceships with cy@@nowhere\nend\n")
-    assert "this is not an address" in ann.text
 
 
 def test_a_player_cannot_fill_the_open_list(referee: Referee) -> None:
@@ -187,28 +158,6 @@ def test_an_observer_gets_the_public_view_and_nothing_else(referee: Referee) -> 
     assert len(cy.letters) == before
 
 
-def test_what_all_observers_read_is_written_once(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The store is locked meanwhile, and hundreds may watch a match."""
-    ann, bob = referee.begun()
-    watching = [referee.registered(name) for name in ("cy", "dan", "eve", "fay")]
-    for person in watching:
-        referee.send(person, "observe m1\n")
-    referee.send(watching[0], f"set format words\nserver {SERVER}\nplayer cy\nrev 1\n")
-    rendered: list[str] = []
-    render = Templates.render
-
-    def counted(templates: Templates, name: str, /, **values: Any) -> str:
-        rendered.append(name)
-        return render(templates, name, **values)
-
-    monkeypatch.setattr(Templates, "render", counted)
-    referee.turn((ann, "Gz1"), (bob, "Gz5"))
-    in_words, *others = (person.text for person in watching)
-    assert len(set(others)) == 1
-    assert in_words != others[0]
-    assert rendered.count("letters/observed.txt") <= 4  # and in German, as every letter of these tests
-
-
 def test_who_may_observe_what(referee: Referee) -> None:
     ann, bob, cy = referee.registered("ann"), referee.registered("bob"), referee.registered("cy")
     referee.send(ann, "new spaceships with bob\nprivacy: private\nend\n")
@@ -238,34 +187,3 @@ def test_an_observer_sees_the_end(referee: Referee) -> None:
     assert not list(cy.find("the end").iter_attachments())
     assert "bob has won the match" in cy.text
     assert attachment(bob.find("the end"), ".zip")
-
-
-def test_standings_follow_closed_matches(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, FLEETS)
-    referee.send(ann, "standings\n", sign=False)
-    assert "No match has been finished yet" in ann.text
-    referee.send(ann, "resign m1 match\n")
-    people = People(referee.database)
-    best, other = people.standings("spaceships", "people", 10)
-    assert (best.player, best.played, best.won) == ("bob", 1, 1)
-    assert (other.player, other.played, other.won) == ("ann", 1, 0)
-    assert best.mean is not None
-    assert other.mean is not None
-    assert best.mean > other.mean
-    referee.send(ann, "standings\n", sign=False)
-    assert ann.text.index("bob") < ann.text.index("ann")
-    assert "provisional" in ann.text
-    referee.send(bob, "new spaceships with ann\nend\n")
-    assert "bob has played 1 match of Spaceships here, won 1" in ann.text
-
-
-@pytest.mark.parametrize("late", [("turn", {"orders": {"1": {}}}), ("step", {"seat": 1, "mail": "a"})])
-def test_a_miss_and_the_late_answer_in_one_step_count_once(
-    referee: Referee, late: tuple[str, dict[str, Any]]
-) -> None:
-    """Both are made when a server was away: what it hears first is that time is over."""
-    referee.begun()
-    entries = [Entry(1, "", "", "missed", {"seat": 1}), Entry(2, "", "", *late)]
-    assert list(reliability(referee.match(), entries)) == [(1, False)]
-    entries += [Entry(3, "", "", late[0], {**late[1], "mail": "b"})]
-    assert list(reliability(referee.match(), entries)) == [(1, False), (1, True)], "the next one is on time"

@@ -71,15 +71,6 @@ class TestTold:
         referee.send(ann, "list\n", sign=False)
         assert "m1    Spaceships, robo, a program - ann" in ann.text
 
-    def test_in_proposals_to_it_and_by_it(self, referee: Referee) -> None:
-        robo, ann = program(referee), referee.registered("ann")
-        referee.send(ann, "new spaceships with robo\nend\n")
-        assert "seats     1 ann, 2 robo (a program)\n" in ann.text
-        referee.send(robo, "new spaceships with ann\nend\n")
-        proposal = " ".join(body(ann.find("proposes")).split())
-        assert "1 robo (a program), 2 ann" in proposal
-        assert "robo, a program, has not finished" in proposal
-
     def test_where_one_takes_a_seat(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, (SETUPS["ann"], SETUPS["bob"]))
         program(referee)
@@ -120,12 +111,6 @@ class TestRatings:
         assert (robo_sees.played, robo_sees.pool) == (1, "people")
         ann_sees = people.standing("spaceships", "robo")
         assert (ann_sees.played, ann_sees.pool) == (1, "programs")
-
-    def test_without_programs_there_is_one_table(self, referee: Referee) -> None:
-        ann, bob = referee.registered("ann"), referee.registered("bob")
-        self.played(referee, ann, bob, 1)
-        referee.send(ann, "standings\n", sign=False)
-        assert "programs" not in ann.text
 
 
 class TestWelcome:
@@ -181,15 +166,6 @@ class TestWelcome:
         assert kept in form
         housed.send(ann, form)
         assert "It has been sent to robo" in ann.text
-
-    def test_a_proposal_with_more_than_that_wrong_does_not(self, housed: Referee) -> None:
-        program(housed)
-        ann = housed.registered("ann")
-        for said in ("new\n", "new spaceships\npace: 3d\npace: 4d\n"):
-            housed.send(ann, said)
-            assert "\nplayer ann\n" not in ann.text.replace("> ", ""), said
-        housed.deliver(housed.raw(ann, "new spaceships with robo\n"), ann.address)  # anybody may have written that
-        assert "player ann" not in ann.text
 
     def test_the_house_writes_to_as_many_as_play_with_it(self, housed: Referee) -> None:
         robo, ann = program(housed), housed.registered("ann")

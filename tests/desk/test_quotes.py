@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from desk.test_one_letter import HOME, OTHERS, Table, address, table
+from desk.test_one_letter import OTHERS, Table, table
+from in_a_box.keyless import HOME, reply_to
 from in_a_box.referee import body, form_in
 from in_a_box.replies import REPLIES
 
@@ -29,7 +30,7 @@ GAMES = ("dueling-masters", "shoot-em-up", "spaceships")
 def sends(table: Table, said: str, program: str, letter: EmailMessage | None = None, text: str | None = None) -> str:
     """Bob's answer by a mail program; what comes back, in one line."""
     letter = letter or table.bob.last
-    to = address(letter)
+    to = reply_to(letter)
     written = program.format(said=said, to=to, text=body(letter) if text is None else text)
     raw = table.referee.raw(table.bob, written).replace(b"To: pbem@play.example", f"To: {to}".encode())
     table.referee.deliver(HOME.craft(raw, headers=("to", *OTHERS)), table.bob.address, to)
@@ -138,14 +139,6 @@ def test_what_a_key_signed_counts_below_words_of_any_kind(table: Table) -> None:
     table.referee.send(table.ann, f"-----Original Message-----\n\n{form}")
     assert table.referee.match().orders[1].text == "Gx3"
     table.proof()
-
-
-def test_sentences_without_a_place_are_no_form_of_ours(table: Table) -> None:
-    sends(table, "Hello!\n\nextend m1 3d", REPLIES["Yahoo"])
-    assert "Nothing has changed yet" not in table.bob.text
-    assert "extend" in table.bob.text
-    sends(table, "Hello!\n\nresign m1 match", REPLIES["Yahoo"])
-    assert table.referee.match().phase != "playing"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-import email.utils
 import json
 import re
 from datetime import timedelta
@@ -11,38 +10,28 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
+from in_a_box.keyless import HOME, reply_to
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in
 from signing.domains import Domain, rsa_key
 
-from pbem.config.server import HousePlayer, Identity, NotifyConfig
-from pbem.desk.daily_limits import WITHOUT_COMMAND, DailyLimit
+from pbem.config.server import Identity, NotifyConfig
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
 from pbem.match.changed import replace
-from pbem.match.documents import Evidence, Opening
-from pbem.match.step import Signed
-from pbem.proof import bundle
-from pbem.proof.signed_letters import BundleLetters
 from pbem.proof.verification import verify
-from pbem.requests import SignedForm, SubmitSetup
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from email.message import EmailMessage
-    from pathlib import Path
+    from collections.abc import Callable
 
-HOME = Domain("mail.example", key=rsa_key(1024))
 OURS = "mx.play.example"
-OPENINGS = Openings()
 
 
 class Post:
     """A referee among people without keys, whose domain signs what they send."""
 
-    def __init__(self, folder: Path) -> None:
-        self.referee = Referee(folder, openings=OPENINGS)
-        self.referee.records[HOME.where] = HOME.record
+    def __init__(self, referee: Referee) -> None:
+        self.referee = referee
 
     def reply(
         self,
@@ -104,19 +93,13 @@ class Post:
         return orders.text if orders and orders.standing else None
 
 
-def reply_to(letter: EmailMessage) -> str:
-    return email.utils.parseaddr(str(letter["Reply-To"]))[1]
-
-
 def checks(content: bytes) -> list[str]:
     return [f"{'ok' if check.holds else 'FAIL'} {check.what}: {check.found}" for check in verify(content)]
 
 
 @pytest.fixture
-def post(tmp_path: Path) -> Iterator[Post]:
-    made = Post(tmp_path)
-    yield made
-    made.referee.close()
+def post(referee: Referee) -> Post:
+    return Post(referee)
 
 
 # Registration.
@@ -155,38 +138,12 @@ def test_registration_needs_dkim(post: Post, change: Callable[[bytes], bytes], t
     assert "You are registered as bob" in bob.text
 
 
-def test_who_has_no_key_is_told_of_the_house_and_is_no_program(post: Post) -> None:
-    house = HousePlayer(name="robo", address="robo@mail.example")
-    post.referee.config = msgspec.structs.replace(post.referee.config, house=house)
-    post.referee.open_desk()
-    robo = post.referee.registered("robo")
-    post.referee.send(robo, "set program yes\n")
-    bob = post.registered("bob")
-    assert "Nobody there yet? Write `new spaceships with robo end`:\nrobo is a program" in bob.text
-    post.reply(bob, "set program yes")
-    assert "only a signature with your key says this" in bob.text
-    assert not post.referee.desk.people.is_program("bob")
-    post.reply(bob, "new spaceships with robo end")
-    assert "It has been sent to robo" in bob.text
-
-
 def test_a_registration_of_another_mailbox_registers_nobody(post: Post) -> None:
     bob, eve = post.referee.person("bob"), post.referee.person("eve")
     post.referee.send(bob, "register bob\n", sign=False)
     post.reply(eve, "register bob", to=reply_to(bob.last))
     assert post.referee.desk.players.by_name("bob") is None
     assert "given to somebody else" in " ".join(eve.text.split())
-
-
-def test_registrations_are_few(post: Post) -> None:
-    bob = post.referee.person("bob")
-    for number in range(6):
-        post.referee.send(bob, f"register bob{number}\n", sign=False)
-    assert "somebody else may have written them" in " ".join(bob.text.split())
-    # Who reads the mail there goes on all the same.
-    post.reply(bob, "register bob")
-    post.reply(bob, "register bob")
-    assert "You are registered as bob" in bob.text
 
 
 # A whole match.
@@ -218,94 +175,6 @@ def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
     assert "bob, at the level mailbox" in " ".join(body(ann.find(", the end")).split())
 
 
-def test_each_paper_of_the_level_is_needed(post: Post) -> None:
-    ann, bob = post.begun()
-    post.referee.turn((ann, ""))
-    post.reply(bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")))
-    post.reply(bob, "resign m1 game 1")
-    content = attachment(ann.find(", the end"), ".pbem.zip")
-    assert all(line.startswith("ok") for line in checks(content))
-    found = bundle.read(content)
-    evidence = [path for path in found.papers if path.startswith("evidence/")]
-    assert len(evidence) == 8
-    for path in evidence:
-        paper = found.papers[path]
-        forged = (
-            (paper.replace(b"address bob", b"address eve"),)
-            if path.startswith("evidence/mailbox-")
-            else (paper.replace(b"salt ", b"salt 0"),)
-            if path.startswith("evidence/replies-")
-            else (
-                paper.replace(b"by dkim", b"by server"),
-                paper.replace(b"p=MI", b"p=MJ"),
-                paper.replace(b"received 2026", b"received 2027"),
-            )
-        )
-        for changed in (None, paper.replace(b"match m1", b"match m2"), *forged):
-            assert changed != paper
-            papers = {**found.papers, path: changed or b""}
-            if changed is None:
-                del papers[path]
-            lines = checks(bundle.write(bundle.Bundle(found.entries, found.signatures, papers)))
-            assert lines[-1].startswith("FAIL"), path
-            assert path in lines[-1]
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({}, ""),
-        ({"record": Domain("mail.example", key=rsa_key(2048, 1)).record}, "does not hold"),
-        ({"name": "s2._domainkey.mail.example"}, "it is not vouched for"),
-        ({"mail": "0" * 64}, "about another letter"),
-        ({"received": "yesterday"}, "does not say when"),
-        ({"player": "ann"}, "another server or player"),
-        ({"match": "m2"}, "another match"),
-        ({"server": "other.example"}, "another server or player"),
-        ({"by": "server", "name": OURS, "record": "x"}, "is said to have written"),
-    ],
-)
-def test_evidence_is_judged_again_at_verification(post: Post, changes: dict[str, str], told: str) -> None:
-    """A server that kept what does not hold, and hashed it into everything, is found out all the same."""
-    post.begun()
-    loaded = post.referee.desk.archive.load(1)
-    assert loaded is not None
-    match = loaded[0]
-    at_setup, sent = replace(match, phase="setup", position=None), match.setups[2]
-    evidence = replace(Evidence.read(sent.evidence.decode()), **changes)
-    opening = Opening.read(sent.paper)
-
-    def form() -> None:
-        signed = Signed(sent.letter, "mailbox", "", evidence.received, evidence.text().encode())
-        BundleLetters({}).proved_form(at_setup, SETUP, 2, signed, opening)
-
-    if told:
-        with pytest.raises(ValueError, match=told):
-            form()
-    else:
-        form()
-
-
-SETUP = SignedForm(SubmitSetup(match="m1"), game=1)
-
-
-def test_only_the_pinned_mailbox_counts_and_only_without_a_key(post: Post) -> None:
-    post.begun()
-    loaded = post.referee.desk.archive.load(1)
-    assert loaded is not None
-    match, sent = loaded[0], loaded[0].setups[2]
-    pinned = match.players[1]
-    assert pinned.named is not None
-    other = replace(pinned, named=replace(pinned.named, address="eve@mail.example"))
-    keyed = replace(match.players[1], keys=match.players[0].keys)
-    for player, told in ((other, "does not come from the mailbox"), (keyed, "has a key")):
-        changed = replace(match, players=(match.players[0], player))
-        opening = Opening.read(sent.paper)
-        signed = Signed(sent.letter, "mailbox", "", opening.received, sent.evidence)
-        with pytest.raises(ValueError, match=told):
-            BundleLetters({}).proved_form(changed, SETUP, 2, signed, opening)
-
-
 # Tokens.
 
 
@@ -326,18 +195,6 @@ def test_a_token_is_good_for_one_letter(post: Post) -> None:
     assert "at the level mailbox" in bob.text
     assert post.standing(2) != "bOy3Oy5"
     assert receipt != bob.text
-
-
-def test_the_same_letter_again_is_answered_again_and_changes_nothing(post: Post) -> None:
-    _, bob = post.begun()
-    asked, text, quoted = reply_to(bob.last), bob.filled("orders", "bOy3Oy5"), list(bob.letters)
-    post.reply(bob, text, to=asked)
-    post.reply(bob, "clear m1")
-    assert post.standing(2) is None
-    bob.letters[:] = quoted
-    post.reply(bob, text, to=asked)
-    assert "is not obeyed twice" in " ".join(bob.text.split())
-    assert post.standing(2) is None
 
 
 def test_where_an_answer_came_from_is_known_as_its_players_and_where_it_came_from_again_is_not(post: Post) -> None:
@@ -364,17 +221,6 @@ def test_without_a_token_nothing_changes(post: Post) -> None:
         post.reply(bob, text, to=to)
         assert "must be a reply to one of our letters" in " ".join(bob.text.split())
         assert post.standing(2) is None
-    assert HOME.where not in post.referee.asked[-1:] or len(post.referee.asked) == post.referee.asked.count(
-        HOME.where
-    )
-
-
-def test_letters_without_a_token_ask_the_dns_once_for_whom_we_answer(post: Post) -> None:
-    _, bob = post.begun()
-    before = list(post.referee.asked)
-    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to="pbem@play.example")
-    post.reply(post.referee.person("stranger"), "register stranger", to="pbem@play.example")
-    assert post.referee.asked == [*before, HOME.where, HOME.where]
 
 
 @pytest.mark.parametrize(
@@ -453,14 +299,6 @@ def test_a_token_of_another_turn_or_match(post: Post) -> None:
     assert post.standing(2) == "bOy3Oy5"
     post.reply(bob, form_in(body(bob.find("proposes")), "accept", lines=1), to=reply_to(bob.find("proposes")))
     assert "the match begins" in bob.text
-
-
-def test_a_token_that_the_envelope_alone_shows_proves_nothing_later(post: Post) -> None:
-    """Evidence is judged again from the letter, which alone is in the bundle."""
-    _, bob = post.begun()
-    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to="pbem@play.example", envelope=reply_to(bob.last))
-    assert "Send your letter with that address as To" in " ".join(bob.text.split())
-    assert post.standing(2) is None
 
 
 def test_tokens_are_found_wherever_mail_programs_put_them(post: Post) -> None:
@@ -617,18 +455,6 @@ def test_a_name_server_that_is_away_for_a_while(post: Post) -> None:
     assert post.standing(2) == "bOy3Oy5"
 
 
-def test_a_name_server_that_stays_away_is_told_of(post: Post) -> None:
-    ann, bob = post.begun()
-    post.referee.records[HOME.where] = None
-    post.reply(bob, bob.filled("orders", "bOy3Oy5"))
-    post.referee.send(ann, ann.filled("orders", ""))  # others do not wait
-    assert "Your orders for turn 1 stand" in ann.text
-    for _ in range(4):
-        post.referee.wait(timedelta(minutes=6))
-    assert "could not be asked for the key" in " ".join(bob.text.split())
-    assert post.standing(2) is None
-
-
 def test_a_reply_that_waits_for_the_dns_when_its_time_is_over_came_in_time(post: Post) -> None:
     ann, bob = post.begun()
     post.referee.turn((ann, ""))
@@ -659,17 +485,6 @@ def test_a_signature_that_had_expired_when_its_letter_counts_as_received_proves_
     assert post.standing(2) == "Rv1"
 
 
-def test_what_the_dns_said_is_kept_beside_the_letter(post: Post) -> None:
-    """After a restart, and whatever the DNS says by then, the same letter is judged by the same record."""
-    _, bob = post.begun()
-    asked = len(post.referee.asked)
-    post.referee.open_desk()
-    post.reply(bob, bob.filled("orders", "bOy3Oy5"))
-    assert len(post.referee.asked) == asked + 1
-    rows = post.referee.database.rows("SELECT record FROM lookups")
-    assert {row["record"] for row in rows} == {HOME.record}
-
-
 # Who may play at this level.
 
 
@@ -678,24 +493,6 @@ def test_a_pinned_key_is_never_weakened(post: Post) -> None:
     post.reply(ann, ann.filled("orders", "Gx3"), to=reply_to(ann.last))
     assert "must be signed with your key" in " ".join(ann.text.split())
     assert post.standing(1) is None
-
-
-def test_somebody_who_plays_without_a_key_may_register_one(post: Post) -> None:
-    """After notice and delay; then unsigned letters change nothing, and what stood before stands, and verifies."""
-    ann, bob = post.begun()
-    post.reply(bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")))
-    post.reply(bob, f"recover\n{ssh.public(bob.key)}")
-    post.referee.send(bob, form_in(body(bob.find("says that your keys are lost")), "confirm"))
-    post.referee.wait(timedelta(days=8))
-    assert post.referee.desk.players.level("bob") == "key"
-    post.referee.turn((ann, ""))
-    post.reply(bob, bob.filled("orders", "Gx3"), to=reply_to(bob.last))
-    assert "must be signed with your key" in " ".join(bob.text.split())
-    assert post.standing(2) is None
-    post.referee.turn((ann, ""), (bob, ""))
-    post.referee.send(ann, "resign m1 game 1\n")
-    found = checks(attachment(bob.find(", the end"), ".pbem.zip"))
-    assert all(line.startswith("ok") for line in found), found
 
 
 def test_a_match_that_demands_keys_refuses_mailboxes(post: Post) -> None:
@@ -707,16 +504,6 @@ def test_a_match_that_demands_keys_refuses_mailboxes(post: Post) -> None:
     carl = post.referee.registered("carl")
     post.referee.send(ann, "new spaceships with carl\nkeys: demanded\nend\n")
     assert "keys      demanded" in carl.text
-
-
-def test_forged_letters_cannot_use_up_somebodys_answers(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, bob = post.begun()
-    monkeypatch.setattr("pbem.desk.daily_limits.UNSIGNED", DailyLimit("unsigned {}", 3))
-    for number in range(5):
-        post.referee.deliver(post.referee.raw(bob, f"orders m1 turn 1 end {number}"), "eve@evil.example")
-    assert len([letter for letter in bob.letters if "Refused" in body(letter)]) <= 3
-    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=reply_to(bob.find("begins")))
-    assert post.standing(2) == "bOy3Oy5"
 
 
 def test_a_signature_by_a_key_that_is_not_registered_is_no_hindrance(post: Post) -> None:
@@ -774,23 +561,6 @@ def test_orders_in_advance_and_by_default(post: Post) -> None:
 
 
 # Short replies.
-
-
-@pytest.mark.parametrize("answered", ["yes", "Ja, gerne!", "ok \U0001f44d", "the form"])
-@pytest.mark.parametrize("written", ["gx3, gy3", "Gx3, Gy3.", "\u201cGx3 Gy3\u201d \U0001f680"])
-def test_one_line_comes_back_as_the_whole_form_and_yes_to_it_counts(post: Post, written: str, answered: str) -> None:
-    ann, bob = post.begun()
-    post.reply(bob, written, to=reply_to(bob.find("begins")))
-    assert "Nothing has changed yet" in bob.text
-    assert "Not understood" not in bob.text
-    assert post.standing(2) is None
-    post.reply(bob, bob.form("orders") if answered == "the form" else answered)
-    assert ", at the level mailbox:\n\n  Gx3 Gy3\n" in bob.text
-    post.referee.turn((ann, ""))
-    post.referee.wait(timedelta(minutes=11))
-    post.reply(bob, "resign m1 game 1")
-    found = checks(attachment(ann.find(", the end"), ".pbem.zip"))
-    assert all(line.startswith("ok") for line in found), found
 
 
 @pytest.mark.parametrize(
@@ -854,35 +624,6 @@ def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> No
     assert ", final, at the level mailbox:\n\n  (none)" in bob.text
 
 
-def test_yes_where_a_setup_is_due_is_asked_for_the_setup(post: Post) -> None:
-    _, bob = post.agreed()
-    post.reply(bob, "yes", to=reply_to(bob.find("send your setup")))
-    assert "There is no setup in your letter, and nothing was stored" in bob.text
-
-
-def test_one_line_from_elsewhere_or_to_an_old_letter_is_no_order(post: Post) -> None:
-    ann, bob = post.begun()
-    used = reply_to(bob.find("begins"))
-    post.reply(bob, "status m1")
-    old = reply_to(bob.last)
-    post.reply(bob, bob.filled("orders", "final\nGx3"), to=used)
-    post.referee.turn((ann, ""))
-    assert post.referee.match().turn == 2
-    for address in (used, old, "pbem@play.example", "pbem+m1@play.example"):
-        post.reply(bob, "Gx4", to=address)
-        assert not post.referee.match().orders.get(2), address
-        assert ("This is the completed form" in bob.text) is (address in {used, old}), address
-        assert ("you answered an older letter; turn 2 is due now" in bob.text) is (address in {used, old}), address
-
-
-@pytest.mark.parametrize("written", ["Hello Ann", "Gx3 Gy3 and so on", "Thank you, Gx3"])
-def test_prose_is_no_order(post: Post, written: str) -> None:
-    _, bob = post.begun()
-    post.reply(bob, written, to=reply_to(bob.find("begins")))
-    assert "This is the completed form" not in bob.text
-    assert "Not understood" in bob.text
-
-
 def test_what_a_mail_program_broke_into_lines_is_read_whole(post: Post) -> None:
     """Also a setup as our letters show one, a ship in each line."""
     _, bob = post.agreed()
@@ -907,13 +648,6 @@ def test_yes_sends_the_completed_setup(post: Post) -> None:
     assert not post.referee.match().setups[2].standing
 
 
-def test_what_is_left_out_of_it_is_told(post: Post) -> None:
-    _, bob = post.begun()
-    post.reply(bob, "Gx3 Gy3\nand what else I saw")
-    assert bob.form("orders").endswith("\nrev 1\nGx3 Gy3\nend\n")
-    assert "Not understood, and ignored:\n\n  and what else I saw\n" in bob.text
-
-
 @pytest.mark.parametrize("written", ["Gx3 Gy9", "Gx3\nGy9 Gz1", "orders: gx3 Gy9. final"])
 def test_what_is_wrong_with_what_is_nearly_an_order_is_told(post: Post, written: str) -> None:
     _, bob = post.begun()
@@ -922,22 +656,6 @@ def test_what_is_wrong_with_what_is_nearly_an_order_is_told(post: Post, written:
     assert post.standing(2) is None
     post.reply(bob, "Gx3 Gy1")
     assert post.standing(2) == "Gx3 Gy1"
-
-
-def test_the_answer_to_any_letter_about_a_turn_can_be_answered_with_one_line(post: Post) -> None:
-    """Whatever was said there, and though its reply address is used up."""
-    _, bob = post.begun()
-    letter = bob.find("begins")
-    post.reply(bob, "What do I have to do?", to=reply_to(letter))
-    used = reply_to(bob.last)
-    post.reply(bob, "Gx3")
-    assert post.standing(2) == "Gx3"
-    for older in (used, reply_to(letter)):
-        post.reply(bob, "Gx4", to=older)
-        assert bob.form("orders").endswith("\nrev 4\nGx4\nend\n")
-        assert post.standing(2) == "Gx3"
-    post.reply(bob, "yes")
-    assert post.standing(2) == "Gx4"
 
 
 def test_who_knows_a_used_reply_address_makes_us_repeat_nothing(post: Post) -> None:
@@ -973,29 +691,12 @@ def test_who_has_no_key_is_never_told_to_sign_and_the_form_of_each_letter_counts
     ]
 
 
-def test_a_draw_is_agreed_to_by_the_line_that_comes_with_the_offer(post: Post) -> None:
-    ann, bob = post.begun()
-    post.referee.send(ann, "draw m1 offer\n")
-    assert "To accept, answer this letter with this line" in bob.text
-    post.reply(bob, "draw accept")
-    assert post.referee.match().phase == "closed"
-
-
 @pytest.mark.parametrize("before", ["Re: ", "AW: ", "AW: Re: ", "Antw: RE : SV:", ""])
 def test_an_answer_stays_under_its_subject_whatever_mail_programs_write_before_it(post: Post, before: str) -> None:
     bob = post.registered("bob")
     raw = post.referee.raw(bob, "whoami\n", subject=f"{before}[pbem m1] Spaceships: Re")
     post.referee.deliver(post.sign(raw), bob.address)
     assert str(bob.last["Subject"]) == "Re: [pbem m1] Spaceships: Re"
-
-
-def test_who_has_a_key_is_told_the_line_that_accepts(post: Post) -> None:
-    ann, bob = post.referee.registered("ann"), post.referee.registered("bob")
-    post.referee.send(ann, "new spaceships with bob\nend\n")
-    post.referee.send(bob, "accept m1\n")
-    assert post.referee.match().phase == "proposed"
-    post.referee.send(bob, form_in(bob.text, "accept", lines=1))
-    assert post.referee.match().phase == "setup"
 
 
 def test_a_topic_beside_the_mail_is_confirmed_by_an_answer(post: Post) -> None:
@@ -1010,18 +711,3 @@ def test_a_topic_beside_the_mail_is_confirmed_by_an_answer(post: Post) -> None:
     assert not topics.is_confirmed("bob"), "anybody can have written that"
     post.reply(bob, f"set notify {topic.code}")
     assert topics.is_confirmed("bob")
-
-
-@pytest.mark.parametrize("away", ["I am away until Monday.", "Vielen Dank für Ihre Nachricht.", "x", ""])
-def test_a_machine_that_answers_letters_about_a_match_gets_three_answers_and_its_owner_all(
-    post: Post, away: str
-) -> None:
-    _, bob = post.begun()
-    before = len(bob.letters)
-    for _ in range(8):
-        post.reply(bob, away)
-    assert len(bob.letters) == before + WITHOUT_COMMAND.most
-    assert "This is the last answer today (UTC) to a letter from you without a command" in " ".join(bob.text.split())
-    post.reply(bob, "bOy3Oy5", to=reply_to(bob.find("begins")))
-    assert post.standing(2) == "bOy3Oy5"
-    assert len(bob.letters) == before + WITHOUT_COMMAND.most + 1

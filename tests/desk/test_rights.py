@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import email.utils
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from in_a_box.keyless import reply_to
 from in_a_box.referee import SERVER, Mailbox, Referee, another, body, form_in, placed, sent_from
 from in_a_box.small_games import FLEETS, SMALL
 
@@ -35,7 +35,7 @@ def forge(referee: Referee, person: Mailbox, text: str, to: str = f"pbem@{SERVER
 def answer(referee: Referee, person: Mailbox, text: str, to: EmailMessage | None = None) -> None:
     """A person's answer to a letter, the latest one if none is named."""
     letter = person.last if to is None else to
-    referee.send(person, text, sign=False, to=email.utils.parseaddr(str(letter["Reply-To"]))[1])
+    referee.send(person, text, sign=False, to=reply_to(letter))
 
 
 def silent(referee: Referee, person: Mailbox) -> bool:
@@ -84,18 +84,6 @@ class TestStop:
         answer(referee, ann, "stop\n# again\n", asked)
         assert not silent(referee, ann)
 
-    def test_it_is_asked_again_after_a_week(self, referee: Referee) -> None:
-        ann = referee.person("ann")
-        forge(referee, ann, "stop\n")
-        referee.now += 6 * DAY
-        forge(referee, ann, "stop\n")
-        assert len(ann.letters) == 1
-        referee.now += 2 * DAY
-        forge(referee, ann, "stop\n")
-        assert len(ann.letters) == 2
-        answer(referee, ann, "stop\n", ann.letters[0])
-        assert silent(referee, ann)
-
     def test_a_key_that_waits_silences_nobody(self, referee: Referee) -> None:
         """Eve has a key of hers wait in the name of a stranger, and of a player, and signs with it."""
         cat, ann = referee.person("cat"), referee.registered("ann")
@@ -118,7 +106,7 @@ class TestRegistration:
 
     def test_forged_ones_do_not_fill_the_store(self, referee: Referee) -> None:
         ann = referee.person("ann")
-        for day in range(40):
+        for day in range(8):
             for number in range(7):
                 forge(referee, ann, f"register ann\n{line((day, number))}\n")
             referee.now += DAY
@@ -166,16 +154,6 @@ class TestQuotas:
             assert "You have submitted no orders" in ann.text
         referee.send(ann, "status m1\n")
         assert "You have submitted no orders" in ann.text
-
-    def test_a_token_is_good_once(self, referee: Referee) -> None:
-        ann = referee.person("ann")
-        for _ in range(60):
-            forge(referee, ann, "games\n")
-        asked = ann.last
-        answer(referee, ann, "help\n", asked)
-        letters = len(ann.letters)
-        answer(referee, ann, "help signing\n", asked)
-        assert len(ann.letters) == letters
 
     def test_a_key_that_waits_does_not_get_round_it(self, referee: Referee) -> None:
         """Nor does a signature by a key that Eve had registered in the name of somebody else, to flood them."""

@@ -140,15 +140,6 @@ def test_a_note_comes_back_to_its_writer_alone(referee: Referee) -> None:
     assert [step.step for step in ann.play().game.steps] == ["commit"]
 
 
-def test_status_and_diary(referee: Referee) -> None:
-    ann, bob = begun(referee)
-    turns(referee, (ann, bob), 1)
-    referee.send(bob.box, "status m1\ndiary m1\nstatus\n")
-    assert "Due from ann: the orders, revealed." in bob.box.text
-    assert "game 1 begins; everybody has committed to a setup" in bob.box.text
-    assert "game 1, turn 1, ann: the commitment to orders" in bob.box.text
-
-
 def test_observers_are_told_of_each_turn_once(referee: Referee) -> None:
     ann, bob = begun(referee)
     carl = referee.registered("carl")
@@ -183,67 +174,6 @@ def test_reminders_and_misses_say_what_is_due(referee: Referee) -> None:
     assert referee.match().phase == "closed"
 
 
-def test_while_reveals_are_due_letters_tell_what_silence_leads_to(referee: Referee) -> None:
-    ann, bob = begun(referee)
-    turns(referee, (ann, bob), 1)
-    referee.send(ann.box, "resign m1 game 1\n")
-    asked = ann.box.find("reveal your secrets")
-    assert "You lose the game if nothing arrives by" in body(asked)
-    assert "claim" not in body(asked)
-    assert [part.get_filename() for part in asked.iter_attachments()][-1] == "m1-game-1-reveal.ics"
-    referee.send(bob.box, "status m1\nstatus\n")
-    assert "match m1: the end; secrets are being revealed" in bob.box.text
-    assert "game 1, reveal" in bob.box.text
-    assert "turn 2" not in bob.box.text
-    assert bob.write(referee)
-    referee.wait(timedelta(days=6, hours=1))
-    assert "game 1, reveal: a reminder" in str(ann.box.find("a reminder")["Subject"])
-    referee.wait(timedelta(days=5))
-    told = body(ann.box.find("the end: you lost"))
-    assert "because you revealed nothing" in told
-    assert "You missed the deadline and the grace period for the reveal.\nThis loses the game.\n" in told
-    assert "may claim" not in told
-
-
-def test_reports_again_are_counted_and_the_state_is_brought_once(referee: Referee) -> None:
-    ann, bob = begun(referee)
-    referee.send(ann.box, "report m1\n")
-    assert "How the game stands is attached, for your program" in ann.box.text
-    assert "sent again" not in ann.box.text
-    turns(referee, (ann, bob), 2)
-    referee.send(ann.box, "report m1\nreport m1 all\n")
-    assert "2 reports are sent again" in ann.box.text
-    names = [part.get_filename() for part in ann.box.last.iter_attachments()]
-    assert "m1-game-1-position.json" in names
-    assert len(names) == len(set(names))
-
-
-def test_turns_of_which_nobody_was_told_do_not_keep_others_from_being_sent_again(referee: Referee) -> None:
-    """A game that its secrets lengthen, as nobody could choose any more, has more turns than reports."""
-    ann, bob = begun(referee)
-    turns(referee, (ann, bob), 2)
-    match, archive = referee.match(), referee.desk.archive
-    row = archive.matches.row(1)
-    assert row is not None
-    again = referee.desk.match_letters.old_turns(match, row, 1, 1, [1, 2, 3])
-    assert again is not None
-    assert [name for name, _, _ in again.attachments] == ["m1-game-1-turn-1.json", "m1-game-1-turn-2.json"]
-    assert referee.desk.match_letters.old_turns(match, row, 1, 1, [3]) is None
-
-
-@pytest.mark.parametrize("words", ["resign m1 game 1", "draw m1 offer"])
-def test_sentences_are_as_ever_and_secrets_are_revealed(referee: Referee, words: str) -> None:
-    ann, bob = begun(referee)
-    turns(referee, (ann, bob), 1)
-    referee.send(ann.box, f"{words}\n")
-    if words.startswith("draw"):
-        referee.send(bob.box, "draw m1 accept\n")
-    assert referee.match().revealing
-    play(referee, [ann, bob])
-    assert referee.match().phase == "closed"
-    assert "Your space, as it was" in body(ann.box.find("the end"))
-
-
 @pytest.mark.parametrize("words", ["resign m1 game 1", "annul m1 offer", "extend m1 3d"])
 def test_sentences_in_the_turn_in_which_setups_are_opened(referee: Referee, words: str) -> None:
     """It is turn 0, whose number no field could name."""
@@ -260,31 +190,6 @@ def test_sentences_in_the_turn_in_which_setups_are_opened(referee: Referee, word
     play(referee, [ann, bob])
     assert referee.match().phase == "closed"
     assert accused(referee) == []
-
-
-def test_an_annulled_match_ends_with_what_was_told(referee: Referee) -> None:
-    ann, bob = begun(referee)
-    turns(referee, (ann, bob), 1)
-    referee.send(ann.box, "annul m1 offer\n")
-    referee.send(bob.box, "annul m1 accept\n")
-    assert referee.match().phase == "closed"
-    told = body(ann.box.find("the match is closed"))
-    assert "ann's space, as everybody knows it" in told
-    assert "was annulled" in told
-    assert ann.setup not in told
-
-
-def test_who_is_silent_loses_by_forfeit(referee: Referee) -> None:
-    ann, bob = begun(referee, options="miss: forfeit\n")
-    turns(referee, (ann, bob), 1)
-    late = ann if referee.match().owes(1) else bob
-    other = bob if late is ann else ann
-    referee.wait(timedelta(days=11))
-    assert referee.match().revealing
-    assert other.write(referee)
-    referee.wait(timedelta(days=11))
-    assert "you won" in str(other.box.find("the end")["Subject"])
-    assert referee.match().phase == "closed"
 
 
 def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) -> None:
@@ -327,23 +232,6 @@ def test_nothing_secret_is_to_come_here(referee: Referee, text: str) -> None:
     assert "this match is sealed: keep your secrets" in " ".join(ann.box.text.split())
     assert "still stands" not in ann.box.text
     assert stands(referee) == before
-
-
-def test_a_seat_is_not_handed_on(referee: Referee) -> None:
-    ann, _ = begun(referee)
-    referee.registered("carl")
-    referee.send(ann.box, "substitute m1 carl for bob\n")
-    assert "nobody can take over a seat of a sealed match" in ann.box.text
-
-
-@pytest.mark.parametrize("command", ["seal", "step", "reveal"])
-def test_other_matches_know_no_such_letters(referee: Referee, command: str) -> None:
-    ann, _ = referee.begun()
-    turn = " turn 1" if command == "step" else ""
-    section = {"seal": "commitment", "step": "commit", "reveal": "seed"}[command]
-    place = f"server {SERVER}\nplayer ann\nprev {'ab' * 32}\nrev 1\n"
-    referee.send(ann, f"{command} m1 game 1{turn}\n{place}{section} {'ab' * 32}\nend\n")
-    assert "this match is not sealed" in ann.text
 
 
 @pytest.mark.parametrize("way", WAYS)

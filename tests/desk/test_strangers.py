@@ -144,14 +144,6 @@ def test_who_has_the_mailbox_is_answered_in_full(referee: Referee) -> None:
     assert "spaceships" in zoe.text
 
 
-@pytest.mark.parametrize("text", ["", "Hello, how do I play this?"])
-def test_what_holds_no_command_is_answered_with_the_way_to_begin(referee: Referee, text: str) -> None:
-    zoe = referee.person("zoe")
-    referee.deliver(referee.raw(zoe, f"{text}\n"), zoe.address)
-    assert plain(zoe.last).startswith("This is a referee for games by mail")
-    assert "Nothing shows that this letter came from you" in plain(zoe.last)
-
-
 @pytest.mark.parametrize("text", [f"help {SPAM}", f"rules {SPAM}", "register help"])
 def test_what_is_refused_says_why_without_the_words(referee: Referee, text: str) -> None:
     victim = referee.person("victim")
@@ -311,42 +303,6 @@ def test_case_28_a_machine_that_answers_all_our_letters_is_answered_only_so_ofte
     assert last in plain(away.last)
     referee.wait(timedelta(days=1))
     assert answer() == count + 1
-
-
-@pytest.mark.parametrize("text", ["", "Thank you for your letter.\nI am away.", "Re: your turn"])
-def test_after_three_letters_without_a_command_those_with_one_are_answered_as_before(
-    referee: Referee, text: str
-) -> None:
-    ann, bob = referee.begun()
-    before = len(ann.letters)
-    for number in range(6):
-        referee.send(ann, f"{text}\n{number}\n", sign=False)
-        told = "This is the last answer today (UTC) to a letter from you without a command" in plain(ann.last)
-        assert told == (number >= WITHOUT_COMMAND.most - 1)
-    assert len(ann.letters) == before + WITHOUT_COMMAND.most
-    for asked in ("status\n", "help\n", "rules spaceships\n"):
-        referee.send(ann, asked, sign=False)
-        assert f"> {asked}" in ann.text
-    # What she signs is heard and answered, though it asks for nothing.
-    before = len(ann.letters)
-    referee.send(ann, "Hello!\n", follow=False)
-    assert len(ann.letters) == before + 1
-    referee.send(ann, ann.filled("orders", "Gx3"))
-    assert "Your orders for turn 1 stand" in ann.text
-    # Nobody else's letters are counted with hers.
-    before = len(bob.letters)
-    referee.send(bob, "Hello!\n", sign=False)
-    assert len(bob.letters) == before + 1
-
-
-def test_letters_that_others_write_in_somebodys_name_are_not_counted_with_those(referee: Referee) -> None:
-    ann = referee.registered("ann")
-    for number in range(8):
-        forged(referee, ann, f"Hello {number}!\n")
-    before = len(ann.letters)
-    referee.send(ann, "Hello!\n", sign=False)
-    assert len(ann.letters) == before + 1
-    assert "This is the last answer today (UTC) to a letter from you without a command" not in plain(ann.last)
 
 
 def test_case_35_a_mailbox_is_invited_once_under_all_its_addresses(referee: Referee) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-import pytest
 from in_a_box.inquiries import proved, types
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
 from judges.golden import reads_like
@@ -60,22 +59,6 @@ class TestHandedOver:
         referee.send(ann, "standings\n", sign=False)
         assert "bob" not in ann.text, "who leaves in good order has given nothing up"
 
-    def test_orders_that_wait_are_given_up_and_the_clock_starts_anew(self, referee: Referee) -> None:
-        ann, bob, carl = begun(referee, "settle: 1h")
-        referee.send(bob, bob.filled("orders", "Rv1"))
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        says(referee, bob)
-        says(referee, ann)
-        referee.wait(timedelta(minutes=30))
-        referee.send(carl, form_in(carl.text, "substitute"))
-        referee.wait(2 * DAY)
-        assert types(referee)[-1] == "substituted", "nothing of Bob's is left that could be resolved"
-        assert "Sunday 8 March 2026, 12:30 UTC" in body(carl.find("your seat"))
-        referee.read_cold()
-        referee.send(carl, carl.filled("orders", "Rv3"))
-        referee.wait(DAY)
-        assert types(referee)[-1] == "turn"
-
     def test_orders_in_advance_and_by_default_are_given_up(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee, "miss: default")
         referee.send(bob, bob.filled("orders", "Rv2").replace("turn 2", "turn 3"))
@@ -91,22 +74,6 @@ class TestHandedOver:
         referee.send(carl, "status m1\n", sign=False)
         assert "You have submitted no orders" in carl.text
         proved(referee, ann)
-
-    def test_before_a_game_has_begun(self, referee: Referee) -> None:
-        ann, bob = referee.agreed(SMALL)
-        carl = referee.registered("carl")
-        referee.send(bob, bob.filled("setup", BOB))
-        says(referee, bob)
-        says(referee, ann)
-        referee.send(carl, form_in(carl.text, "substitute"))
-        referee.send(ann, ann.filled("setup", ANN))
-        assert types(referee)[-1] == "substituted", "Bob's setup went with him"
-        referee.read_cold()
-        referee.send(carl, carl.filled("setup", "MD Bz1 Bz2 Bz3"))
-        assert types(referee)[-1] == "commitments"
-        referee.send(ann, "resign m1 match\n")
-        assert "MD Bz1 Bz2 Bz3" in body(ann.find("the end"))
-        proved(referee, carl)
 
     def test_with_none_it_is_taken_back_or_refused(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee)
@@ -164,26 +131,6 @@ class TestGone:
 
 
 class TestRefused:
-    @pytest.mark.parametrize(
-        ("text", "said"),
-        [
-            ("substitute m1 carl for bob", "bob plays on"),
-            ("substitute m1 nemo for ann", "no player is called nemo"),
-            ("substitute m1 bob for ann", "bob already has a seat in this match"),
-            ("substitute m1 carl for dora", "dora has no seat in this match"),
-            ("substitute m1 none for bob", "nobody was named for bob's seat"),
-            ("substitute m1 carl", "say for whom"),
-            ("substitute m1 carl for ann\nserver other.example\nplayer ann\nprev 00\nend", "wrong `server`"),
-            ("substitute m2 carl for ann", "you have no such match"),
-        ],
-    )
-    def test_what_makes_no_sense(self, referee: Referee, text: str, said: str) -> None:
-        ann, _, _ = begun(referee)
-        before = types(referee)
-        referee.send(ann, f"{text}\n")
-        assert said in ann.text
-        assert types(referee) == before
-
     def test_who_is_unknown_and_who_wants_no_mail_read_alike(self, referee: Referee) -> None:
         ann, _, _ = begun(referee)
         dora = referee.registered("dora")

@@ -98,20 +98,6 @@ def test_who_is_out_is_told_so_and_may_order_nothing(referee: Referee) -> None:
     assert "Have fun." in ann.text
 
 
-def test_the_turn_waits_for_all_who_have_ships_and_for_nobody_else(referee: Referee) -> None:
-    people = begun(referee)
-    ann, bob, cem = people
-    referee.turn((ann, TURNS[0]["ann"]), (cem, TURNS[0]["cem"]))
-    assert "turn 1" not in str(bob.last["Subject"])
-    referee.turn((bob, TURNS[0]["bob"]))
-    assert "turn 1" in str(cem.find("turn 1")["Subject"])
-    referee.turn((bob, TURNS[1]["bob"]))
-    referee.send(ann, ann.filled("orders", "A: LLL"))
-    assert ann.text.count("(ruling 8)") == 2
-    referee.turn((ann, TURNS[1]["ann"]))
-    assert "turn 2" in str(cem.last["Subject"])
-
-
 def proven(letter: Message) -> list[str]:
     """What two verifiers say of the bundle in a letter: that it holds."""
     verified(attachment(letter, ".zip"))
@@ -213,27 +199,6 @@ def view_of(match: Match) -> set[str]:
     return {ship["ship"] for ship in cast("View", view)["ships"]}
 
 
-def test_two_of_four_resign_and_then_the_last_but_one(referee: Referee) -> None:
-    """Offers lapse when somebody leaves, and of the last two the other wins."""
-    people = referee.table("shoot-em-up", "settle: 0", FOUR)
-    ann, bob, cem, dan = people
-    referee.send(ann, "draw m1 offer\n")
-    referee.send(bob, "draw m1 offer\n")
-    for person in (cem, dan):
-        referee.send(person, "resign m1 game 1\n")
-        assert referee.match().phase == "playing"
-    assert referee.match().offers == {}
-    referee.send(bob, "resign m1 game 1\n")
-    assert proven(dan.find(", the end"))[-1].startswith("ann won, scores [3, 3, 0, 0]")
-
-
-def test_who_resigns_a_match_of_several_games_ends_it_for_all(referee: Referee) -> None:
-    people = begun(referee, f"{OPTIONS}\nkind: scored\ngames: 2")
-    referee.send(people[1], "resign m1 match\n")
-    assert referee.match().phase == "closed"
-    assert "without a winner, because a player resigned" in body(people[0].find("the match is closed"))
-
-
 def test_who_left_a_game_plays_the_next_one(referee: Referee) -> None:
     people = begun(referee, f"{OPTIONS}\nkind: scored\ngames: 2\nmax_turns: 1\npace: 7d\nbank: 2d")
     ann, bob, cem = people
@@ -245,19 +210,6 @@ def test_who_left_a_game_plays_the_next_one(referee: Referee) -> None:
     for person in people:
         referee.send(person, person.filled("setup", SETUPS[person.name]))
     assert in_game(referee) == (1, 2, 3)
-
-
-def test_who_is_out_has_nothing_to_resign(referee: Referee) -> None:
-    people = begun(referee)
-    ann, bob, cem = people
-    play(referee, people, TURNS[0])
-    before = len(ann.letters), len(bob.letters)
-    for what in ("game 1", "match"):
-        referee.send(cem, f"resign m1 {what}\n")
-        assert "you are out of this game, and the others play on" in cem.text
-    assert (len(ann.letters), len(bob.letters)) == before
-    play(referee, people, TURNS[1])
-    assert "turn 2" in str(cem.last["Subject"])
 
 
 def test_setups_are_open_when_all_are_in_and_not_before(referee: Referee) -> None:

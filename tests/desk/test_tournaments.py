@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 from desk.test_key_life import code_of
+from in_a_box.keyless import HOME
 from in_a_box.referee import SERVER, START, Mailbox, Referee, another, body, form_in, placed
 from in_a_box.restores import back_up, put_back, resume_all
 from in_a_box.stores import of_sqlite
-from signing.domains import Domain, rsa_key
 
 from pbem.desk import seats
 from pbem.desk.commands import tournament_commands
 from pbem.desk.public import Public
 from pbem.identity import ssh
-from pbem.match.transcript import utc
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
 from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions, begin_generation
 from verifier import judged_tournament
-from verifier.table import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
     from pbem.tournament.tournament_state import Pairing, Tournament
 
-HOME = Domain("mail.example", key=rsa_key(1024))
 DAY = timedelta(days=1)
 CLOSES = (START + 4 * DAY).date().isoformat()
 SMALL = "fleet: cost:3\nsettle: 0"
@@ -159,20 +156,6 @@ def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Pa
     assert content.count((tmp_path / "pages" / "t1.jsonl").read_bytes()) == 1
 
 
-def test_at_once_begins_the_next_match_when_one_closes(club: Club) -> None:
-    club.announce("ann", "at-once: 1\nformat: double round robin")
-    club.enter("ann", "bob", "carl")
-    club.start()
-    seen = 0
-    while club.t.phase == "playing":
-        (playing,) = club.awaited
-        club.referee.open_desk()
-        club.win(playing, min(playing.players))
-        seen += 1
-    assert seen == 6
-    assert club.proof(club.bundles())[-1] == "ok ann 8, bob 4, carl 0"
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -283,21 +266,6 @@ def test_a_ladder(club: Club) -> None:
     club.proof(club.bundles())
 
 
-def test_a_substitute_enters_in_the_place_of_another(club: Club) -> None:
-    club.people["dave"] = club.referee.registered("dave")
-    club.announce("ann", "at-once: 1")
-    club.enter("ann", "bob", "carl")
-    club.start()
-    assert RULED in club.say("ann", "rule t1 substitute dave for bob\nreason: bob is ill\nend")
-    club.enter("dave")
-    while club.t.phase == "playing":
-        (playing,) = club.awaited
-        club.win(playing, max(playing.players))
-    assert "dave plays for bob now." in club.say("carl", "tournament t1")
-    assert {name for pairing in club.t.pairings for name in pairing.players} >= {"dave"}
-    club.proof(club.bundles())
-
-
 def add_key(club: Club, name: str) -> None:
     """A player adds a key, and signs with it from now on."""
     person, fresh = club.people[name], another(name)
@@ -322,45 +290,6 @@ def test_a_key_that_no_entry_names_does_not_count(club: Club, options: str, name
     club.enter(name)
     assert "Refused" not in club.say(name, words)
     club.proof()
-
-
-def test_matches_that_begin_later_know_of_new_keys(club: Club) -> None:
-    club.announce("ann", "at-once: 1")
-    club.enter("ann", "bob", "carl")
-    club.start()
-    late = next(name for name in club.people if name not in club.awaited[0].players)
-    person = club.people[late]
-    old = person.key
-    add_key(club, late)
-    fresh, person.key = person.key, old
-    old_key = ssh.parse(ssh.public(old)).fingerprint
-    person.key = fresh
-    club.referee.send(person, f"key revoke {old_key}\n")
-    while club.t.phase == "playing":
-        (playing,) = club.awaited
-        loser = late if late in playing.players else playing.players[0]
-        club.win(playing, next(name for name in playing.players if name != loser))
-    club.proof(club.bundles())
-    assert not [line for line in club.proof(club.bundles()) if not line.startswith("ok")]
-
-
-def test_letters_about_keys_that_wait_for_matches_have_an_end(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each match that begins gets them all."""
-    club.announce("ann", "format: ladder")
-    club.enter("ann", "bob", "carl")
-    monkeypatch.setattr("pbem.desk.tournament_archive._KEYS", 1000)
-    person = club.people["carl"]
-    add_key(club, "carl")
-    old, fresh = person.key, another("carl2")
-    club.referee.send(person, f"key add\n{ssh.public(fresh)} carl@new\n")
-    person.key = fresh
-    club.referee.send(person, form_in(person.text, "confirm"))
-    assert "first send `enter t1" in " ".join(person.text.split())
-    person.key = old
-    club.enter("carl")
-    club.say("carl", "challenge t1 bob")
-    club.win(club.awaited[-1], "carl")
-    club.proof(club.bundles())
 
 
 def test_a_match_begins_with_the_keys_with_which_it_was_paired(club: Club) -> None:
@@ -417,20 +346,6 @@ def test_a_recovery_takes_the_place_of_earlier_changes_of_keys(club: Club) -> No
     club.win(club.awaited[0], "ann")
     assert club.t.ladder == ("ann", "carl", "bob")
     assert not [one for one in club.proof(club.bundles()) if not one.startswith("ok")]
-
-
-def test_a_round_that_is_due_begins_with_whatever_comes_first(referee: Referee) -> None:
-    """Once its time is over, the clock is not set again for it."""
-    club = Club(referee, *(f"p{number}" for number in range(16)))
-    club.announce("p0", "format: swiss\nround: 7d\npace: 30d\nentrants: 16")
-    club.enter(*club.people)
-    assert club.t.round == 1
-    desk, now = referee.desk, utc(club.t.round_ends) + timedelta(seconds=1)
-    step = desk.tournaments.step(club.t, now)
-    step.rule({"what": "annul", "match": club.awaited[0].match, "reason": "by error"})
-    with desk.database.transaction():
-        desk.tournaments.commit(step)
-    assert club.t.round == 2
 
 
 def test_the_table_comes_once_a_month_in_the_digest(club: Club) -> None:
@@ -558,40 +473,6 @@ def test_who_wants_no_more_gets_the_end_alone(club: Club, how: str) -> None:
     assert [str(one["Subject"]) for one in dave.letters[before:]] == ["[pbem t1] it is over"]
 
 
-def test_what_follows_a_ruling_waits_for_no_letter_and_no_letter_for_it(club: Club) -> None:
-    """The transaction of the ruling writes its answer; each letter to the others has one of its own."""
-    club.announce("ann", "format: ladder")
-    club.enter("ann", "bob", "carl")
-    referee, ann = club.referee, club.people["ann"]
-    text = f"rule t1 close\n{placed(ann)}reason: enough\nend\n"
-    referee.inbox.put(
-        Envelope(ann.address, (f"pbem@{SERVER}",)), referee.raw(ann, referee.signed(ann, text)), referee.now
-    )
-    while referee.running.handle_next(referee.now):
-        pass
-    referee.collect()
-    assert RULED in ann.text
-    assert not letters_about(club.people["bob"], "it is over")
-    referee.open_desk()
-    referee.work()
-    for person in club.people.values():
-        assert len(letters_about(person, "it is over")) == 1
-
-
-def test_two_rulings_at_once_are_told_in_one_letter(club: Club) -> None:
-    club.announce("ann", "format: ladder")
-    club.enter("ann", "bob", "carl")
-    desk = club.referee.desk
-    for name in ("dave", "eve"):
-        step = desk.tournaments.step(club.t, club.referee.now)
-        step.rule({"what": "substitute", "player": name, "for": "bob", "reason": "ill"})
-        with desk.database.transaction():
-            desk.tournaments.commit(step)
-    club.referee.work()
-    (told,) = letters_about(club.people["carl"], "[pbem t1] a ruling")
-    assert told.count("may play on for bob") == 2
-
-
 def test_a_letter_that_a_tournament_keeps_is_short(club: Club) -> None:
     """All get it in the end."""
     rules = club.announce("ann")
@@ -714,36 +595,8 @@ def test_tables_are_not_too_wide_for_letters(referee: Referee, language: str) ->
     assert max(map(len, rows)) <= 72
 
 
-@pytest.mark.long
-def test_a_swiss_tournament_of_sixteen_to_its_end(referee: Referee) -> None:
-    """By letters alone: who comes later in the alphabet resigns, one leaves on the way, and both verifiers agree."""
-    club = Club(referee, *(f"p{number:02}" for number in range(16)))
-    club.announce("p00", "format: swiss\nentrants: 16")
-    club.enter(*club.people)
-    rounds = []
-    while club.t.phase == "playing":
-        rounds.append(club.awaited)
-        assert len(rounds[-1]) == (7 if len(rounds) > 2 else 8)
-        if len(rounds) == 2:  # the own match goes on
-            assert "You have left" in club.say("p15", "leave t1")
-        for pairing in club.awaited:
-            club.win(pairing, min(pairing.players))
-    assert [len(club.t.byes), club.t.rounds, len(rounds)] == [2, 4, 4]
-    met = [pairing.pair for pairing in club.t.pairings]
-    assert len({*met}) == len(met) == 30
-    found = club.proof(bundles := club.bundles())
-    assert not [line for line in found if not line.startswith("ok")]
-    assert found[-1].startswith("ok p00 8, ")
-    state = judged_tournament(referee.desk.tournaments.archive.bundle(1, letters=True), bundles)
-    assert not state.open
-    assert "ok " + ", ".join(f"{row['entrant']} {row['points']}" for row in table(state)[0]) == found[-1]
-    (final,) = letters_about(club.people["p00"], "[pbem t1] it is over")
-    assert "number 1 of 16, with 8 points" in final
-
-
 def test_two_without_keys_enter_in_the_same_words_and_one_again(club: Club) -> None:
     referee = club.referee
-    referee.records[HOME.where] = HOME.record
     club.announce("ann", "keys: optional")
 
     def reply(name: str, text: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from email.utils import parseaddr
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import SERVER, Mailbox, Openings, Referee, body, confirming
+from in_a_box.keyless import HOME, reply_to
+from in_a_box.referee import SERVER, Mailbox, Referee, body
 from in_a_box.small_games import FLEETS, SMALL
 from signing.domains import Domain, rsa_key
 from signing.dresses import clear_signed_file, part
@@ -16,25 +16,15 @@ from signing.dresses import clear_signed_file, part
 from pbem.desk import outcomes
 from pbem.desk.daily_limits import NEW_MAILBOX, WITHOUT_COMMAND
 from pbem.desk.outcomes import Silence
-from pbem.identity import ssh
 from pbem.mail.message import read_letter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-HOME = Domain("mail.example", key=rsa_key(1024))
 PBEM = f"pbem@{SERVER}"
 NUMBERS = count(1)
 
 SILENCES = [one for one in vars(outcomes).values() if isinstance(one, Silence)]
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    made = Referee(tmp_path, openings=Openings())
-    made.records[HOME.where] = HOME.record
-    yield made
-    made.close()
 
 
 def craft(text: str, *heads: str, sender: str = "ann <ann@mail.example>", to: str = PBEM) -> bytes:
@@ -96,14 +86,6 @@ def test_what_a_key_signed_is_obeyed_and_answered(referee: Referee, head: str) -
     assert len(ann.letters) == before + 1
 
 
-@pytest.mark.parametrize("head", ["Precedence: bulk", "List-Id: <club.example>"])
-def test_a_new_key_is_confirmed_under_marks_of_lists(referee: Referee, head: str) -> None:
-    ann = referee.person("ann")
-    referee.send(ann, f"register ann\n{ssh.public(ann.key)}\n", sign=False)
-    referee.deliver(craft(referee.signed(ann, confirming(ann)), head), ann.address)
-    assert referee.desk.players.by_name("ann")
-
-
 MACHINES = [
     "Auto-Submitted: auto-replied",
     "X-Autoreply: yes",
@@ -123,12 +105,6 @@ def test_what_a_key_signed_is_obeyed_under_marks_of_machines(referee: Referee, h
     referee.send(bob, bob.filled("orders", "final"))
     assert "turn 1" in ann.last["Subject"]
     assert "Rv5" in body(ann.last)
-
-
-def test_the_envelope_may_be_empty(referee: Referee) -> None:
-    ann, _ = referee.begun(SMALL, FLEETS)
-    referee.deliver(craft(referee.signed(ann, ann.filled("orders", "Rv5"))), "")
-    assert referee.match().orders[1].rev == 1
 
 
 @pytest.mark.parametrize("head", [*MACHINES, "Precedence: bulk", "List-Id: <club.example>"])
@@ -151,13 +127,6 @@ def test_words_that_were_signed_before_are_a_machines(referee: Referee, head: st
     assert len(ann.letters) == before
 
 
-@pytest.mark.parametrize("head", PERSONS[:5])
-def test_a_command_in_the_text_is_answered_whatever_the_subject(referee: Referee, head: str) -> None:
-    ann = referee.person("ann")
-    referee.deliver(HOME.sign(craft("help\n", head), referee.now), ann.address)
-    assert "register" in ann.text
-
-
 def test_a_vacation_answer_has_no_command(referee: Referee) -> None:
     ann = referee.registered("ann")
     before = len(ann.letters)
@@ -177,7 +146,7 @@ def keyless(referee: Referee, name: str) -> Mailbox:
     """A player without a key: the second letter answers the first one's reply address."""
     person = referee.person(name)
     for _ in range(2):
-        to = parseaddr(str(person.last["Reply-To"]))[1] if person.letters else PBEM
+        to = reply_to(person.last) if person.letters else PBEM
         raw = craft(f"register {name}\n", sender=f"{name} <{person.address}>", to=to)
         referee.deliver(HOME.sign(raw, referee.now), person.address, to)
     assert referee.desk.players.by_name(name)
@@ -185,7 +154,7 @@ def keyless(referee: Referee, name: str) -> Mailbox:
 
 
 def reply(referee: Referee, person: Mailbox, text: str, *heads: str, envelope: str | None = None) -> None:
-    to = parseaddr(str(person.last["Reply-To"]))[1]
+    to = reply_to(person.last)
     raw = craft(text, *heads, sender=f"{person.name} <{person.address}>", to=to)
     referee.deliver(HOME.sign(raw, referee.now), person.address if envelope is None else envelope, to)
 
@@ -253,32 +222,6 @@ def test_an_unclear_sender_brings_one_short_answer_to_the_envelopes(referee: Ref
     assert "whoami" not in ann.text
 
 
-@pytest.mark.parametrize("head", ["Subject: Out of the office", "List-Unsubscribe: <https://relay.example/1>"])
-def test_what_an_unclear_sender_signed_is_answered_under_weak_marks(referee: Referee, head: str) -> None:
-    ann = referee.registered("ann")
-    before = len(ann.letters)
-    several = "From: ann <ann@mail.example>, bob <bob@mail.example>"
-    referee.deliver(craft(referee.signed(ann, "whoami\n"), several, head), ann.address)
-    assert len(ann.letters) == before + 1
-    referee.deliver(craft("I am away.\n", several, head), ann.address)
-    assert len(ann.letters) == before + 1, "it says nothing"
-
-
-@pytest.mark.parametrize("head", ["Subject: Out of the office", "List-Unsubscribe: <https://relay.example/1>"])
-def test_what_nobody_could_read_is_answered_under_weak_marks(referee: Referee, head: str) -> None:
-    ann = referee.person("ann")
-    heads = [head, *(f"X-H{number}: x" for number in range(201))]
-    referee.deliver(HOME.sign(craft("help\n", *heads), referee.now), ann.address)
-    assert len(ann.letters) == 1
-
-
-def test_a_subject_that_is_a_command_is_one_under_a_weak_mark(referee: Referee) -> None:
-    ann = referee.person("ann")
-    heads = ("Subject: help", "List-Unsubscribe: <https://relay.example/1>")
-    referee.deliver(HOME.sign(craft("\n", *heads), referee.now), ann.address)
-    assert len(ann.letters) == 1
-
-
 def test_too_many_headers_are_answered(referee: Referee) -> None:
     ann = referee.person("ann")
     for head in ("\r\n".join(f"X-H{number}: x" for number in range(201)), "X-M: " + "x" * 800 + "\r\n x" * 20_000):
@@ -294,13 +237,6 @@ def test_the_text_below_a_picture_is_read(referee: Referee) -> None:
         head, text = mixed(*texts)
         referee.deliver(HOME.sign(craft(text, head), referee.now), ann.address)
         assert "The rules of Spaceships" in ann.text
-
-
-def test_a_signature_in_the_second_text_counts(referee: Referee) -> None:
-    ann, _ = referee.begun(SMALL, FLEETS)
-    head, text = mixed("[Warning: this came from outside]", referee.signed(ann, ann.filled("orders", "Rv5")))
-    referee.deliver(craft(text, head), ann.address)
-    assert referee.match().orders[1].rev == 1
 
 
 @pytest.mark.parametrize(
@@ -333,7 +269,7 @@ def test_a_bad_signature_that_nobody_vouches_for_brings_an_address_by_which_its_
     ann = referee.registered("ann")
     before = len(ann.letters)
     for number in range(6):
-        to = parseaddr(str(ann.last["Reply-To"]))[1] if number else PBEM
+        to = reply_to(ann.last) if number else PBEM
         text = referee.signed(ann, "whoami\n").replace("whoami", f"status m{number}")
         referee.deliver(craft(text, to=to), ann.address, to)
         assert number or "at most 3 such answers a day" in " ".join(ann.text.split())

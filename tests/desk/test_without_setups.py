@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +13,6 @@ from pbem.games.outside import enable
 from pbem.letters.render import Templates
 from pbem.match.transcript_replay import begin
 from pbem.proof import bundle, without_rules
-from pbem.testing import CHECKS, subject, write_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,18 +94,3 @@ def test_a_seat_is_handed_over(referee: Referee) -> None:
     assert "commitments" not in welcome
     play(referee, ann, carl)
     held(ann.find("the end"))
-
-
-def test_nobody_misses_a_setup(referee: Referee) -> None:
-    ann, bob = referee.agreed("pace: 1d\ngrace: 1d\nmiss: forfeit", game="sticks")
-    referee.wait(timedelta(days=3))
-    assert "bob" in body(ann.find("the match is closed"))
-    held(bob.find("the end"))
-
-
-@pytest.mark.parametrize("check", CHECKS)
-def test_it_conforms(check: str, site: Path) -> None:
-    assert site
-    game = subject("sticks")
-    write_records(game)
-    CHECKS[check](game)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from in_a_box.keyless import HOME
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, form_in
-from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
 from pbem.proof import bundle
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-HOME = Domain("mail.example", key=rsa_key(1024))
 DSN = """From: MAILER-DAEMON@provider.example
 To: pbem@play.example
 Subject: Delivery Status Notification (Failure)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from contextlib import closing, contextmanager
 from datetime import timedelta
@@ -21,7 +20,8 @@ from machines.http_double import Asked
 from machines.witness_double import Double
 
 from pbem.cli.verify import verify
-from pbem.config.witnessing import Cosigner, WitnessConfig
+from pbem.config.server import WitnessConfig
+from pbem.config.values import Cosigner
 from pbem.desk.daily_limits import WITNESS_BEHIND
 from pbem.desk.public import Public
 from pbem.match.changed import replace
@@ -31,7 +31,7 @@ from pbem.proof.kept_letters import kept
 from pbem.proof.tournament_letters import compared
 from pbem.store.errors import BusyError
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest, InclusionProof
-from pbem.tlog.note import Note, cosigned
+from pbem.tlog.note import cosigned
 from pbem.tournament.tournament_entries import TournamentEntry, tournament_statement
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
@@ -246,21 +246,6 @@ def test_a_server_that_forks_is_refused(watching: Watching) -> None:
         assert '"behind"' in other.told[-1]
 
 
-def test_a_cosignature_counts_once_and_one_that_does_not_hold_hides_no_other(watching: Watching) -> None:
-    """A witness that writes its line often would leave a note that nobody can read."""
-    referee = watching.referee
-    ann, bob = referee.begun("keys: demanded")
-    (due,) = referee.due
-    line = watching.double(Asked("add-checkpoint", {}, due.request.encode())).body.decode().rstrip("\n")
-    spoilt = f"{line[:-8]}AAAAAA=="
-    referee.answered(due, 200, "\n".join([spoilt, *[line] * 20, spoilt, ""]))
-    found = referee.desk.due_tasks.witnesses.log.witnessed()
-    assert found is not None
-    assert len(Note.read(found.note).signatures) == 2
-    referee.turn((ann, ""), (bob, ""))
-    assert len(InclusionProof.read(kept("x", ann.letters.came[-1]).logged[0].proof).note.signatures) == 2
-
-
 def test_a_witness_that_names_ever_other_sizes_is_not_asked_without_end(watching: Watching) -> None:
     referee = watching.referee
     ann, bob = referee.begun("keys: demanded")
@@ -316,16 +301,6 @@ def test_a_proof_that_was_altered_shows_nothing(
         assert ("w.example saw entry 2" in done.output) == (changed == logged)
 
 
-def test_matches_go_on_when_the_log_cannot(watching: Watching) -> None:
-    referee = watching.referee
-    ann, bob = referee.begun("keys: demanded")
-    referee.wait(TEN)
-    referee.database.execute("UPDATE checkpoints SET note = 'spoilt'")
-    referee.wait(timedelta(hours=2))
-    referee.turn((ann, ""), (bob, ""))
-    assert referee.match().seq == 3
-
-
 def test_without_witnesses_no_log_is_kept_and_with_them_all_of_it_later(tmp_path: Path) -> None:
     with closing(Desk(tmp_path)) as referee:
         ann, bob = referee.begun("keys: demanded")
@@ -339,28 +314,6 @@ def test_without_witnesses_no_log_is_kept_and_with_them_all_of_it_later(tmp_path
         referee.open_desk()
         referee.wait(TEN)
         assert list(map(size_of, referee.due)) == [(0, referee.match().seq)], "and none of it twice"
-
-
-def test_of_each_day_the_last_checkpoint_that_was_cosigned_stays(watching: Watching) -> None:
-    """So that the page of an old match shows the same, however the log grows."""
-    referee = watching.referee
-    ann, bob = referee.begun("keys: demanded")
-    watching.post()
-    for _ in range(2):
-        watching.wait()
-        referee.turn((ann, ""), (bob, ""))
-        watching.wait()
-        referee.wait(timedelta(days=1))
-        referee.turn((ann, ""), (bob, ""))
-    watching.wait()
-    rows = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints WHERE cosigned = 1").fetchall()
-    assert len(rows) > 3
-    referee.now += referee.config.limits.letters_kept + timedelta(days=5)
-    referee.alive()
-    while referee.desk.due_tasks.tick(referee.now) == referee.now:
-        pass
-    kept_now = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints").fetchall()
-    assert sorted(set(kept_now) & set(rows)) == sorted(dict(sorted(rows)).items())
 
 
 def test_the_public_page_of_a_match_shows_who_saw_its_end_and_stays_the_same(watching: Watching) -> None:
@@ -397,22 +350,6 @@ def test_the_public_page_of_a_match_shows_who_saw_its_end_and_stays_the_same(wat
     assert compared() == [(last, proof)], "the log has grown, and the page has not changed"
 
 
-@pytest.mark.parametrize("status", [400, 403, 404])
-def test_a_witness_that_does_not_know_the_log_is_told_to_the_operator(tmp_path: Path, status: int) -> None:
-    with closing(Desk(tmp_path)) as referee:
-        asked = Watching(referee, Double())
-        referee.begun("keys: demanded")
-        (due,) = referee.due
-        referee.answered(due, status, "who are you?\n")
-        (told,) = referee.told
-        assert "does not know" in told
-        assert f"HTTP {status}\nwho are you?\n" in told
-        for _ in range(30):
-            referee.wait(timedelta(hours=1))
-            asked.post()
-        assert len(referee.told) <= 7, "three a day"
-
-
 def test_cosignatures_count_by_their_signatures_alone(watching: Watching) -> None:
     referee = watching.referee
     referee.begun("keys: demanded")
@@ -431,22 +368,6 @@ def test_cosignatures_count_by_their_signatures_alone(watching: Watching) -> Non
     referee.desk.due_tasks.witnesses.requests.settle(due, 200, f"{stranger}\n")
     assert referee.desk.due_tasks.witnesses.requests.answered() is None
     assert not referee.told
-
-
-def test_a_tournament_is_logged_and_witnessed_too(watching: Watching, tmp_path: Path) -> None:
-    club = watched_club(watching)
-    file, letters = kept_of(club, tmp_path)
-
-    def said(key: VerifierKey) -> str:
-        run = CliRunner().invoke(verify, [str(file), "--witness", str(key), "--against", str(letters)])
-        assert run.exit_code == 3, "no bundles of matches are here"
-        return run.output
-
-    output = said(watching.double.verifier)
-    assert re.search(r"(?m)^ok +log +entry 6 in the log of play.example: size [0-9]+, seen by w.example$", output)
-    assert re.search(r"(?m)^ok +witness +w.example saw entry 6 of 10, by 2026\S+Z at the latest$", output)
-    other = VerifierKey("x.example", COSIGNATURE, Ed25519PrivateKey.generate().public_key().public_bytes_raw())
-    assert re.search(r"(?m)^OPEN +witness +x.example: no letter shows that it saw an entry$", said(other))
 
 
 def test_a_tournament_of_two_stories_is_convicted_by_the_log(watching: Watching, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 r"""SMTP and LMTP as texts: each file here is one conversation, with the exact replies.
 
 # a comment
-= limits recipients=2 idle=1        beforehand: limits, `lmtp`, `tls`, `proxy`, or what goes wrong: `trouble busy`
+= limits recipients=2 idle=1        beforehand: limits, `lmtp`, `tls`, or what goes wrong: `trouble busy`
 > EHLO client.example               the client says this, and CRLF
 >> \x00half a line                  the client sends just this; \r \n \x.. and {x*70000} in both
 < 250 HELP                          the server says exactly this line
@@ -62,7 +62,6 @@ class Dialog:
         self.protocol = "smtp"
         self.limits = Limits()
         self.certificate = ("", "")
-        self.proxy = False
         while self.lines and self.lines[0].startswith("="):
             what, *words = self.lines.pop(0).removeprefix("=").split()
             if what == "limits":
@@ -71,14 +70,12 @@ class Dialog:
                 self.protocol = "lmtp"
             elif what == "tls":
                 self.certificate = certificate.make(folder)
-            elif what == "proxy":
-                self.proxy = True
             else:
                 raise AssertionError(f"{path.name}: what is `= {what}`?")
 
     def play(self) -> None:
         cert, key = self.certificate
-        listener = ListenerConfig(Listen("127.0.0.1", 0), cert, key, self.proxy)
+        listener = ListenerConfig(Listen("127.0.0.1", 0), cert, key)
         serve(self.scene, self.protocol, self.limits, listener)
 
     async def scene(self, office: Office) -> None:
@@ -111,11 +108,6 @@ async def heard(client: Client) -> str:
     except ConnectionError:
         line = b""
     return line.decode("ascii").removesuffix("\r\n") if line else "(closed)"
-
-
-@pytest.fixture(autouse=True)
-def a_proxy_has_one_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.smtp.session.PROXY_SECONDS", 1.0)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,9 +14,7 @@ from playing import random_players, unlearned
 from playing.conditions import CONDITIONAL, with_conditions
 
 from pbem.games import GAMES, rules
-from pbem.games.audience import EVERYBODY
 from pbem.games.dueling_masters import DuelingMasters
-from pbem.games.dueling_masters.knowledge import SHOWN
 from pbem.testing import CHECKS, Subject, World
 from pbem.testing.subject import readers
 from pbem.testing.worlds import seen
@@ -93,7 +90,7 @@ def same(told: World, varied: World, reader: int | None) -> None:
 
 
 @pytest.mark.parametrize("game", CONDITIONAL)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_conditions_tell_nothing(game: str, seed: int) -> None:
     same(*pair(game, seed))
 
@@ -103,26 +100,6 @@ def test_conditions_tell_nothing(game: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(200))
 def test_a_reader_sees_the_same_at_length(game: str, seed: int) -> None:
     same(*pair(game, seed))
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_there_is_much_to_vary(game: str) -> None:
-    """Every sort of change is kept now and then: the tests of worlds mean something."""
-    kept: Counter[str] = Counter()
-    for seed in range(12):
-        kept += pair(game, seed)[1].changes
-    wanted = {getattr(change, "__name__", "") for change in unlearned.CHANGES[game]}
-    assert set(kept) == wanted
-    assert sum(kept.values()) >= 30 * len(wanted)
-
-
-def test_a_choice_by_the_other_side_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        DuelingMasters, "holds", lambda _self, state, seat, *_: sum(state.sides[2 - seat].squares) % 2 == 0
-    )
-    pairs = [pair("dueling-masters", seed) for seed in range(12)]
-    with pytest.raises(AssertionError):
-        any(map(same, *zip(*pairs, strict=True)))
 
 
 def test_conditions_are_asked_of_what_their_seat_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,13 +118,3 @@ def test_conditions_are_asked_of_what_their_seat_was_shown(monkeypatch: pytest.M
     state = judge.with_reports(judge.begin(options, setups), [[report]])
     judge.branch(state, 1, "if left G2 then Z1 D1-D2 else Z1 D1-D3")
     assert given == [{name: said for name, said in report.items() if name != "to"}]
-
-
-def test_a_destination_that_leaked_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    told, varied = unlearned.two_destinations()
-    for reader in (2, None):
-        same(told, varied, reader)
-    monkeypatch.setitem(SHOWN, "check", {**SHOWN["check"], "to": EVERYBODY})
-    for reader in (2, None):
-        with pytest.raises(AssertionError):
-            same(told, varied, reader)

@@ -81,7 +81,7 @@ def test_what_owners_tell_is_judged_alike(game: str) -> None:
         pytest.param("dueling-masters", 1, 100, marks=pytest.mark.long),
     ],
 )
-def test_lies_are_judged_alike(game: str, seed: int, each: int) -> None:
+def test_every_lie_is_refused_or_convicted_by_both(game: str, seed: int, each: int) -> None:
     random, refused, convicted = Random(seed), 0, 0
     for twice in of_two(game, seed):
         steps = twice.whole.steps
@@ -96,7 +96,11 @@ def test_lies_are_judged_alike(game: str, seed: int, each: int) -> None:
                 convicted += 1
                 found = test_sealed.first_false(twice.whole, step.seat, [*steps[:place], lie])
                 assert found
+                assert found[:2] == (step.turn, step.step)
+                assert found.ruling.isdecimal()
                 assert twice.false(step.seat, [*steps[:place], lie]) == tuple(found), text
+                if convicted % 20 == 0:
+                    assert test_sealed.first_false(twice.whole, 3 - step.seat, [*steps[:place], lie]) is None
     assert refused > 500
     assert convicted > 50
 

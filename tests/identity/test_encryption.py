@@ -8,12 +8,11 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-import pysequoia
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from data.material import KEYS
 from pysequoia.packet import PacketPile, Tag
-from signing.decryptors import BORN, OpenpgpReader, by_openpgp, by_smime
+from signing.decryptors import BORN, by_openpgp, by_smime
 from signing.openpgp_maker import Signer, packet, x25519_body
 
 from pbem.identity import Key, encryption, parse_key
@@ -49,11 +48,6 @@ def test_a_key_that_cannot_decrypt_is_told_why(key: str, reason: str) -> None:
     assert encryption.usable([sample(key)], NOW) == []
 
 
-def test_the_library_says_nothing_of_itself() -> None:
-    fault = encryption.fault(parse_key(Signer().certificate()), NOW)
-    assert fault == "it has no subkey that can decrypt now"
-
-
 def test_a_key_of_which_all_subkeys_for_encryption_expired_cannot_decrypt() -> None:
     signer, at = Signer(), BORN + timedelta(days=31)
     passing = signer.subkey(x25519_body(b"\x09" + bytes(31)), valid_days=30)
@@ -84,15 +78,6 @@ def test_a_certificate_that_says_nothing_of_its_use_will_do() -> None:
     late = BORN + timedelta(days=36500)
     assert encryption.usable([reader.key], late) == []
     assert encryption.fault(reader.key, late) == f"it expired on {late.date()}"
-
-
-@pytest.mark.parametrize("profile", [pysequoia.Profile.RFC4880, pysequoia.Profile.RFC9580], ids=["4880", "9580"])
-def test_openpgp_keys_of_both_editions_decrypt(profile: pysequoia.Profile) -> None:
-    reader = OpenpgpReader(pysequoia.Tsk.generate("Ann", profile=profile))
-    assert encryption.fault(reader.key, NOW) is None
-    kind, armor = encryption.encrypt([reader.key], ENTITY)
-    assert kind == "openpgp"
-    assert pysequoia.decrypt(armor, decryptor=reader.tsk.decryptor()).bytes == ENTITY
 
 
 def test_nothing_is_compressed() -> None:

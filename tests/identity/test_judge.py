@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 judge = partial(identity.judge, words=VOCABULARY)
 
 SERVER = "play.example"
-SAMPLES = "pbem-order@play.example"  # the samples' own namespace
 
 
 def leaf(
@@ -203,10 +202,6 @@ def test_soft_line_ends_are_undone_and_no_others() -> None:
     assert verdict(flowed + signature(form)).signed == form.encode()
 
 
-def test_line_ends_lost_even_in_the_armor() -> None:
-    assert verdict(" ".join((FORM + signature(FORM)).split())).signed == FORM.encode()
-
-
 @pytest.mark.parametrize("sent", ["\n", "\r\n"])
 @pytest.mark.parametrize("form", [FORM, FORM.replace("rev 1\n", "rev 1\n\n")], ids=["dense", "spaced"])
 def test_files_signed_with_other_line_ends(sent: str, form: str) -> None:
@@ -237,11 +232,6 @@ def test_the_hash_in_a_form_is_no_sign_that_its_lines_were_wrapped() -> None:
     assert "wrapped" not in str(changed.reason)
     long = FORM.replace("sYw3", "sYw3 # this turn goes to the left, the next one to the right")
     assert "wrapped" in str(verdict(long.replace("Gx3", "Gx4") + signature(long)).reason)
-
-
-def test_a_challenge_on_one_line() -> None:
-    form = f"confirm anna\nserver play.example\nchallenge {'ab' * 32}\nend\n"
-    assert verdict(" ".join(form.split()) + "\n" + signature(form)).signed == form.encode()
 
 
 def test_damaged_armor() -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pbem.match.pinned_keys import Player
 from pbem.match.step import Signed
 from pbem.match.transcript import BEFORE, Entry, sha256_hex, written
-from pbem.tournament.fold import begun, fold, follows
+from pbem.tournament.fold import begun, fold
+from pbem.tournament.following import follows
 from pbem.tournament.tournament_step import SaidLetter, TournamentStep, announce
 from pbem.tournament.tournament_terms import TournamentTerms
 

@@ -12,7 +12,7 @@ from pbem.identity import ssh
 from pbem.player.account_file import Account
 from pbem.player.correspondence import Correspondence
 from pbem.player.memory import Memory
-from pbem.player.proving import prove
+from pbem.player.play_table import prove
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import SecretVault
 

@@ -34,7 +34,7 @@ __all__ = [
 
 ROOT = Path(__file__).parents[2]
 
-PHRASES = ("Phrase", "Impossible", "BadAccount", "CannotSign", "NotGenuine", "NotSent")
+PHRASES = ("Phrase", "Impossible", "BadAccount", "CannotSign", "Missing", "NotGenuine", "NotSent")
 """What makes a phrase of its arguments, as `make catalogue` names it, too."""
 
 KEYWORDS: dict[str, Any] = {

@@ -6,7 +6,6 @@ about are cases of the case book.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,7 +15,7 @@ from judges.game_letters import GameLetters, reads_well
 from playing import random_players
 
 from pbem.games import rules
-from pbem.games.dueling_masters.words import events, summary
+from pbem.games.dueling_masters.words import summary
 from pbem.match import record
 
 ROOT = Path(__file__).parents[2]
@@ -36,20 +35,6 @@ def after(case: str, seat: int | None, names: dict[int, str] = NAMES) -> str:
     replay = record.replay(record.read((CASES / f"{case}.pbem.toml").read_text(encoding="utf-8")))
     turns = shown(replay.turns, seat)
     return report(turns[-1] if turns else [], seat, JUDGE.view(replay.state, seat, turns), names)
-
-
-def test_asteroids_that_are_all_gone_are_not_unheard_of() -> None:
-    """Those that were met, or rammed, until none is left for all that the other side knows."""
-    replay = record.replay(record.read((CASES / "23-ram.pbem.toml").read_text(encoding="utf-8")))
-    view: Any = JUDGE.view(replay.state, 2, shown(replay.turns, 2))
-    gone = view["known"]["1"] | {"asteroids": 0, "asteroids_destroyed": {f"B{column}": 4 for column in range(1, 8)}}
-    told = [
-        call("position", "position", view | {"known": {"1": known}}, NAMES) for known in (view["known"]["1"], gone)
-    ]
-    assert [re.findall(r"not yet seen .*", text) for text in told] == [
-        ["not yet seen W, B, X1, Y1, Y2, Z2, Z3, Z4, H, 7 *"],
-        ["not yet seen W, B, X1, Y1, Y2, Z2, Z3, Z4, H"],
-    ]
 
 
 def help_of(options: dict[str, Any], seat: int) -> str:
@@ -91,15 +76,6 @@ def test_the_opponent_is_not_told_of_a_ram_nor_where_to() -> None:
     assert "* B1" in after("23b-checked-before-it-rams", 1)
 
 
-def test_entitlements_of_special_positions() -> None:
-    nothing = {"turn": 9, "over": False, "entitled": None}
-    assert call("entitled", "entitled", nothing) == ""
-    assert call("entitled", "entitled", nothing | {"over": True}) == "The game is over."
-    assert (
-        call("entitled", "entitled", nothing | {"entitled": []}) == "You have no legal move in turn 9, so you pass."
-    )
-
-
 @pytest.mark.parametrize("homes", [1, 3])
 @pytest.mark.parametrize("seat", [1, 2])
 def test_the_example_setup_is_legal(homes: int, seat: int) -> None:
@@ -124,14 +100,3 @@ def test_one_line_says_what_came_of_a_turn() -> None:
     assert summary([moved], None, NAMES) == "Bob moved X1 from G2"
     assert summary([{"seat": 1, "kind": "pass"}], 1, NAMES) == "You had no legal move"
     assert summary([], 1, NAMES) == "Nothing happened"
-
-
-@pytest.mark.parametrize("seat", [1, 2, None])
-def test_what_happened_is_of_the_kind_of_its_report(seat: int | None) -> None:
-    reports = [
-        {"seat": 1, "kind": "check", "piece": "Z4", "from": "J10"},
-        clash("J2", "Z4", "Y1", 1),
-        {"seat": 2, "kind": "departure", "piece": "X1", "square": "G2"},
-        {"seat": 1, "kind": "pass"},
-    ]
-    assert [event.label for event in events(reports, seat, NAMES)] == [report["kind"] for report in reports]

@@ -20,9 +20,7 @@ from judges.german import WIDTH
 from pbem.games import GAMES
 from pbem.i18n import template_folder
 from pbem.letters.render import Templates
-from pbem.phrase import Phrase
 
-ROOT = Path(__file__).parents[2]
 TEMPLATES = template_folder()
 GERMAN = Templates(language="de")
 GOLDEN = Path(__file__).parent / "golden" / "de"
@@ -85,23 +83,6 @@ def test_lines_fit_a_terminal(name: str) -> None:
     prose = [line for line in source(name, "de").split("\n") if re.match(r"[\w(`]", line) and not {*'{}~"'} & {*line}]
     if not name.endswith("rulings.txt"):  # those are wrapped
         assert not [line for line in prose if len(line) > WIDTH]
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ('{{ _("x %(what)s", what=what) }}', "x Remis?"),
-        ('{{ ngettext("one %(what)s", "%(num)s %(what)s", 2, what=what) }}', "2 Remis?"),
-        ('{{ [what, "ann", "bob"] | listed }}', "Remis?, ann und bob"),
-        (
-            '{% autoescape true %}{{ _("%(who)s: %(what)s", who="<b>", what=what) }}{% endautoescape %}',
-            "&lt;b&gt;: Remis?",
-        ),
-        ("{{ language }}", "de"),
-    ],
-)
-def test_facts_that_are_phrases_are_in_the_language_as_well(line: str, said: str) -> None:
-    assert GERMAN.environment.from_string(line).render(what=Phrase("a draw?")) == said
 
 
 HEADINGS = {

@@ -10,10 +10,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from playing.random_players import PLAYERS, play, sensible_orders
+from playing.random_players import play, sensible_orders
 
 from pbem.boards import TINTS
-from pbem.boards.text_boards import columns
 from pbem.games import GAMES, part_of, rules
 from pbem.letters.digest import framed_html, framed_text
 from pbem.letters.draft import LetterSection, WrittenLetter
@@ -310,28 +309,6 @@ def test_the_letter_says_what_the_text_says(game: str, language: str) -> None:
         assert set(re.findall(squares, plain)) <= set(re.findall(squares, text))
 
 
-def test_the_grids_of_spaceships_are_those_of_the_text() -> None:
-    game = played("spaceships")
-    for turn in range(len(game.orders) + 1):
-        for board in facts(game, 1, turn)["boards"]:
-            squares = [square for panel in board.panels for row in panel.squares for square in row]
-            assert [square.symbol[0] for square in squares] == [square.text[0] for square in squares]
-            assert [square.fresh for square in squares] == [square.text[1:] == "!" for square in squares]
-            lines = columns(board.panels, 2).split("\n")
-            drawn = [line.ljust(75)[at + 4 : at + 14] for at in range(0, 75, 15) for line in lines[1:]]
-            assert "".join(drawn) == "".join(square.text.ljust(2) for square in squares)
-
-
-def test_this_turns_shots_are_marked() -> None:
-    given = facts(played("spaceships"), 1, 1)
-    html = render("turn", given)
-    fresh = given["view"]["known"]["2"]["fresh"]
-    assert fresh
-    assert (
-        html.count("display:block;border:2px") == len(fresh) + len(given["view"]["own"]["fresh"]) + 2
-    )  # two legends
-
-
 @pytest.mark.parametrize("tint", [tint for tint in TINTS.values() if tint.background])
 def test_ink_can_be_read_on_its_tint(tint: tuple[str, str]) -> None:
     def light(colour: str) -> float:
@@ -341,14 +318,3 @@ def test_ink_can_be_read_on_its_tint(tint: tuple[str, str]) -> None:
 
     one, other = sorted(map(light, tint), reverse=True)
     assert (one + 0.05) / (other + 0.05) >= 4.5
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_boards_read_nothing_but_the_view(game: str) -> None:
-    """The same view gives the same boards, whatever the position holds beside it; the public has its boards, too."""
-    judge = rules(game)
-    one = played(game)
-    shown = [[found for report in reports if (found := judge.show(report, None))] for reports in one.reports]
-    view = judge.view(one.states[-1], None, shown)
-    assert boards_of(game).boards(view)
-    assert set(PLAYERS) == set(GAMES)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
 from random import Random
 from typing import Any
 
@@ -16,8 +14,7 @@ from PIL import Image, ImageChops
 from playing.random_players import play, sensible_orders
 
 from pbem.boards import TINTS
-from pbem.boards.picture import GAP, LARGEST, TITLE, card, draw
-from pbem.boards.sheet import sheet
+from pbem.boards.picture import card, draw, sheet
 from pbem.games import GAMES, part_of, rules
 from pbem.games.squares import PLAIN, Board, Panel, Square
 
@@ -43,37 +40,6 @@ def test_pictures_fit_into_a_letter(game: str) -> None:
         assert image.mode == "P"
         assert image.width <= 1100
         assert image.info == {}
-
-
-def test_the_same_boards_give_the_same_bytes_in_another_process() -> None:
-    script = (
-        "import sys; from pbem.games.squares import *; from pbem.boards.picture import draw;"
-        "panel = Panel('R', '12', 'vw', [[Square('K', 'own'), Square('k', 'lost', True)]] * 2);"
-        "sys.stdout.buffer.write(draw([Board(1, [panel] * 5), Board(2, [panel])], {1: 'ann', 2: 'bob'}))"
-    )
-    runs = [subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout for _ in range(2)]
-    assert runs[0] == runs[1]
-    assert runs[0].startswith(b"\x89PNG")
-
-
-def test_each_square_has_its_tint_and_what_is_fresh_its_frame() -> None:
-    squares = [[Square("Z1", tint, fresh) for fresh in (False, True)] for tint in TINTS if tint]
-    rows = [str(number) for number in range(len(squares))]
-    picture = draw([Board(1, [Panel("", "ab", rows, squares)])], NAMES)
-    with Image.open(io.BytesIO(picture)) as image:
-        pixels = image.convert("RGB")
-    for down, (plain, _) in enumerate(squares, start=1):
-        y = GAP + TITLE + down * LARGEST + 2
-        colour = TINTS[plain.tint].background
-        assert pixels.getpixel((GAP + LARGEST + 2, y)) == tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
-        assert pixels.getpixel((GAP + 2 * LARGEST + 2, y)) == (255, 216, 74)
-
-
-def test_another_square_is_another_picture() -> None:
-    one, other = (
-        [Board(1, [Panel(c, "12345", "vwxyz", [[Square(s, "own")] * 5] * 5) for c in "ROYGB"])] for s in "KD"
-    )
-    assert draw(one, NAMES) != draw(other, NAMES)
 
 
 def grid(name: str, columns: str, *rows: str) -> Panel:

@@ -9,16 +9,13 @@ from random import Random
 import pytest
 from playing.random_players import PLAYERS, play
 
-from pbem.boards.picture import font
-from pbem.boards.sheet import TEXT, sheet
+from pbem.boards.picture import TEXT, font, sheet
 from pbem.games import GAMES, part_of, rules
-from pbem.games.squares import Square
 from pbem.i18n import LANGUAGES
 from pbem.letters.render import Templates
-from pbem.match.changed import replace
 
 SCRIPT = (
-    "import sys; from pbem.games import part_of; from pbem.boards.sheet import sheet; game = sys.argv[1];"
+    "import sys; from pbem.games import part_of; from pbem.boards.picture import sheet; game = sys.argv[1];"
     "from pbem.letters.render import Templates; text = Templates().render(f'{game}/sheet.txt', m=None);"
     "sys.stdout.buffer.write(sheet('Title', part_of(game, 'boards').blank(), text))"
 )
@@ -63,19 +60,6 @@ def test_a_sheet_has_the_grids_of_the_boards(game: str) -> None:
     assert {
         square.symbol for board in boards.blank() for p in board.panels for row in p.squares for square in row
     } == {"."}
-
-
-def test_a_filled_sheet_shows_the_boards_of_the_view() -> None:
-    """Each symbol is drawn on its own square: taken away, it is that square which turns white."""
-    boards = part_of("shoot-em-up", "boards")
-    assert boards is not None
-    (empty,) = boards.blank()
-    panel = empty.panels[0]
-    rows = [list(row) for row in panel.squares]
-    rows[2][4] = Square("A^", "seat 1")
-    filled = replace(empty, panels=[replace(panel, squares=rows)])
-    text = Templates().render("shoot-em-up/sheet.txt", m=None)
-    assert len({sheet("Title", [board], text) for board in (empty, filled)}) == 2
 
 
 @pytest.mark.parametrize("game", GAMES)

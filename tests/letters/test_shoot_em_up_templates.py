@@ -15,7 +15,7 @@ from judges.game_letters import GameLetters
 from playing import random_players
 
 from pbem.games import rules
-from pbem.games.shoot_em_up.words import position, summary
+from pbem.games.shoot_em_up.words import summary
 
 ROOT = Path(__file__).parents[2]
 NAMES = {1: "Ann", 2: "Bob", 3: "Cem", 4: "Dee"}
@@ -199,18 +199,6 @@ def _zone(options: Any, seat: int) -> int:
     return int(options.size[0 if seat < 3 else 1]) - 2
 
 
-def test_the_orders_shown_as_an_example_are_legal() -> None:
-    judge = rules("shoot-em-up")
-    options = judge.options({}, 2)
-    setups = [
-        judge.setup(options, seat, text)
-        for seat, text in ((1, "A b1 N\nB c1 N\nC d1 N"), (2, "D b9 S\nE c9 S\nF d9 S"))
-    ]
-    position = judge.begin(options, setups)
-    text = call("entitled", "entitled", judge.view(position, 2, []))
-    assert judge.order(position, 2, text.rpartition("Example:")[2]).text.startswith("D: ")
-
-
 @pytest.mark.parametrize(
     ("seat", "told"),
     [
@@ -223,18 +211,6 @@ def test_the_orders_shown_as_an_example_are_legal() -> None:
 def test_one_line_says_what_came_of_a_turn(seat: int | None, told: str) -> None:
     assert summary(REPORTS, seat) == told
     assert summary([state(1, A="c4 N 1")], seat) == "Nobody was hit"
-
-
-def test_one_line_tells_of_a_hit_that_sank_nothing() -> None:
-    hit = next(report for report in REPORTS if report["kind"] == "hit") | {"ship": "D", "by": ["A"]}
-    grazed = hit | {"destroyed": False, "shields": 1}
-    told = {1: "You hit 1; you lost nothing", 2: "You hit nothing; you lost nothing", None: "No ship was lost"}
-    assert {seat: summary([grazed], seat) for seat in told} == told
-
-
-def test_the_ships_left_are_named_as_such() -> None:
-    view: Any = VIEW
-    assert position(view, THREE).left.label == "Ships left"
 
 
 def test_what_the_small_boards_show_is_told_to_who_wants_words() -> None:

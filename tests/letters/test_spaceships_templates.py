@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
 from judges.game_letters import GameLetters
 
-from pbem.games.spaceships.words import EXAMPLE, summary
+from pbem.games.spaceships.words import summary
 
-ROOT = Path(__file__).parents[2]
 NAMES = {1: "Ann", 2: "Bob"}
 GAME = GameLetters("spaceships")
 call, report = GAME.call, GAME.report
@@ -122,47 +120,6 @@ VIEW: dict[str, Any] = {
 NOTHING_KNOWN: dict[str, Any] = {"empty": [], "ship": [], "destroyed": [], "named": {}, "ships": [], "fresh": []}
 
 
-def ship(code: str, *cells: str) -> dict[str, Any]:
-    return {"ship": code, "cells": list(cells), "destroyed": [], "fired": [], "burnt_out": False}
-
-
-FIRST_TURN = {
-    "turn": 1,
-    "over": False,
-    "first": 2,
-    "own": {
-        "ships": [
-            ship("DS1", "Rv1", "Rv2", "Rw1", "Rw2", "Ov1", "Ov2", "Ow1", "Ow2"),
-            ship("DS2", "Gv1", "Gv2", "Gw1", "Gw2", "Bv1", "Bv2", "Bw1", "Bw2"),
-            ship("PC", "Yz1", "Yz2", "Yz3", "Yz4"),
-            ship("HS", "Rz5", "Oz5"),
-            ship("AG1", "Rx1", "Rx2"),
-            ship("AG2", "Rx4", "Rx5"),
-            ship("AG3", "Bz4", "Bz5"),
-            ship("LG", "By5"),
-        ],
-        "misses": [],
-        "fresh": [],
-        "score": 29,
-    },
-    "known": {"1": NOTHING_KNOWN},
-    "entitled": {
-        "conventional": [
-            {"ship": name, "strikes": strikes}
-            for name, strikes in {"DS1": 1, "DS2": 1, "PC": 2, "HS": 1, "AG1": 1, "AG2": 1, "AG3": 1}.items()
-        ],
-        "missiles": [
-            {"ship": "AG1", "cells": ["Rx1", "Rx2"]},
-            {"ship": "AG2", "cells": ["Rx4", "Rx5"]},
-            {"ship": "AG3", "cells": ["Bz4", "Bz5"]},
-            {"ship": "LG", "cells": ["By5"]},
-        ],
-        "kamikazes": [],
-        "beams": [{"ship": "DS1", "directions": 13}, {"ship": "DS2", "directions": 13}],
-        "scans": 1,
-    },
-}
-
 PUBLIC = {
     "turn": 9,
     "over": True,
@@ -208,9 +165,6 @@ HELP_OPTIONS: dict[str, tuple[dict[str, Any], int]] = {
 LETTERS = {
     "report-seat-1": lambda: report(REPORTS, 1, VIEW, NAMES),
     "report-public": lambda: report(REPORTS, None, PUBLIC, NAMES),
-    "first-turn": lambda: (
-        call("position", "position", FIRST_TURN, NAMES) + "\n\n\n" + call("entitled", "entitled", FIRST_TURN) + "\n"
-    ),
     "events-seat-2": lambda: call("events", "events", REPORTS, 2, NAMES) + "\n",
     "events-second-first": lambda: call("events", "events", REPORTS[10:12], 1, NAMES) + "\n",
     "rules": GAME.rules,
@@ -218,12 +172,6 @@ LETTERS = {
     f"setup-help-{name}": lambda args=args: call("setup_help", "setup_help", *args) + "\n"
     for name, args in HELP_OPTIONS.items()
 }
-
-
-def test_a_known_ship_of_which_every_cell_stands() -> None:
-    view = deepcopy(VIEW)
-    view["known"]["2"] = NOTHING_KNOWN | {"ship": ["Rv2"], "named": {"Rv2": "LS"}}
-    assert "\n  LS    standing Rv2" in call("position", "position", view, NAMES)
 
 
 def test_long_lists_stay_within_the_column() -> None:
@@ -267,23 +215,6 @@ def test_long_lists_stay_within_the_column() -> None:
 )
 def test_entitlements_of_special_positions(view: dict[str, Any], text: str) -> None:
     assert call("entitled", "entitled", view) == text
-
-
-def test_the_example_setup_is_a_standard_fleet() -> None:
-    def box(word: str) -> set[str]:
-        one, other = (word.split("-") * 2)[:2]
-        axes = [
-            axis[min(map(axis.index, ends)) : max(map(axis.index, ends)) + 1]
-            for axis, *ends in zip(("ROYGB", "vwxyz", "12345"), one, other, strict=True)
-        ]
-        return {c + r + n for c in axes[0] for r in axes[1] for n in axes[2]}
-
-    ships = {}
-    for line in EXAMPLE.splitlines():
-        code, *words = line.split()
-        ships[code] = set().union(*map(box, words))
-    assert {code: len(cells) for code, cells in ships.items()} == {"DS": 8, "KC": 6, "FS": 4, "MD": 3, "HS": 2}
-    assert len(set().union(*ships.values())) == 23
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _forks = multiprocessing.get_context("forkserver")
 _forks.set_forkserver_preload(
-    ["pbem.cli.play.overview", "pbem.player.opponent", "pbem.player.proving", "pbem.letters.render", "aiosmtpd.smtp"]
+    ["pbem.cli.play.overview", "pbem.player.opponent", "pbem.proof.prove", "pbem.letters.render", "aiosmtpd.smtp"]
 )
 
 

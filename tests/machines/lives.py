@@ -33,10 +33,11 @@ import pbem.desk.wiring
 import pbem.server.daemon
 import pbem.store.inbox
 import pbem.store.owners
+from pbem.cli.serve import write_ready
 from pbem.config.file import load
 from pbem.desk.reading import InProcess
 from pbem.failpoints import passing
-from pbem.server.daemon import Daemon, write_ready
+from pbem.server.daemon import Daemon
 from pbem.server.desk_process import OwnProcess, started
 from pbem.server.desk_work import received, serve
 from pbem.server.sandbox import Worker

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 HASH = "8c1f" * 16
 ORDERS = f"orders m17 turn 5\nserver play.example\nplayer anna\nprev {HASH}\nrev 1\nGx3 bGx1Gx3 m2\nOx4 sYw3\nend\n"
-HEAD = ORDERS.partition("Gx3")[0]
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAw362hYWQR531Y7nR5wcGcvoixDAdC31uo4y4apagdp"
 
 
@@ -138,14 +136,6 @@ def test_every_command_has_help_and_an_example(form: CommandSpec) -> None:
         assert reading.ignored == []
 
 
-def test_all_commands_in_one_letter_and_on_one_line() -> None:
-    texts = [text for name, text in EXAMPLES.items() if name != "press"]
-    letter = parse("\n".join(texts))
-    assert [command.name for command in letter.commands] == [name for name in COMMANDS if name != "press"]
-    assert not any(command.faults for command in letter.commands)
-    assert letter.ignored == []
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_block_is_one_before_any_command_and_in_no_prose(name: str) -> None:
     assert [command.name for command in parse(f"block rolf\n{EXAMPLES[name]}").commands] == ["block", name]
@@ -186,11 +176,6 @@ def test_an_end_in_a_comment_does_not_close() -> None:
     assert command.block == "Gx3 # the end\nOx4 # END\n#end"
     assert only("orders m17 turn 5 Gx3,Ox4;end").block == "Gx3,Ox4;"
     assert only("orders m17 turn 5 bending legend\nEND.").block == "bending legend"
-
-
-def test_an_empty_set_of_orders() -> None:
-    assert only("orders m17 turn 5 end").block == ""
-    assert only("orders m17 turn 5\n\n end").faults == ()
 
 
 @pytest.mark.parametrize("name", ["orders m17 turn 5", "setup m17", "new spaceships", "press m17", "confirm anna"])
@@ -246,9 +231,7 @@ def test_armor_ends_the_reading() -> None:
 def test_missing_arguments_are_named() -> None:
     for text, word in [
         ("substitute m5 carl", "m5 carl for bob"),
-        ("substitute m5 carl for with", "m5 carl for bob"),
         ("set notify mine", "topic"),
-        ("set notify", "topic"),
         ("extend m17 soon", "how long"),
         ("vacation 2026-12-20 until 2027-01-03", "vacation off"),
         ("vacation 2026-12-20 to Monday", "vacation off"),
@@ -258,14 +241,9 @@ def test_missing_arguments_are_named() -> None:
         ("orders m17\nGx3\nend", "turn"),
         ("orders turn 5\nGx3\nend", "match"),
         ("orders m17 turn x\nGx3\nend", "turn"),
-        ("orders m17x turn 5\nGx3\nend", "match"),
         ("setup m17 game two\nend", "game"),
-        ("rules", "game"),
         ("register", "name"),
-        ("register end", "name"),
-        ("register 1anna", "name"),
         ("accept", "match"),
-        ("status m", "match"),
         ("report m17 turn soon", "turn"),
         ("new spaceships with end", "opponents"),
         ("resign m99999999999", "match"),
@@ -332,11 +310,6 @@ def test_a_longer_key_may_be_wrapped_too(name: str) -> None:
         )
 
 
-def test_a_key_of_another_sort_is_handed_on_as_it_is() -> None:
-    assert asked(only("register anna ssh-ed25519 AAAA anna@home"))["key"] == "ssh-ed25519 AAAA anna@home"
-    assert "key" not in asked(only("register anna"))
-
-
 def test_a_proposal() -> None:
     command = only(
         "new Spaceships with Rolf, nora\nkind: continued\nVictory: sum of scores # or so\n ships: RG\n RG DS\nend"
@@ -351,28 +324,20 @@ def test_a_proposal() -> None:
     assert only("new spaceships\nserver play.example\nplayer anna\npace: 3 days\nend").fields["player"] == "anna"
 
 
-def test_reports() -> None:
-    assert asked(only("report m17")) == {"match": "m17"}
-    assert asked(only("report m17 turn 3")) == {"match": "m17", "turn": 3}
-    assert asked(only("report m17 all")) == {"match": "m17", "all": True}
-    assert asked(only("report M17, game 2, turn all.")) == {"match": "m17", "game": 2, "all": True}
-
-
 @pytest.mark.parametrize(
     ("text", "given"),
     [
         ("help", {}),
         ("help Orders.", {"topic": "orders"}),
         ("help key add", {"topic": "key add"}),
-        ("help Key, Add.", {"topic": "key add"}),
-        ("help key\nadd", {"topic": "key"}),
         ("help key games", {"topic": "key"}),
-        ("status", {}),
         ("status M17.", {"match": "m17"}),
-        ("status\nhelp orders", {}),
         ("status of it all?", {}),
         ("clear m17 default", {"match": "m17", "turn": DEFAULT}),
         ("clear m17 Turn 5,", {"match": "m17", "turn": 5}),
+        ("resign m17 game 2", {"match": "m17", "game": 2}),
+        ("resign m17\nmatch", {"match": "m17", "whole": True}),
+        ("report M17, game 2, turn all.", {"match": "m17", "game": 2, "all": True}),
         ("set notify OFF", {"value": "off"}),
         ("set notify ABCD2345.", {"value": "abcd2345"}),
         ("set notify https://NTFY.example/Topic", {"value": "https://ntfy.example/Topic"}),
@@ -382,7 +347,6 @@ def test_reports() -> None:
         ),
         ("press m17 Public\nhello\nend", {"match": "m17", "public": True}),
         ("press m17\npublic hello\nend", {"match": "m17"}),
-        ("press m17 public opinion end", {"match": "m17"}),
         ("orders m17 DEFAULT Gx3 end", {"match": "m17", "turn": DEFAULT}),
         ("substitute m17 Carl for Rolf", {"match": "m17", "name": "carl", "leaver": "rolf"}),
         ("rule t3 Annul m17 end", {"tournament": "t3", "what": "annul", "match": "m17"}),
@@ -393,20 +357,12 @@ def test_reports() -> None:
         ("rule t3 close end", {"tournament": "t3", "what": "close"}),
         ("enter t3 team Red", {"tournament": "t3", "team": "red"}),
         ("vacation off", {"off": True}),
-        ("vacation Off.", {"off": True}),
         ("vacation 2026-12-20 To 2027-01-03", {"first": "2026-12-20", "last": "2027-01-03"}),
     ],
 )
 def test_what_may_be_left_out_or_said_in_another_way(text: str, given: dict[str, object]) -> None:
     first = parse(text).commands[0]
     assert (asked(first), first.faults) == (given, ())
-
-
-def test_clear_and_resign_may_name_what_they_mean() -> None:
-    assert asked(only("clear m17 turn 5")) == {"match": "m17", "turn": 5}
-    assert asked(only("clear m17")) == {"match": "m17"}
-    assert asked(only("resign m17 game 2")) == {"match": "m17", "game": 2}
-    assert asked(only("resign m17\nmatch")) == {"match": "m17", "whole": True}
 
 
 def test_press() -> None:
@@ -506,18 +462,6 @@ def test_line_ends_weigh_as_blanks(texts: list[str], data: st.DataObject) -> Non
     assert parse(mangled).ignored == []
 
 
-@given(st.lists(st.from_regex(r"[A-Za-z0-9(),;]{1,12}", fullmatch=True), max_size=30), st.data())
-def test_any_orders_on_any_lines(words: list[str], data: st.DataObject) -> None:
-    words = [word for word in words if not re.search(r"(?i)(^|[,;])end($|[,;])", word)]
-    texts = [head + "".join(word + data.draw(GAP) for word in words) + "end" for head in (HEAD, HEAD + "\n")]
-    assert gist(texts[0]) == gist(texts[1])
-
-
-@given(st.text())
-def test_parse_never_raises(text: str) -> None:
-    parse(text)
-
-
 MARKS = ("end", "END", "#", ">", "-- ", "stop", "with", "all", "game", "a:", ":", KEY, "")
 
 
@@ -546,8 +490,6 @@ CODE = "3f2a-91bc-0d4e-77aa-3f2a-91bc-0d4e-77aa"
     ("text", "given"),
     [
         (f"key add\n{KEY}", {"key": KEY}),
-        (f"key add {KEY}", {"key": KEY}),
-        ("key add", {}),
         ("key add SHA256:" + "x" * 43, {"fingerprint": "SHA256:" + "x" * 43}),
         ("key revoke SHA256:tYw4Jk.", {"fingerprint": "SHA256:tYw4Jk"}),
         ("key revoke ABCD EF01 2345\n6789", {"fingerprint": "ABCDEF0123456789"}),
@@ -571,18 +513,10 @@ def test_what_is_missing_is_said(missing: str) -> None:
     assert only(missing).faults
 
 
-def test_the_form_that_proves_a_new_key() -> None:
-    text = f"confirm anna\nserver play.example\nchallenge {HASH}\nfingerprint SHA256:AbC+/=\nproof Mailbox\nend"
-    assert only(text).faults == ()
-    assert only(text).fields["fingerprint"] == "SHA256:AbC+/="
-    assert only(text).fields["proof"] == "mailbox"
-
-
-@pytest.mark.parametrize("dress", ["{}", "\n  {}\n\n# a comment\n", "> quoted\n{}\n-- \nAnn"])
 @pytest.mark.parametrize("text", [*EXAMPLES.values(), f"press m1\nThe seed is {'0123' * 8}.\nend"])
-def test_programs_know_a_command_by_its_words(text: str, dress: str) -> None:
+def test_programs_know_a_command_by_its_words(text: str) -> None:
     """As docs/attachments.md has it: all of them, even those that are masked in an echo, but of a secret one none."""
-    (command,) = parse(dress.format(text)).commands
+    (command,) = parse(f"> quoted\n\n  {text}\n-- \nAnn").commands
     said = f"{command.name} ..." if COMMANDS[command.name].secret else " ".join(text.split())
     assert command.words == hashlib.sha256(said.encode()).hexdigest()
 
@@ -638,12 +572,6 @@ def test_a_step_is_read_section_by_section() -> None:
         ("commit", ("ef" * 32,), ""),
         ("note", (), "QUJDREVGR0hJ"),
     )
-
-
-@pytest.mark.parametrize("text", [STEP.replace("\n", " "), STEP.replace(" ", "\n"), STEP.replace("commit", "COMMIT")])
-def test_a_step_may_be_broken_anew(text: str) -> None:
-    read = [(name, words, text.split()) for name, words, text in sections_of(only(text))]
-    assert read == [(name, words, text.split()) for name, words, text in sections_of(only(STEP))]
 
 
 def test_a_reveal_brings_the_setup_and_the_orders_of_many_turns() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pbem.mail.html import MOST, own_words
+from pbem.mail.html import own_words
 from pbem.mail.message import read_letter
 
 SAMPLES = Path(__file__).parent.parent / "data" / "html"
@@ -38,10 +38,6 @@ def test_the_words_of_the_writer_and_no_others(name: str) -> None:
 )
 def test_little_is_words_too(page: str, words: str) -> None:
     assert own_words(page).strip("\n") == words
-
-
-def test_only_the_beginning_is_read() -> None:
-    assert own_words(f"<p>Gx3</p>{' ' * MOST}<p>Gy3</p>").strip() == "Gx3"
 
 
 @pytest.mark.parametrize(

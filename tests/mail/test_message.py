@@ -291,25 +291,10 @@ def test_parts_are_cut_with_the_bytes_received() -> None:
     assert found.text == "orders  \n-- \n"
 
 
-def test_nested_parts_end_where_the_outer_boundary_says() -> None:
-    inner = b"Content-Type: multipart/alternative; boundary=b2\r\n\r\n--b2\r\n\r\nplain\r\n--b2\r\n\r\nnever closed"
-    found = read_letter(HEAD + multipart(inner, b"\r\nlast"))
-    assert [part.content for part in found.parts] == [b"plain", b"never closed", b"last"]
-
-
 def test_boundaries_match_whole_lines_only() -> None:
     body = b"\r\n--b12\r\n --b1\r\nx--b1\r\n"
     (part,) = read_letter(HEAD + multipart(body)).parts
     assert part.content == b"--b12\r\n --b1\r\nx--b1\r\n"
-
-
-def test_an_attachment_and_its_signature_have_names() -> None:
-    orders = b'Content-Type: text/plain\r\nContent-Disposition: attachment; filename="orders.txt"\r\n\r\nGx3\r\n'
-    signature = b"Content-Type: application/octet-stream; name=orders.txt.sig\r\n\r\nsig"
-    found = read_letter(HEAD + multipart(b"\r\nsee attachment", orders, signature))
-    assert [part.filename for part in found.parts] == [None, "orders.txt", "orders.txt.sig"]
-    assert found.parts[1].content == b"Gx3\r\n"
-    assert found.text == "see attachment"
 
 
 PICTURE = b"Content-Type: image/png; name=board.png\r\nContent-Disposition: inline\r\n\r\nx"

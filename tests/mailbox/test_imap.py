@@ -165,35 +165,11 @@ def test_a_provider_that_cannot_name_its_folders_now_is_asked_again(command: str
     assert list(account.folders) == ["INBOX", "Work", "Spam", "INBOX.pbem.done"]
 
 
-def test_what_comes_while_spam_is_read_is_found_in_the_same_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    account = Account(flags={"Spam": "\\Junk"})
-    account.folders["Spam"] = {}
-    search = Session.do_uid_search
-
-    def meanwhile(session: Session, rest: str) -> None:
-        search(session, rest)
-        if session.folder == "Spam":
-            account.put(LETTER)
-
-    monkeypatch.setattr(Session, "do_uid_search", meanwhile)
-    with opened(account) as box:
-        assert [one.handle.folder for one in box.letters()] == ["INBOX"]
-
-
 def test_a_folder_of_spam_can_be_named() -> None:
     account = Account()
     account.put(LETTER, "Work")
     with opened(account, spam="Work") as box:
         assert [one.handle.folder for one in box.letters()] == ["Work"]
-
-
-def test_the_names_of_folders_are_the_servers_own() -> None:
-    account = Account(namespace=("INBOX.", "."))
-    account.put(LETTER)
-    with opened(account) as box:
-        for one in box.letters():
-            box.done(one.handle)
-    assert account.raws("INBOX.pbem.done") == [LETTER]
 
 
 def test_of_a_letter_that_is_too_long_only_so_much_is_fetched() -> None:
@@ -283,13 +259,6 @@ def test_a_wrong_password_is_said_and_not_shown() -> None:
     with opened(Account(), lambda: "sesame") as box, pytest.raises(Denied, match="this user and password") as denied:
         list(box.letters())
     assert "sesame" not in str(denied.value)
-
-
-def test_nobody_there() -> None:
-    with serving(Account()) as port:
-        pass
-    with pytest.raises(MailboxUnreachable, match="refused"):
-        list(Imap("127.0.0.1", port, "none", USER, lambda: PASSWORD, most=10).letters())
 
 
 @pytest.mark.parametrize("kind", ["starttls", "implicit"])
@@ -420,13 +389,6 @@ def test_where_letters_cannot_be_moved_what_others_deleted_stays(more: tuple[str
     assert len(account.raws()) == (1 if more else 2)
 
 
-def test_the_number_may_stand_behind_the_octets() -> None:
-    account = Account(lies={"UID FETCH": b"* 1 FETCH (BODY[]<0> {3}\r\nabc UID 1)\r\nTAG OK done\r\n"})
-    account.put(LETTER)
-    with opened(account) as box:
-        assert [one.raw for one in box.letters()] == [b"abc"]
-
-
 def test_a_connection_that_is_open_before_tls_is_not_used() -> None:
     """Whoever stands in between says PREAUTH, so that STARTTLS is out of place (CVE-2021-38370)."""
     account = Account(greeting=b"* PREAUTH welcome")
@@ -456,13 +418,6 @@ def test_a_provider_that_wants_to_know_by_whom_it_is_read_is_told() -> None:
     with opened(account) as box:
         assert [one.raw for one in box.letters()] == [LETTER]
     assert account.names == '("name" "pbem")'
-
-
-def test_a_provider_that_does_not_ask_is_not_told() -> None:
-    account = Account()
-    with opened(account) as box:
-        list(box.letters())
-    assert "ID" not in account.seen
 
 
 @pytest.mark.parametrize("octets", [b'""', b"NIL", b"{0}\r\n"])

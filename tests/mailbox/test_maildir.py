@@ -206,15 +206,6 @@ def test_any_name_is_a_letters(tmp_path: Path, name: str) -> None:
     assert len(list((tmp_path / ".pbem.done" / "cur").iterdir())) == 2
 
 
-def test_two_letters_of_one_name_are_both_kept(tmp_path: Path) -> None:
-    box = Maildir(tmp_path, most=1000)
-    for number in (1, 2, 3):
-        put(tmp_path, "1", b"%d" % number)
-        (one,) = box.letters()
-        box.done(one.handle)
-    assert sorted(file.read_bytes() for file in (tmp_path / ".pbem.done" / "cur").iterdir()) == [b"1", b"2", b"3"]
-
-
 @pytest.mark.parametrize(
     ("lies", "given"),
     [

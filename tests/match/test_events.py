@@ -12,7 +12,6 @@ from in_a_box.referee import Die
 from pbem.games import Refused
 from pbem.match import progress, stored_orders, submissions
 from pbem.match.changed import replace
-from pbem.match.documents import NamedMailbox
 from pbem.match.events import (
     begun,
     clocks,
@@ -23,7 +22,7 @@ from pbem.match.events import (
     substituted,
 )
 from pbem.match.events.sealed_events import take
-from pbem.match.events.silence import claimable_seats, counted_as_received, miss
+from pbem.match.events.silence import claimable_seats, counted_as_received
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Remaking
 from pbem.match.seat_clock import Calendar, Stop
@@ -31,7 +30,7 @@ from pbem.match.state import Match, seated
 from pbem.match.step import Environment, Signed, Step
 from pbem.match.step import here as at_present
 from pbem.match.terms import Terms
-from pbem.match.transcript import Entry, TranscriptError, follow, sha256_hex
+from pbem.match.transcript import Entry, TranscriptError
 from pbem.requests import (
     DEFAULT,
     Annul,
@@ -188,28 +187,6 @@ def refused(event: Any, *arguments: Any, **named: Any) -> list[str]:
 
 
 class TestPhases:
-    def test_the_way_of_a_single_game(self) -> None:
-        table = Table()
-        assert table.match.phase == "proposed"
-        table.agree()
-        assert (table.match.phase, table.match.game, table.match.turn) == ("setup", 1, 0)
-        assert table.kinds == [("setup", 1), ("setup", 2)]
-        assert [table.match.asked(seat) for seat in (1, 2)] == [True, True]
-        table.setup(2, BOB)
-        assert [table.match.asked(seat) for seat in (1, 2)] == [True, False]
-        table.setup(1, ANN)
-        assert (table.match.phase, table.match.turn) == ("playing", 1)
-        for shot in SHOTS:
-            assert table.match.asked(1)
-            table.order(1, shot)
-            assert not table.match.asked(1)
-            table.order(2, "")
-        assert table.match.phase == "closed"
-        assert not table.match.asked(1)
-        assert table.types == ["agreed", "commitments", "turn", "turn", "turn", "ended", "revealed", "closed"]
-        assert follow(table.entries) == table.match.head
-        assert table.match.outcome == {"winner": 1, "scores": [3, 0], "reason": "agreed length"}
-
     def test_events_out_of_phase_are_refused(self) -> None:
         table = Table()
         form = here(table.match, 1, 1, Resign(whole=True))
@@ -300,14 +277,6 @@ class TestPapers:
         assert papers(Table().agree()) == [(0, 1)]
         assert papers(Table().agree().begin()) == [(1, 1)]
 
-    def test_a_receipt_of_default_orders_says_what_it_is(self) -> None:
-        table = Table(miss="default").agree().begin()
-        step, form = table.step(), table.form(1, "", turn=DEFAULT)
-        default = submissions.store(step, 1, form, signed(b"orders")).paper.splitlines()
-        own = table.order(1, "").paper.splitlines()
-        assert ("turn 0" in default, "orders default" in default) == (True, True)
-        assert ("turn 1" in own, [line for line in own if line.startswith("orders")]) == (True, [])
-
 
 class TestRevisions:
     def test_a_higher_one_replaces(self) -> None:
@@ -331,28 +300,6 @@ class TestRevisions:
         assert refused(table.setup, 1, ANN) == ["rev"]
         assert table.match.setups[1].text != first.text
 
-    def test_what_was_cleared_comes_back_with_a_higher_one_only(self) -> None:
-        table = Table().agree().begin()
-        table.order(1, "Rv5")
-        table.clear(1)
-        assert refused(table.clear, 1) == ["clear"]
-        assert table.match.asked(1)
-        assert refused(table.order, 1, "Rv5") == ["rev"]
-        table.order(2, "")
-        assert table.match.turn == 1
-        assert refused(table.order, 1, "Rv5", rev=2) == ["rev"]
-        table.order(1, "Rv5", rev=3)
-        assert table.match.turn == 2
-
-    def test_a_cleared_setup_does_not_begin_the_game(self) -> None:
-        table = Table().agree()
-        table.setup(1, ANN)
-        table.clear(1)
-        table.setup(2, BOB)
-        assert table.match.phase == "setup"
-        table.setup(1, ANN, rev=3)
-        assert table.match.phase == "playing"
-
     def test_what_was_withdrawn_is_not_forgotten_when_something_else_stands(self) -> None:
         """Its trace is laid open with the game: without it, the server would be accused."""
         table = Table().agree()
@@ -372,25 +319,8 @@ class TestRevisions:
         submissions.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
         assert len(submissions.store(step, 1, replace(form, rev=3), signed(b"orders")).aside) == 1
 
-    def test_revisions_begin_again_each_turn(self) -> None:
-        table = Table().agree().begin()
-        table.order(1, "Rv5", rev=9)
-        table.order(2, "")
-        assert table.order(1, "Rv4", rev=1).rev == 1
-
-    def test_each_salt_is_new(self) -> None:
-        table = Table().agree()
-        papers = [table.setup(1, ANN, rev=rev).paper for rev in (1, 2, 3)]
-        assert len({paper.partition("salt ")[2][:64] for paper in papers}) == 3
-
 
 class TestSettling:
-    def test_all_said_final(self) -> None:
-        table = Table(settle="10m").agree().begin()
-        table.order(1, "Rv5", final=True)
-        table.order(2, "", final=True)
-        assert table.match.turn == 2
-
     def test_not_all_said_final(self) -> None:
         table = Table(settle="10m").agree().begin()
         table.order(1, "Rv5", final=True)
@@ -403,25 +333,6 @@ class TestSettling:
         table.done(table.step())
         assert (table.match.turn, table.match.resolve_at) == (2, None)
 
-    def test_clearing_stops_it(self) -> None:
-        table = Table(settle="10m").agree().begin()
-        table.order(1, "Rv5")
-        table.order(2, "")
-        table.clear(2)
-        assert table.match.resolve_at is None
-        table.now += timedelta(minutes=11)
-        table.done(table.step())
-        assert table.match.turn == 1
-        table.order(2, "", rev=3)
-        assert table.match.resolve_at == table.now + timedelta(minutes=10)
-
-    def test_saying_final_afterwards_ends_it(self) -> None:
-        table = Table(settle="1h").agree().begin()
-        table.order(1, "Rv5")
-        table.order(2, "", final=True)
-        table.order(1, "Rv4", rev=2, final=True)
-        assert table.match.turn == 2
-
 
 class TestEnds:
     def test_a_number_of_games(self) -> None:
@@ -433,30 +344,6 @@ class TestEnds:
         assert table.match.phase == "closed"
         assert table.match.outcome == {"winner": 2, "scores": [3, 6], "reason": "agreed length"}
 
-    def test_a_target(self) -> None:
-        table = Table(kind="scored", target="6").agree()
-        for winner in (1, 2, 2):
-            assert table.match.phase == "setup"
-            table.win(winner)
-        assert table.match.phase == "closed"
-        assert table.match.totals == (3, 6)
-
-    def test_a_target_that_is_passed_and_games_that_end_first(self) -> None:
-        table = Table(kind="scored", target="2").agree()
-        table.win(1)
-        assert table.match.phase == "closed"
-        table = Table(kind="scored", target="100", games="1").agree()
-        table.win(1)
-        assert table.match.phase == "closed"
-
-    def test_neither_goes_on_until_one_resigns_the_match(self) -> None:
-        table = Table(kind="scored").agree()
-        for _ in range(4):
-            table.win(1)
-        assert (table.match.phase, table.match.game) == ("setup", 5)
-        table.resign(1, match=True)
-        assert table.match.outcome == {"winner": 2, "scores": [12, 0], "reason": "resignation"}
-
     def test_the_last_game_decides_where_that_was_agreed(self) -> None:
         winners = {}
         for victory in ("sum of scores", "last game"):
@@ -467,41 +354,8 @@ class TestEnds:
             winners[victory] = table.match.outcome["winner"]
         assert winners == {"sum of scores": 1, "last game": 2}
 
-    def test_a_draw_by_totals(self) -> None:
-        table = Table(kind="scored", games="2").agree()
-        table.win(1)
-        table.win(2)
-        assert table.match.outcome == {"winner": 0, "scores": [3, 3], "reason": "agreed length"}
-
-    def test_options_of_the_next_game(self) -> None:
-        """Scored: the same again. Continued: the winner's survivors and new ships."""
-        scored, continued = (Table(kind=kind, games="2").agree() for kind in ("scored", "continued"))
-        for table in (scored, continued):
-            table.win(1)
-            assert table.match.options is not None
-            assert (table.match.game, table.match.previous is not None) == (2, True)
-            assert not table.match.setups
-            assert table.match.position is None
-        assert scored.match.options == scored.match.terms.first_options()
-        assert continued.match.options != continued.match.terms.first_options()
-        refused(continued.setup, 1, ANN)
-        continued.setup(1, "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3")
-        continued.setup(2, BOB)
-        assert continued.match.phase == "playing"
-
 
 class TestResigning:
-    def test_a_game(self) -> None:
-        table = Table(kind="scored").agree().begin()
-        table.order(1, "Rv1")
-        table.order(2, "")
-        table.resign(1)
-        assert table.match.phase == "setup"
-        ended = table.match.games[0]
-        assert (ended.winner, ended.reason, ended.turns) == (2, "resignation", 1)
-        assert table.match.sentence_revs == {}, "revisions of sentences begin again with each game"
-        assert table.types[-3:] == ["resigned", "ended", "revealed"]
-
     @pytest.mark.parametrize("whole", [True, False])
     def test_orders_that_settle_are_given_up(self, *, whole: bool) -> None:
         """Their time must not resolve the first turn of the next game, nor wake the clock for a closed match."""
@@ -520,26 +374,6 @@ class TestResigning:
             assert table.match.turn == 1
             assert table.match.resolve_at == table.now + timedelta(minutes=10)
 
-    def test_the_match_in_a_game(self) -> None:
-        table = Table(kind="scored", games="5").agree()
-        table.win(1)
-        table.begin()
-        table.resign(1, match=True)
-        assert table.match.phase == "closed"
-        assert [ended.winner for ended in table.match.games] == [1, 2]
-        assert table.match.outcome is not None
-        assert (table.match.outcome["winner"], table.match.outcome["reason"]) == (2, "resignation")
-
-    def test_the_match_before_a_game(self) -> None:
-        table = Table(kind="scored", games="5").agree()
-        table.setup(1, ANN)
-        assert refused(table.resign, 1) == ["resign"]
-        table.resign(1, match=True)
-        assert table.match.phase == "closed"
-        assert table.types == ["agreed", "resigned", "closed"]
-        assert not table.match.setups
-        assert table.match.outcome == {"winner": 2, "scores": [0, 0], "reason": "resignation"}
-
 
 # The store tells the same story: after each letter, a desk that remembers nothing makes the same match.
 
@@ -557,26 +391,6 @@ def test_a_match_that_demands_keys_takes_nothing_at_level_mailbox() -> None:
     assert table.match.orders == {}
 
 
-def test_evidence_is_filed_beside_the_letter() -> None:
-    table = Table().agree()
-    mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", RECEIVED, b"evidence")
-    for seat, setup, letter in ((1, ANN, signed(b"a")), (2, BOB, mailbox)):
-        step = table.step()
-        submissions.setup(step, seat, table.form(seat, setup), letter)
-        table.done(step)
-    assert [(paper.path, paper.opens_with, paper.seat) for paper in step.papers if paper.content == b"evidence"] == [
-        ("evidence/game-1-setup-seat-2.txt", 1, 2)
-    ]
-    step = table.step()
-    assert submissions.order(step, 2, table.form(2, ""), mailbox).level == "mailbox"
-    endings.resign(step, 2, here(table.match, 2, 1, Resign()), mailbox)
-    assert step.entries[0].body["level"] == "mailbox"
-    assert step.entries[0].body["evidence"] == sha256_hex(b"evidence")
-    filed = {paper.path: (paper.content, paper.opens_with, paper.seat) for paper in step.papers}
-    assert filed["letters/resign-3-seat-2.eml"] == (b"letter", 1, 2)
-    assert filed["evidence/resign-3-seat-2.txt"] == (b"evidence", 1, 2)
-
-
 # What happens by the server's word where no clock runs, or stands already.
 
 
@@ -588,28 +402,6 @@ class TestWithoutClocks:
         table.done(step)
         assert table.types == ["agreed", "vacation"]
         assert table.kinds == [("vacation", 2)]
-
-    def test_who_cannot_be_reached_is_lost_once_and_found_again(self) -> None:
-        table = Table(pace="none").agree()
-        for times in range(2):
-            step = table.step()
-            clocks.halt_unreachable(step, 1, START)
-            table.done(step)
-            assert table.types == ["agreed", "halted"], times
-        assert table.match.unreachable == {1: START}
-        step = table.step()
-        clocks.release_reached(step, 1)
-        table.done(step)
-        assert table.types == ["agreed", "halted", "moved"]
-        assert not table.match.unreachable
-
-    def test_a_seat_changes_hands(self) -> None:
-        table = Table(pace="none").agree()
-        for by in (1, 2):
-            table.nominate(by, 1)
-        table.take(1)
-        assert table.match.names == ("carl", "bob")
-        assert not table.match.clocks
 
 
 @pytest.mark.parametrize(
@@ -677,13 +469,6 @@ class TestSubstitutes:
         assert self.taken(table).offers == {"draw": frozenset()}
         assert refused(table.draw, 2, "accept") == ["draw"]
 
-    def test_an_offer_to_the_newcomer_stands(self) -> None:
-        table = Table().agree().begin()
-        table.draw(2, "offer")
-        assert self.taken(table).offers == {"draw": frozenset({2})}
-        table.draw(1, "accept")
-        assert [ended.reason for ended in table.match.games] == ["agreement"]
-
     def test_who_was_late_or_out_of_reach(self) -> None:
         match = self.taken(
             self.table(),
@@ -696,10 +481,6 @@ class TestSubstitutes:
         assert match.misses == {2: 1}
         assert match.unreachable == {2: START}
         assert match.banks == {2: 7}
-
-    def test_what_was_said(self) -> None:
-        """Revisions of the newcomer begin with 1."""
-        assert self.taken(self.table()).sentence_revs == {(2, "substitute"): 1}
 
     def test_what_was_sent(self) -> None:
         table = self.table()
@@ -714,49 +495,9 @@ class TestSubstitutes:
         assert (set(match.orders), match.resolve_at) == ({2}, None)
         assert table.kinds == [("welcome", 1), ("substituted", 2)]
 
-    def test_the_paper_about_the_newcomers_mailbox_is_filed(self) -> None:
-        table = Table().agree()
-        for by in (1, 2):
-            table.nominate(by, 1)
-        pinned = NamedMailbox("play.example", "m1", 1, "carl", "carl@mail.example", "ab" * 32)
-        carl = Player("carl", (), mailbox=sha256_hex(pinned.text().encode()), named=pinned)
-        step = table.step()
-        substituted.take_over(step, 1, carl, here(seated(table.match, 1, carl), 1, 1), signed(b"take"))
-        assert {paper.path: (paper.content, paper.seat) for paper in step.papers} == {
-            "letters/substituted-4-seat-1.eml": (b"take", 1),
-            "evidence/mailbox-4-seat-1.txt": (pinned.text().encode(), 1),
-        }
-
-    def test_who_is_named_for_another_seat(self) -> None:
-        table = Table("shoot-em-up", *THREE).agree()
-        table.nominate(2, 2, "dora")
-        for by in (1, 2, 3):
-            table.nominate(by, 1)
-        table.take(1)
-        assert {seat: found.name for seat, found in table.match.nominated.items()} == {2: "dora"}
-
-    def test_the_clock_of_the_others_runs_on(self) -> None:
-        table = Table(pace="3d").agree()
-        table.now += timedelta(days=1)
-        match = self.taken(table)
-        assert {seat: clock.since for seat, clock in match.clocks.items()} == {1: table.now, 2: START}
-
 
 class TestClocks:
     HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-
-    def test_a_bank_is_spent_once(self) -> None:
-        """Time beyond the pace is drawn from it, and what is left stands by for the next request."""
-        table = Table(pace="1d", bank="2d", grace="0").agree()
-        banks = [(clock.time, clock.bank) for clock in table.match.clocks.values()]
-        assert banks == [(3 * 86400, 2 * 86400)] * 2
-        table.now += 2 * self.DAY
-        step = table.step()
-        submissions.setup(step, 1, table.form(1, ANN), Signed(b"a", "key", "k", received="2026-03-03T12:00:00Z"))
-        table.done(step)
-        table.setup(2, BOB)
-        assert table.match.banks == {1: 86400, 2: 2 * 86400}
-        assert {seat: clock.bank for seat, clock in table.match.clocks.items()} == {1: 86400, 2: 2 * 86400}
 
     def test_time_is_over_with_its_last_second(self) -> None:
         table = Table(pace="1d", grace="1d").agree()
@@ -765,21 +506,6 @@ class TestClocks:
             step = table.step()
             progress.tick(step)
             assert [entry.type for entry in step.entries] == told
-
-    def test_a_setup_that_was_missed_is_asked_for_once_more_where_turns_are_passed(self) -> None:
-        """There is no empty setup; a turn that was missed is passed at once."""
-
-        def missed(table: Table) -> tuple[bool, set[int]]:
-            step = table.step()
-            miss(step, 1)
-            table.match = step.match
-            (again,) = {notice.facts["again"] for notice in step.notices}
-            return again, set(table.match.missed)
-
-        table = Table(miss="pass", pace="1d", grace="0").agree()
-        assert [missed(table), missed(table)] == [(True, set()), (False, {1})]
-        assert missed(Table(miss="wait", pace="1d", grace="0").agree()) == (False, {1})
-        assert missed(Table(miss="pass", pace="1d", grace="0").agree().begin()) == (False, {1})
 
     def test_what_is_handled_after_a_miss_came_after_it(self) -> None:
         told = replace(Table().agree().match, late_from={1: START})
@@ -1029,17 +755,6 @@ def test_why_it_is_refused_is_said(table: Callable[[], Table], event: Callable[[
     with pytest.raises(Refused) as caught:
         event(table())
     assert [f"{fault.rule} {fault.token}: {fault.message}" for fault in caught.value.faults] == [says]
-
-
-@pytest.mark.parametrize(("kind", "game", "match"), [("single", True, True), ("scored", True, False)])
-def test_others_play_on_where_a_game_is_resigned(kind: str, *, game: bool, match: bool) -> None:
-    """Or the match, if it has but one game; a match of several games needs all its players."""
-    table = Table("shoot-em-up", *THREE, board="5x5", kind=kind).agree()
-    assert endings.position_without(table.match, 1, whole_match=False) is None
-    for seat, setup in enumerate(SHIPS, 1):
-        table.setup(seat, setup)
-    left = [endings.position_without(table.match, 1, whole_match=whole) for whole in (False, True)]
-    assert [one is not None for one in left] == [game, match]
 
 
 class TestWhoIsOut:

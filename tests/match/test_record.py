@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import tomllib
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pbem.match.record import LONGEST, Illegal, NotARecord, Record, RecordedResult, Turn, read, replay, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GAMES = ("dueling-masters", "shoot-em-up", "spaceships")
 
@@ -73,9 +75,6 @@ def refused(text: str) -> tuple[int, int | None, str | None]:
         "record = 1",
         'game = "spaceships"',
         'record = 1\ngame = "chess"',
-        "record = 1\ngame = 1",
-        'record = 1\ngame = ["spaceships"]',
-        "record = 1\n[game]\nspaceships = 1",
         GAME + TURN + "1 = ''",
         GAME.replace("LG Rv1", "LG Rv1\0"),
         "record = " + "9" * 5_000 + '\ngame = "spaceships"',
@@ -93,9 +92,6 @@ def test_no_record(text: str) -> None:
     "text",
     [
         GAME.replace("record = 1", "record = true"),
-        GAME.replace("record = 1", "record = 1.0"),
-        GAME.replace("record = 1", 'record = "1"'),
-        GAME.replace("record = 1", "record = 1979-05-27"),
         *(f"{key} = {value}\n{GAME}" for key in ("note", "match", "previous") for value in ("1", "true", "[]", "{}")),
         *(
             f"{key} = {value}\n{GAME}"
@@ -103,16 +99,12 @@ def test_no_record(text: str) -> None:
             for value in ("0", "-1", "true", "1.0", '"1"', "{}")
         ),
         f"rules = {'9' * 400}\n{GAME}",
-        f"extra = 1\n{GAME}",
-        f"result = 1\n{GAME}",
-        f"turn = {{1 = ''}}\n{GAME}",
         f"resigned = 1\n{GAME}",
         *(
             f"resigned = [{one}]\n{GAME}"
             for one in (
                 "1",
                 "{}",
-                "{turn = 1}",
                 "{seat = 0, turn = 1}",
                 "{seat = '1', turn = 1}",
                 "{seat = 1, turn = true}",
@@ -120,14 +112,11 @@ def test_no_record(text: str) -> None:
             )
         ),
         f"seat = 1\n{HEAD}",
-        HEAD,
         HEAD + OPTIONS,
         GAME.replace('name = "Ann"', "name = 1"),
         GAME.replace("fleet", "flet"),
         GAME.replace('"cost:1"', "1"),
         GAME.replace("LG Rv1", "??").replace("fleet", "flet"),
-        GAME + TURN + "comment = ''",
-        GAME + TURN + "01 = ''",
         GAME + TURN + "-1 = ''",
         GAME + "\n[result]\nwinner = true\nscores = [1, 1]",
         GAME + '\n[result]\nwinner = 1\nscores = "1, 1"',
@@ -152,9 +141,7 @@ RESULT = "\n[result]\nwinner = 1\nscores = [1, 1]\n"
     [
         (GAME.replace("record = 1", "record = 2"), None, "`record` is 1, the version of the format"),
         (f"rules = 2\n{GAME}", None, "there is no edition 2 of the rulings of spaceships"),
-        (f"round = 0\n{GAME}", None, "`round` is a number from 1"),
         (f"colour = 1\n{GAME}", "colour", "the record has no key 'colour'"),
-        (f"note = 1\n{GAME}", None, "`note` is not a text"),
         (f"round = 'one'\n{GAME}", None, "`round` is not a whole number"),
         (f"options = 1\n{HEAD}{SEATS}", None, "`options` is not a table"),
         (f"turn = 1\n{GAME}", None, "`turn` is not a list"),
@@ -256,22 +243,7 @@ def test_a_game_that_ended_from_outside() -> None:
     assert replay(record).result == {"over": True, "winner": 2, "scores": [1, 1], "reason": "forfeit"}
 
 
-def test_any_legal_toml_is_read() -> None:
-    text = 'game = "spaceships"\nrecord = 0x1\n'
-    text += 'seat = [{setup = "LG Rv1", name = "A"}, {name = "B", setup = \'LG Bz5\'}]\n'
-    text += 'options.fleet = "cost:1"\n"turn" = [{"1" = "", 2 = \'\'}]\n'
-    assert read(text.replace("\n", "\r\n")) == read(GAME.replace("Ann", "A").replace("Bob", "B") + TURN)
-
-
 # The canonical form
-
-
-def test_a_note_may_stand_above_the_orders() -> None:
-    text = (Path(__file__).parents[1] / "games/dueling_masters/cases/23-ram.pbem.toml").read_text("utf-8")
-    plain = read(text)
-    noted = read(text.replace("[[turn]]\n", '[[turn]]\nnote = "n"\n'))
-    assert [(turn.orders, turn.note) for turn in noted.turns] == [(turn.orders, "n") for turn in plain.turns]
-    assert all(turn.orders for turn in plain.turns)
 
 
 def test_canonical_form() -> None:

@@ -10,16 +10,14 @@ import pytest
 from playing.sealed_match import SealedMatch, changed, said_otherwise
 
 from pbem.games import Refused, Result, rules
-from pbem.match.changed import replace
 from pbem.match.events.endings import agree
-from pbem.match.events.interventions import pause, resume, stop
-from pbem.match.events.sealed_events import judge, reveal, take
-from pbem.match.events.silence import claim, claimable_seats
+from pbem.match.events.sealed_events import judge, reveal
+from pbem.match.events.silence import claim
 from pbem.match.events.substituted import nominate
 from pbem.match.record import read, replay
 from pbem.match.sealed_letters import seal
 from pbem.match.step import here
-from pbem.match.submissions import clear, order, setup, store
+from pbem.match.submissions import clear, order, setup
 from pbem.requests import Claim, Clear, Draw, Section, SignedForm, SubmitOrders, SubmitSetup, Substitute, TakeSteps
 
 if TYPE_CHECKING:
@@ -110,55 +108,6 @@ def test_who_writes_half_a_letter_gains_no_time() -> None:
     table.proved()
 
 
-def test_what_is_told_is_told_to_the_others() -> None:
-    table = small(1)
-    notices = [notice for notice in table.notices if notice.kind == "step"]
-    assert [notice.seat for notice in notices] == [2, 1, 2, 1]
-    assert [[filed.step for filed in notice.facts["told"].steps] for notice in notices] == [
-        ["commit"],
-        ["open"],
-        ["open", "answers"],
-        ["answers", "commit"],
-    ]
-    told = notices[-1].facts["told"]
-    assert told.files.keys() == told.reports.keys() == {1}
-    assert told.files[1][1] == table.papers["reports/game-1-turn-1-seat-1.json"]
-
-
-def test_papers_of_a_step_may_be_seen_by_who_sent_it() -> None:
-    """And are laid open with what was before the game: nothing in them is secret."""
-    table = small(0)
-    owner, match = table.owners[0], table.match
-    said, sent = table.letter(owner, "step", f"game {match.game} turn {match.turn}", owner.steps(match))
-    step = table.step()
-    take(step, 1, said, sent)
-    assert {(paper.path.partition("/")[0], paper.opens_with, paper.seat) for paper in step.papers} == {
-        ("letters", 0, 1)
-    }
-    table.take(owner, said, sent)
-    owner, match = table.owners[1], table.match
-    said, sent = table.letter(owner, "step", f"game {match.game} turn {match.turn}", owner.steps(match))
-    step = table.step()
-    take(step, 2, said, sent)
-    assert {(paper.path.partition("/")[0], paper.opens_with, paper.seat) for paper in step.papers} == {
-        *(("letters", 0, 2), ("steps", 0, 2))
-    }
-
-
-def test_steps_cite_each_others_papers() -> None:
-    table = small(1)
-    game = table.match.sealed_game
-    assert game is not None
-    by_step = {(one.turn, one.seat, one.step): one for one in game.steps}
-    assert by_step[1, 1, "commit"].paper == by_step[1, 1, "open"].paper
-    assert by_step[1, 1, "open"].values["after"] == by_step[1, 1, "commit"].prev
-    assert by_step[1, 2, "answers"].values["to"] == by_step[1, 1, "open"].paper
-    assert by_step[1, 1, "answers"].values["own"] == by_step[1, 1, "open"].paper
-    for one in game.steps:
-        assert one.head == table.entries[one.seq - 1].head
-        assert not one.path or one.path in table.papers
-
-
 # What is refused
 
 
@@ -178,27 +127,6 @@ def test_secrets_are_refused() -> None:
             table.step(), 1, 1, here(table.match, 1, 1, Substitute(name="carl")), table.sign(table.owners[0], "")
         )
     )
-
-
-def test_a_refusal_says_what_was_sent_and_to_which_match() -> None:
-    """Whatever was out of time or place: secrets, steps that nobody asked for, steps during a pause."""
-    table = small()
-    owner, form = table.owners[0], here(table.match, 1, 1, TakeSteps())
-
-    def faults(event: Callable[..., object]) -> list[tuple[str, str | None]]:
-        with pytest.raises(Refused) as caught:
-            event(table.step(), 1, form, table.sign(owner, ""))
-        return [(fault.rule, fault.token) for fault in caught.value.faults]
-
-    assert faults(setup) == [("setup", "m1")]
-    assert faults(take) == [("step", "m1")]
-    table.begin()
-    assert faults(order) == faults(store) == [("orders", "m1")]
-    assert faults(reveal) == [("reveal", "m1")]
-    step = table.step()
-    pause(step, "a look")
-    table.done(step)
-    assert faults(take) == [("step", "m1")]
 
 
 @pytest.mark.parametrize(
@@ -333,16 +261,6 @@ def test_nothing_is_revealed_before_the_end() -> None:
     assert "before the game is over" in refused(lambda: table.reveal(table.owners[0]))
 
 
-def test_a_reveal_is_told_of_to_whom_owes_the_same() -> None:
-    table = over()
-    first, last = table.owners
-    table.reveal(first)
-    assert [(notice.kind, notice.seat) for notice in table.notices[-1:]] == [("revealed", last.seat)]
-    known = len(table.notices)
-    table.reveal(last)
-    assert {notice.kind for notice in table.notices[known:]} == {"ended", "closed"}, "which say it all"
-
-
 @pytest.mark.parametrize("silent", [1, 2])
 def test_who_does_not_reveal_loses(silent: int) -> None:
     table = over()
@@ -404,26 +322,6 @@ def test_nothing_is_judged_before_all_have_revealed_or_missed_their_time() -> No
         ]
 
 
-def test_no_reveal_is_claimed() -> None:
-    """Who misses it is judged without it."""
-    table = over()
-    table.reveal(table.owners[0])
-    assert claimable_seats(replace(table.match, missed=frozenset({2})), 1) == []
-
-
-def test_who_resigns_has_lost_and_both_reveal() -> None:
-    table = small(1)
-    table.resign(table.owners[1])
-    assert table.match.revealing
-    assert [table.match.owes(seat) for seat in (1, 2)] == [("reveal",), ("reveal",)]
-    for owner in table.owners:
-        table.reveal(owner)
-    (ended,) = table.match.games
-    assert (ended.winner, ended.reason, ended.turns) == (1, "resignation", 1)
-    assert table.types()[-6:] == ["reveal", "reveal", "verdict", *END]
-    table.proved()
-
-
 def resigned_and_silent(**lines: str) -> SealedMatch:
     """Seat 2 resigned the whole match and revealed; the other did not."""
     table = small(1, 1, **lines)
@@ -442,59 +340,12 @@ def test_who_resigned_does_not_win_because_the_other_is_silent(kind: str) -> Non
     assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "not revealed"}
 
 
-def test_who_stalls_loses_by_the_clock_where_that_was_agreed() -> None:
-    table = small(1, miss="forfeit")
-    (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))
-    table.wait(11)
-    assert "forfeited" in table.types()
-    assert table.match.revealing
-    table.reveal(table.owners[2 - slow])
-    table.wait(11)
-    assert table.match.games[0].winner == 3 - slow
-    table.proved()
-
-
-def test_who_stalls_loses_by_a_claim() -> None:
-    table = small(1)
-    (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))
-    table.wait(11)
-    assert table.match.missed == {slow}
-    other = table.owners[2 - slow]
-    table.say(other, "claim m1", claim)
-    assert table.match.revealing
-    table.reveal(other)
-    table.reveal(table.owners[slow - 1])
-    assert (table.match.games[0].winner, table.match.games[0].reason) == (other.seat, "forfeit")
-    table.proved()
-
-
 def test_a_late_step_is_taken_where_the_others_wait() -> None:
     table = small(1)
     (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))
     table.wait(11)
     table.tell(table.owners[slow - 1])
     assert table.match.missed == frozenset()
-    table.proved()
-
-
-def test_a_game_that_the_operator_ends_is_not_revealed() -> None:
-    table = small(1)
-    step = table.step()
-    stop(step, "enough")
-    table.done(step)
-    assert table.types()[-3:] == ["stopped", "ended", "closed"]
-    assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "operator: enough"}
-    table.proved()
-
-
-def test_an_agreed_draw_is_revealed() -> None:
-    table = small(1)
-    for owner, word in zip(table.owners, ("offer", "accept"), strict=True):
-        table.say(owner, f"draw m1 {word}", agree)
-    assert table.match.revealing
-    for owner in table.owners:
-        table.reveal(owner)
-    assert (table.match.games[0].winner, table.match.games[0].reason) == (0, "agreement")
     table.proved()
 
 
@@ -536,29 +387,4 @@ def test_who_does_not_reveal_loses_a_continued_match() -> None:
     table.wait(11)
     assert table.match.outcome is not None
     assert (table.match.outcome["winner"], table.match.outcome["reason"]) == (1, "not revealed")
-    table.proved()
-
-
-def test_who_does_not_reveal_loses_a_game_of_several() -> None:
-    table = small(kind="scored", games="2")
-    table.begin()
-    table.play()
-    table.reveal(table.owners[0])
-    table.wait(11)
-    assert (table.match.phase, table.match.game) == ("setup", 2)
-    assert table.match.games[0].winner == 1
-    table.proved()
-
-
-def test_nothing_is_told_while_the_match_stands_still() -> None:
-    table = small(1)
-    step = table.step()
-    pause(step, "a look")
-    table.done(step)
-    owner = next(owner for owner in table.owners if table.match.owes(owner.seat))
-    assert "the match is paused" in refused(lambda: table.tell(owner))
-    step = table.step()
-    resume(step, "seen")
-    table.done(step)
-    table.tell(owner)
     table.proved()

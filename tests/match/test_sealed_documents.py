@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pbem.match.changed import replace
-from pbem.match.sealed_game import NOTHING, PaperPlace, hashed, paper, path, salt
+from pbem.match.sealed_game import PaperPlace, hashed, paper, salt
 from pbem.match.transcript import sha256_hex
 
 SEED = bytes(range(32))
@@ -60,11 +60,3 @@ def test_every_turn_paper_and_seed_has_its_own_salt() -> None:
         )
         == 4
     )
-
-
-def test_where_papers_lie() -> None:
-    assert path("setup", ANNA, 0) == "openings/game-2-seat-1.txt"
-    assert path("orders", ANNA, 5) == "openings/game-2-turn-5-seat-1.txt"
-    assert path("strikes", ANNA, 5) == "steps/game-2-turn-5-seat-1-strikes.txt"
-    assert path("answers", BOB, 5, 2) == "steps/game-2-turn-5-seat-2-answers-2.txt"
-    assert paper("flash", ANNA, 5, {"to": NOTHING}, []).endswith(f"\nto {NOTHING}\nflash\nend\n")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 from vectors.make import VECTORS
 
-from pbem.match.documents import level_in_words
 from pbem.match.events import TYPES
 from pbem.match.transcript import Entry
 from pbem.proof import bundle
@@ -101,15 +100,3 @@ def test_what_is_said_of_an_entry(name: str, seq: int) -> None:
 )
 def test_what_is_said_of_an_entry_of_no_bundle_here(kind: str, body: dict[str, object], says: str) -> None:
     assert TYPES[kind].sentence(Entry(1, "", "", kind, body), {}) == says
-
-
-@pytest.mark.parametrize(
-    ("level", "key", "words"),
-    [
-        ("key", "SHA256:k", "key"),
-        ("mailbox", "dkim:mail.example", DKIM),
-        ("mailbox", "server:mx.example", "mailbox, by the word of the server"),
-    ],
-)
-def test_a_level_in_words(level: str, key: str, words: str) -> None:
-    assert level_in_words(level, key) == words

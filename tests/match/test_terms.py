@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pbem.games import Refused
 from pbem.games.outside import Package
 from pbem.match.changed import replace
-from pbem.match.terms import OPTIONS, Terms, duration
+from pbem.match.option_lines import duration
+from pbem.match.terms import OPTIONS, Terms
 
 SETTLE = timedelta(minutes=10)
 TWO = ("ann", "bob")
@@ -34,8 +35,22 @@ def faults(players: tuple[str, ...] = TWO, game: str = "spaceships", **lines: st
 
 def test_defaults() -> None:
     terms = propose()
-    like = Terms("spaceships", 1, {}, "single", 1, None, "sum of scores", 600, "public", TWO, unreachable="loses")
-    assert terms == like
+    assert {name: value for name, value in terms.document().items() if value} == {
+        "game": "spaceships",
+        "edition": 1,
+        "kind": "single",
+        "games": 1,
+        "victory": "sum of scores",
+        "settle": 600,
+        "privacy": "public",
+        "players": ["ann", "bob"],
+        "pace": 604800,
+        "grace": 259200,
+        "miss": "wait",
+        "unreachable": "loses",
+        "weekends": "count",
+        "keys": "optional",
+    }
     assert terms.settling == SETTLE
     assert dict(terms.first_options().changed) == {}
 
@@ -43,36 +58,22 @@ def test_defaults() -> None:
 @pytest.mark.parametrize(
     ("key", "text", "field", "value"),
     [
-        ("kind", "single", "kind", "single"),
-        ("kind", "scored", "kind", "scored"),
         ("kind", " Continued ", "kind", "continued"),
-        ("games", "3", "games", 3),
         ("games", "9999", "games", 9999),
         ("target", "100", "target", 100),
-        ("victory", "sum of scores", "victory", "sum of scores"),
         ("victory", "Last   Game", "victory", "last game"),
         ("settle", "0", "settle", 0),
-        ("settle", "90s", "settle", 90),
         ("settle", "2 h", "settle", 7200),
-        ("settle", "7d", "settle", 604800),
         ("privacy", "Private", "privacy", "private"),
         ("rules", "1", "edition", 1),
         ("pace", "3d", "pace", 259200),
-        ("pace", "12h", "pace", 43200),
         ("pace", "None", "pace", 0),
         ("grace", "0", "grace", 0),
-        ("grace", "1d", "grace", 86400),
-        ("miss", "wait", "miss", "wait"),
         ("miss", "Pass", "miss", "pass"),
-        ("miss", "forfeit", "miss", "forfeit"),
         ("weekends", "free", "weekends", "free"),
-        ("weekends", "count", "weekends", "count"),
         ("bank", "21d", "bank", 1814400),
-        ("keys", "optional", "keys", "optional"),
         ("keys", "Demanded", "keys", "demanded"),
-        ("sealed", "No", "sealed", False),
         ("sealed", "Yes", "sealed", True),
-        ("unreachable", "loses", "unreachable", "loses"),
         ("unreachable", "Stands", "unreachable", "stands"),
     ],
 )
@@ -85,39 +86,26 @@ def test_every_option(key: str, text: str, field: str, value: object) -> None:
     assert propose(**again) == terms
 
 
-def test_every_option_is_tried_above() -> None:
-    marks = [mark for mark in test_every_option.pytestmark if mark.name == "parametrize"]  # type: ignore[attr-defined]  # pytest's
-    assert {case[0] for case in marks[0].args[1]} == set(OPTIONS)
-
-
 @pytest.mark.parametrize(
     ("lines", "rules"),
     [
         ({"kind": "best of three"}, ["kind"]),
-        ({"kind": ""}, ["kind"]),
         ({"victory": "first game"}, ["victory"]),
         ({"kind": "scored", "games": "0"}, ["games"]),
-        ({"kind": "scored", "games": "-1"}, ["games"]),
-        ({"kind": "scored", "games": "three"}, ["games"]),
         ({"kind": "scored", "games": "10000"}, ["games"]),
         ({"kind": "scored", "games": "03"}, ["games"]),
         ({"kind": "scored", "games": "\u0663"}, ["games"]),
         ({"kind": "scored", "target": "1.5"}, ["target"]),
         ({"games": "2"}, ["games"]),
         ({"target": "5"}, ["games"]),
-        ({"settle": "soon"}, ["settle"]),
         ({"settle": "8d"}, ["settle"]),
-        ({"settle": "none"}, ["settle"]),
         ({"pace": "59m"}, ["pace"]),
-        ({"pace": "0"}, ["pace"]),
         ({"pace": "91d"}, ["pace"]),
         ({"pace": "weekly", "grace": "91d", "bank": "none"}, ["pace", "grace", "bank"]),
         ({"miss": "shrug", "weekends": "yes"}, ["miss", "weekends"]),
         ({"settle": "-1m"}, ["settle"]),
-        ({"settle": ""}, ["settle"]),
         ({"privacy": "secret"}, ["privacy"]),
         ({"rules": "2"}, ["rules"]),
-        ({"rules": "x"}, ["rules"]),
         ({"colour": "red"}, ["colour"]),
         ({"fleet": "huge"}, ["fleet"]),
         ({"fleet": "9" * 5000}, ["fleet"]),
@@ -170,10 +158,6 @@ def test_a_game_that_cannot_be_played_sealed(monkeypatch: pytest.MonkeyPatch) ->
     assert [(fault.rule, fault.token, str(fault.message)) for fault in caught.value.faults] == [
         ("sealed", "yes", "Spaceships cannot be played sealed")
     ]
-
-
-def test_a_single_game_may_say_that_it_is_one() -> None:
-    assert propose(games="1").games == 1
 
 
 def test_all_faults_are_told_at_once() -> None:
@@ -311,12 +295,6 @@ def test_sealed_terms_follow_from_one_word() -> None:
     assert terms.document()["sealed"] is True
     assert propose().document()["sealed"] is False
     assert terms.lines() == {"sealed": "yes"}
-
-
-@pytest.mark.parametrize(("key", "text"), [("keys", "Demanded"), ("miss", "forfeit"), ("settle", "0")])
-def test_what_follows_may_also_be_said(key: str, text: str) -> None:
-    lines: dict[str, Any] = {key: text}
-    assert propose(sealed="yes", **lines).sealed
 
 
 # Unreachable players.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 
@@ -18,8 +17,6 @@ from pbem.match.transcript import (
     TranscriptError,
     canonical,
     follow,
-    sha256_hex,
-    statement,
 )
 from pbem.match.transcript_replay import _compare
 
@@ -38,11 +35,6 @@ def chain(length: int = 4) -> list[Entry]:
         before = entries[-1].head if entries else BEFORE
         entries.append(Entry(number, before, "2026-03-01T12:00:00Z", "turn", {"turn": number}))
     return entries
-
-
-def test_the_canonical_bytes() -> None:
-    value = {"b": [1, True, None, "é\n"], "a": {"d": -1, "c": ""}, "B": ()}
-    assert canonical(value) == b'{"B":[],"a":{"c":"","d":-1},"b":[1,true,null,"\\u00e9\\n"]}'
 
 
 @given(VALUES)
@@ -65,19 +57,6 @@ def test_other_kinds_are_refused(value: object) -> None:
     assert str(caught.value) not in {"", "None"}
 
 
-def test_the_head_is_the_hash_of_a_tag_and_the_canonical_bytes() -> None:
-    entry = Entry(1, BEFORE, "2026-03-01T12:00:00Z", "agreed", {"x": 1})
-    line = b'{"body":{"x":1},"prev":"' + b"0" * 64 + b'","seq":1,"time":"2026-03-01T12:00:00Z","type":"agreed"}'
-    assert entry.canonical() == line
-    assert entry.head == hashlib.sha256(b"pbem entry 1\n" + line).hexdigest()
-    assert sha256_hex(b"") == hashlib.sha256(b"").hexdigest()
-
-
-def test_the_statement_that_the_server_signs() -> None:
-    expected = b"pbem head 1\nserver play.example\nmatch m17\nseq 3\nhead abcd\n"
-    assert statement("play.example", "m17", 3, "abcd") == expected
-
-
 @given(BODIES)
 def test_an_entry_reads_as_it_was_written(body: dict[str, Any]) -> None:
     entry = Entry(3, "ab" * 32, "2026-03-01T12:00:00Z", "turn", body)
@@ -92,22 +71,18 @@ GOOD = Entry(1, BEFORE, "2026-03-01T12:00:00Z", "agreed", {"x": 1, "y": "é"}).c
     [
         (b'"seq":1', b'"seq": 1'),
         (b'"seq":1', b'"seq":true'),
-        (b'"seq":1', b'"seq":1.0'),
-        (b'"seq":1', b'"seq":"1"'),
         (b'"seq":1', b'"seq":01'),
         (b'"seq":1', b'"seq":1,"seq":1'),
         (b'"seq":1', b'"seq":1,"more":1'),
         (b'"seq":1,', b""),
         (b'{"x":1,"y":"\\u00e9"}', b"[]"),
         (b'"x":1', b'"x":1.5'),
-        (b'"x":1', b'"x":NaN'),
         (b'"x":1', b'"\\u00e9":1'),
         (b'"x":1', b'"x":' + b"1" * 5000),
         (b"\\u00e9", "é".encode()),
         (b"\\u00e9", b"\\u00E9"),
         (b"\\u00e9", b"\xff"),
         (b'"type":"agreed"', b'"type":["agreed"]'),
-        (b'"type":"agreed"', b'"type":null'),
         (b'"time":"2026-03-01T12:00:00Z"', b'"time":1'),
         (b'"prev":"', b'"prev":null,"p":"'),
         (b'{"body"', b' {"body"'),
@@ -119,12 +94,6 @@ def test_anything_else_is_refused(old: bytes, new: bytes) -> None:
     assert old in GOOD
     with pytest.raises(ValueError):  # noqa: PT011 - any, with the words of json or of ours
         Entry.read(GOOD.replace(old, new))
-
-
-def test_a_chain_is_followed_to_its_head() -> None:
-    entries = chain()
-    assert follow(entries) == entries[-1].head
-    assert follow([]) == BEFORE
 
 
 @pytest.mark.parametrize("at", range(4))

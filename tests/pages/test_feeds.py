@@ -143,12 +143,3 @@ def test_a_tournament(referee: Referee) -> None:
     assert 'type="application/atom+xml" href="t1.xml"' in found["t1.html"].decode()
     assert 'href="index.de.html"' in found["t1.de.html"].decode()
     assert "secret" not in "".join(content.decode() for content in feeds(found).values())
-
-
-def test_feeds_go_with_what_they_are_about(referee: Referee, tmp_path: Path) -> None:
-    ann = referee.registered("ann")
-    referee.send(ann, "new spaceships\nend\n")
-    site.publish(tmp_path / "www", folder(referee).items())
-    assert (tmp_path / "www" / "m1.xml").exists()
-    referee.send(ann, "withdraw m1\n")
-    assert {"m1.xml", "m1.de.xml"} <= set(site.publish(tmp_path / "www", folder(referee).items()).removed)

@@ -18,7 +18,7 @@ from pbem.games import part_of
 from pbem.i18n import LANGUAGES
 from pbem.match import record
 from pbem.match.changed import replace
-from pbem.pages.match_page import decisive_turn, decisive_turns, replay
+from pbem.pages.match_page import decisive_turn, decisive_turns
 from pbem.pages.site import link_preview
 from pbem.proof import bundle
 
@@ -48,11 +48,6 @@ def vector(name: str) -> Bundle:
 def test_the_turn_that_cost_the_losers_most_is_decisive(game: str, turn: int) -> None:
     found = decisive_turn(record.read((EXAMPLES / f"{game}.pbem.toml").read_text()))
     assert found.turn == len(found.reports) == turn
-
-
-def test_who_leaves_the_board_loses_nothing_by_a_turn() -> None:
-    (found,) = decisive_turns(vector("one-leaves")).values()
-    assert found.turn == 0
 
 
 def test_a_record_that_is_not_legal_decides_nothing() -> None:
@@ -99,16 +94,6 @@ def test_only_what_is_over_and_revealed_has_a_picture(referee: Referee) -> None:
         assert [link_preview(vector(name), language) for language in LANGUAGES] == [None, None]
     for name in ("sealed", "sealed-dueling-masters", "sealed-shoot-em-up", "substitute", "three-seats"):
         assert link_preview(vector(name), "en")
-
-
-def test_the_last_game_is_shown() -> None:
-    found = link_preview(vector("continued"), "en")
-    assert found is not None
-    assert " · game 2 · The decisive turn: 1 · " in found.line
-
-
-def test_a_page_that_is_alone_says_nothing_to_sites() -> None:
-    assert "<meta property=" not in replay(vector("default"))
 
 
 @pytest.mark.parametrize("words", ["ann", "a" * 32, ", ".join(["w" * 32] * 4)])

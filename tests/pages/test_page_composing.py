@@ -8,14 +8,12 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from page_scripts.javascript import Failed, Scripts
 from page_scripts.rules import mangled
 from playing.random_players import PLAYERS
 
 from pbem.games import GAMES, Refused, rules
 from pbem.i18n import catalogue, say, template_folder
-from pbem.identity import ssh
 from pbem.pages import fragment, ruled
 
 if TYPE_CHECKING:
@@ -71,15 +69,6 @@ def test_a_revision_rises_when_something_else_is_sent() -> None:
     """
     assert drafted(steps) == [1, 1, True, 2, 2, False, 1]
     assert drafted(steps, {"rev": 4}) == [4, 4, True, 5, 5, False, 4]
-
-
-def test_what_stands_already_is_where_a_draft_begins() -> None:
-    standing = {"standing": {"rev": 2, "final": False, "orders": "Gx3"}, "rev": 3}
-    steps = """
-        const draft = DRAFT.begin(found);
-        return [draft.text, DRAFT.stands(draft), DRAFT.revision(draft), DRAFT.stands(DRAFT.write(draft, "Gx4"))];
-    """
-    assert drafted(steps, standing) == ["Gx3", True, 3, False]
 
 
 def test_a_draft_is_kept_for_its_turn_alone() -> None:
@@ -146,22 +135,6 @@ def test_forms_are_found_in_a_letter() -> None:
     accept = f"accept m4 {'3f' * 32}\n"
     text = f"Welcome, ann. Confirm it:\n\n{confirm}\nSign it.\n> {accept}\nregister NAME\n"
     assert Scripts("report.js").evaluate("(text) => REPORT.forms(text)", text) == [confirm, accept]
-
-
-SIGN = """async ([raw, text]) => {
-    const key = { raw: Uint8Array.fromHex(raw) };
-    const sign = async (told) => SSHSIG.strings("ssh-ed25519", Uint8Array.fromHex(signature(told.toHex())));
-    return [SSHSIG.line(key), await SSHSIG.signed(text, "play.example", key, sign)];
-}"""
-
-
-def test_a_signature_is_one_of_ssh_keygen() -> None:
-    key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-    scripts, text = Scripts("ed25519.js", "sshsig.js"), "orders m1 turn 3\nRv1 ö\nend\n"
-    scripts.context.add_callable("signature", lambda told: key.sign(bytes.fromhex(told)).hex())
-    line, signed = scripts.evaluate(SIGN, [key.public_key().public_bytes_raw().hex(), text])
-    assert line.split()[:2] == ssh.public(key).split()[:2]
-    assert signed == text + ssh.sign(key, text.encode(), "pbem@play.example")
 
 
 CHANCE = "let seed = 7; const chance = (below) => { seed = (seed * 48271) % 2147483647; return seed % below; };"

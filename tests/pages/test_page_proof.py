@@ -451,6 +451,8 @@ WORDS: dict[str, Callable[[str], str]] = {
     "a quote in the command": lambda form: form.replace("orders m1", "orders m1\n > as you wrote\n", 1),
     "a long run of dots": lambda form: f"# {'.' * LONG}x\n{form}",
     "a long run of blanks": lambda form: f"# x{' ' * LONG}x\n{form}",
+    "no line end at last": lambda form: form.replace("turn 1", "turn 1 ", 1).rstrip("\n"),
+    "two line ends at last": lambda form: f"{form}\n",
 }
 LETTERS: dict[str, Callable[[str], str]] = {
     "below a quote": lambda signed: f"{quoted(signed)}\n{signed}",
@@ -526,35 +528,8 @@ def test_the_page_accuses_no_honest_server_whatever_else_a_letter_holds(
     began = monotonic()
     assert fails(verifier, found) is None
     assert monotonic() - began < SECONDS
-    referee.close()
-
-
-@pytest.mark.parametrize("last", ["", "\n", "\n\n"])
-def test_the_page_without_letters_proves_a_form_however_its_text_ends(
-    verifier: Scripts, tmp_path: Path, last: str
-) -> None:
-    referee = Referee(tmp_path)
-    ann, bob = referee.begun("settle: 0")
-    form = ann.filled("orders", "Gx3").replace("turn 1", "turn 1 ", 1).rstrip("\n") + last
-    referee.deliver(referee.raw(ann, referee.signed(ann, form)), ann.address)
-    referee.send(bob, bob.filled("orders", "Gx3"))
-    referee.send(bob, "resign m1 match\n")
-    assert published(verifier, referee) == []
-    referee.close()
-
-
-@pytest.mark.parametrize("way", STRANGERS)
-def test_the_page_without_letters_shows_the_signature_that_counts(
-    verifier: Scripts, tmp_path: Path, way: str
-) -> None:
-    referee = Referee(tmp_path)
-    ann, bob = referee.begun("settle: 0")
-    signed = referee.signed(ann, ann.filled("orders", "Gx3"))
-    head, _, _ = referee.raw(ann, "").partition(b"Content-Type:")
-    referee.deliver(head + STRANGERS[way](signed, referee.signed(bob, "status m1\n")), ann.address)
-    referee.send(bob, bob.filled("orders", "Gx3"))
-    referee.send(bob, "resign m1 match\n")
-    assert published(verifier, referee) == []
+    if way in STRANGERS or way.endswith(" at last"):
+        assert published(verifier, referee) == [], "nor where the signed form alone is shown"
     referee.close()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import quopri
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -24,9 +23,8 @@ from pbem.proof.kept import Kept, Logged
 from pbem.proof.kept_letters import kept
 from pbem.proof.logged import latest
 from pbem.proof.verification import Proved, verify
-from pbem.tlog import tree
-from pbem.tlog.checkpoint import InclusionProof, hash_text
-from pbem.tlog.note import Note, NoteSignature, cosigned, signed
+from pbem.tlog.checkpoint import InclusionProof
+from pbem.tlog.note import Note, NoteSignature, cosigned
 from pbem.verifier_key import COSIGNATURE, VerifierKey
 
 if TYPE_CHECKING:
@@ -46,7 +44,6 @@ LOOK = """async ([packed, shown, keys, letters]) => {
 }"""
 STRANGERS = Ed25519PrivateKey.from_private_bytes(bytes(32))
 NONE: dict[str, list[int]] = {"bundle": [], "letters": [], "closed": []}
-LEADS = "([written, leaf]) => WITNESS.leads(WITNESS.proof(written), Uint8Array.fromHex(leaf))"
 
 
 @pytest.fixture(scope="module")
@@ -408,47 +405,6 @@ def test_the_letter_of_a_witness_that_refuses_convicts(scripts: Scripts, found: 
     letters = [f"From: w@example.org\r\n{WAYS[way](text)}".encode()]
     assert look(scripts, found, letters=letters)["forks"] == [11]
     assert convicted(found, found, letters) == {None}
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        (KEYS[0][:-4], "is no key of a witness"),
-        ("w.example", "is no key of a witness"),
-        (KEYS[0].replace("w.", "x."), "the hash in it"),
-        (KEYS[0].replace("+B", "+A"), "is no key of a witness"),
-    ],
-)
-def test_a_key_that_is_none_is_named(scripts: Scripts, changed: str, said: str) -> None:
-    told = scripts.evaluate("(written) => WITNESS.key(written).then(() => '', (error) => error.message)", changed)
-    assert said in told
-
-
-def test_places_in_logs_of_any_size(scripts: Scripts) -> None:
-    """Beyond 32 bits as well: numbers of a script are no integers."""
-    random = Random(1)
-    note = Note("x\n1\n" + hash_text(bytes(32)) + "\n", (signed("x", witnessed.KEY, ""),))
-    for size in (1, 2, 3, 7, 8, 1000, 2**31 + 5, 2**32, 2**40 + 12345, 2**47 + 1):
-        for index in {0, size - 1, random.randrange(size)}:
-
-            def node(level: int, number: int, index: int = index) -> bytes:
-                if level == 0 and number == index:
-                    return tree.leaf_hash(b"leaf")
-                if number == index >> level:
-                    left, right = node(level - 1, 2 * number, index), node(level - 1, 2 * number + 1, index)
-                    return hashlib.sha256(b"\1" + left + right).digest()
-                return hashlib.sha256(b"%d %d" % (level, number)).digest()
-
-            root, hashes = tree.root(size, node), tree.inclusion(index, size, node)
-            text = f"x\n{size}\n{hash_text(root)}\n"
-            shown = InclusionProof(index, tuple(hashes), Note(text, note.signatures))
-            assert shown.proves(b"leaf")
-            assert scripts.evaluate(LEADS, [str(shown), b"leaf".hex()]) is True
-            assert scripts.evaluate(LEADS, [str(shown), b"loaf".hex()]) is False
-            # A root of fewer leaves than its checkpoint says.
-            larger = str(shown).replace(f"\nx\n{size}\n", f"\nx\n{size * 4}\n")
-            assert not InclusionProof.read(larger).proves(b"leaf")
-            assert scripts.evaluate(LEADS, [larger, b"leaf".hex()]) is False
 
 
 def test_what_strangers_write_takes_no_place_of_what_proves_something(scripts: Scripts, found: Bundle) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -319,36 +318,6 @@ def test_who_must_sign_is_told_so_before_registering(referee: Referee) -> None:
         assert [words.lower() in pages[f"m{match}.html"].lower() for match in (1, 2, 3)] == told
 
 
-def test_a_server_is_told_of_in_german(referee: Referee) -> None:
-    ann, _ = play(referee)
-    referee.send(ann, "new shoot-em-up\nseats: 3\nend\n")
-    pages = files(referee)
-    index, match = pages["index.de.html"], pages["m1.de.html"]
-    assert '<html lang="de">' in index
-    for words in (
-        "Wer sucht einen Gegner?",
-        "ann (gespielt: 0)",
-        "ann (vereinbarte Länge)",
-        ">3 zu 0<",
-        "Rangliste",
-    ):
-        assert words in index
-    assert '<a href="m1.de.html">m1</a>' in index
-    assert 'href="m2.de.html"' in index
-    assert "<h2>Was geschah</h2>" in match
-    for html in (match, pages["m1.html"]):  # sentences, one behind the other
-        assert not re.search(r"[a-z][.][A-Z]", html[html.index('<p class="small">') : html.index("<noscript>")])
-    said = re.search(r'<script type="application/json" id="messages">(.*?)</script>', match, re.DOTALL)
-    assert said is not None
-    assert json.loads(said[1])["as it was"] == "wie es war"
-    assert bundle.write(carried(match)[1]) == bundle.write(carried(pages["m1.html"])[1])
-    # Each page leads to itself in the other language, and home in its own.
-    for name, others in (("index", {"index.de.html"}), ("m1", {"index.html", "m1.de.html"})):
-        assert others <= set(re.findall(r'href="([a-z0-9.]+\.html)"', pages[f"{name}.html"]))
-    assert {"index.de.html", "m1.html"} <= set(re.findall(r'href="([a-z0-9.]+\.html)"', match))
-    assert "index.html" in re.findall(r'href="([a-z0-9.]+\.html)"', index)
-
-
 def test_a_program_is_called_one_and_has_tables_of_its_own(referee: Referee) -> None:
     ann, bob = referee.registered("ann"), referee.registered("bob")
     referee.send(bob, "set program yes\n")
@@ -399,19 +368,6 @@ def test_a_list_that_was_tampered_with_removes_nothing_else(tmp_path: Path) -> N
     site.publish(folder, [("index.html", "b")])
     assert other.read_text() == "precious"
     assert (folder / "index.html").read_text() == "b"
-
-
-def test_readers_never_meet_half_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "www"
-    site.publish(folder, [("index.html", "old")])
-
-    def full(_descriptor: int) -> None:
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="no space"):
-        site.publish(folder, [("index.html", "new")])
-    assert (folder / "index.html").read_text() == "old"
 
 
 def test_no_symlink_is_followed(tmp_path: Path) -> None:

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import re
-from contextlib import closing
+from contextlib import ExitStack, closing
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from desk.test_tournaments import Club
 from in_a_box.machine import Machine
 from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
-from in_a_box.referee import new
+from in_a_box.referee import form_in, new
 
 from pbem.desk import bulletin
 from pbem.desk.position_files import PositionFiles
 from pbem.identity import ssh
 from pbem.match.state import Ended
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.opponent import strategy
 from pbem.store.matches import Matches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from in_a_box.referee import Mailbox, Referee
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.match.state import Match
     from pbem.match.view import MatchView
+    from pbem.tournament.tournament_state import Tournament
 
     Lie = Callable[["Liar"], bool]
     """Changes what bob is shown of a game; whether it did."""
@@ -338,6 +343,116 @@ def test_nothing_is_revealed_because_the_server_says_so(
         owner.close()
 
 
+@pytest.fixture
+def house(referee: Referee, tmp_path: Path) -> Iterator[Machine]:
+    with closing(Machine(referee, referee.person("house"), tmp_path / "house" / "memory.sqlite")) as found:
+        found.live()
+        yield found
+
+
+def against_a_program(referee: Referee, ann: Owner, house: Machine, *, until: int) -> None:
+    """A sealed game against a program, in which this turn has begun, and the program has answered."""
+    propose(referee, [ann, house], "spaceships", "\nmiss: forfeit")
+    for moved in live([ann, house]):
+        if referee.match().turn == until and moved is house:
+            break
+
+
+def test_no_program_reveals_because_the_server_says_so(
+    referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Asking(monkeypatch)
+    against_a_program(referee, owners[0], house, until=2)
+    live_out([owners[0], house])
+    assert desk.asked
+    assert not house.memory.prepared("reveal", "m1")
+
+
+@pytest.mark.parametrize("days", [1, 11])
+def test_a_program_reveals_once_its_opponent_was_silent_for_the_whole_pace(
+    referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    against_a_program(referee, owners[0], house, until=2)
+    if days == 1:
+        Asking(monkeypatch)
+        house.letters.ask("report m1", referee.now)
+    referee.wait(timedelta(days=days))
+    live_out([house])
+    assert house.letters.matches.standing("m1").revealing
+    assert bool(house.memory.prepared("reveal", "m1")) == (days == 11)
+
+
+@pytest.mark.parametrize("wish", ["draw", None])
+def test_a_program_reveals_after_a_draw_to_which_it_agreed(
+    referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch, wish: str | None
+) -> None:
+    """Otherwise only the server says that there was one."""
+    ann = owners[0]
+    against_a_program(referee, ann, house, until=2)
+    monkeypatch.setattr(strategy("spaceships"), "wish", lambda *_: wish)
+    if wish is None:
+        Asking(monkeypatch)
+        house.letters.ask("report m1", referee.now)
+    ann.receive()
+    ann.letters.say("m1", "draw m1 offer", referee.now)
+    ann.flush()
+    house.live()
+    assert house.letters.matches.standing("m1").revealing
+    assert bool(house.memory.prepared("reveal", "m1")) == (wish == "draw")
+
+
+def test_a_program_asks_for_the_letter_that_shows_the_end(
+    referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A resignation that was lost on its way: nobody would have to look after the program."""
+    ann = owners[0]
+    against_a_program(referee, ann, house, until=2)
+    ann.receive()
+    ann.letters.say("m1", "resign m1 match", referee.now)
+    ann.flush()
+    assert referee.match().revealing
+    with monkeypatch.context() as patch:
+        patch.setattr(house.letters.inbox._belief, "_put_files", lambda *_: None)
+        house.look()
+    assert house.letters.matches.standing("m1").revealing
+    assert not house.memory.prepared("reveal", "m1")
+    house.live()
+    assert [asked.about for asked in house.memory.sent("ask", "", "")][-1] == "report m1"
+    assert house.memory.prepared("reveal", "m1")
+
+
+def test_a_program_reveals_after_a_resignation_by_a_key_that_was_added(
+    referee: Referee, owners: list[Owner], house: Machine
+) -> None:
+    """Otherwise whoever has lost would win, because the program did not reveal."""
+    ann, new = owners[0], Ed25519PrivateKey.from_private_bytes(bytes(32))
+    against_a_program(referee, ann, house, until=2)
+    referee.send(ann.person, f"key add\n{ssh.public(new)} another\n")
+    ann.person.key = new
+    referee.send(ann.person, form_in(ann.person.text, "confirm"))
+    ann.receive()
+    standing = ann.letters.matches.standing("m1")
+    place = f"server play.example\nplayer ann\nturn {standing.turn}\nprev {standing.prev}\nrev 1"
+    referee.send(ann.person, f"resign m1 match\n{place}\n")
+    assert referee.match().revealing
+    house.live()
+    assert house.memory.prepared("reveal", "m1")
+
+
+def test_a_player_is_told_that_the_letter_which_asks_for_the_reveal_is_missing(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other letters tell that the game is over; only that one binds the server to it."""
+    bob = owners[1]
+    resigned(referee, owners, "match")
+    monkeypatch.setattr(bob.letters.inbox._belief, "_put_files", lambda *_: None)
+    bob.receive()
+    for lost in ("DELETE FROM texts", "DELETE FROM papers"):
+        with pytest.raises(Impossible, match="asks for your secrets of m1 has not come"):
+            bob.agent.reveal("m1", referee.now)
+        bob.memory._database.execute(lost)
+
+
 def resigned(referee: Referee, owners: list[Owner], what: str) -> None:
     """A sealed game in its second turn or later, which ann resigns."""
     ann = owners[0]
@@ -472,6 +587,43 @@ def test_a_sealed_match_is_never_told_of_as_another(
     with pytest.raises(Impossible):
         bob.letters.set_up("m1", "MD Rv1 Rv2 Rv3\nMD Ow1 Ow2 Ow3", referee.now)
     assert not bob.memory.prepared("setup", "m1")
+
+
+@pytest.mark.parametrize("told", ["as it is", "refereed", "other terms"])
+def test_a_match_of_a_sealed_tournament_is_never_told_of_as_another(
+    referee: Referee, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str
+) -> None:
+    """It begins without an agreement, by terms to which a player agreed by entering."""
+    honest = bulletin.of_match
+
+    def of_match(stands: MatchView) -> Any:
+        found = honest(stands)
+        if told != "as it is":
+            found.pop("sealed", None)
+        return found
+
+    def of_tournament(t: Tournament, reader: str, signature: str) -> Any:
+        found = honest_of_tournament(t, reader, signature)
+        found["agreement"]["match"]["sealed"] = told != "other terms" or t.phase == "open"
+        return found
+
+    honest_of_tournament = bulletin.of_tournament
+    monkeypatch.setattr(bulletin, "of_match", of_match)
+    monkeypatch.setattr(bulletin, "of_tournament", of_tournament)
+    club = Club(referee, "org")
+    sides = [Machine(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("x", "y", "z")]
+    rules = club.announce("org", "format: round robin\nprograms: yes\nsealed: yes\nat-once: 1")
+    with ExitStack() as stack:
+        for side in sides:
+            stack.callback(side.close)
+            side.live()
+            side.letters.tell(f"enter t1 {rules}", referee.now)
+            side.live()
+        club.start()
+        for side in sides:
+            side.live()
+        sent = {one.command for side in sides for one in side.memory._sent("match <> ''")}
+    assert ("seal" in sent, "setup" in sent) == (told == "as it is", False)
 
 
 THREE: dict[str, Any] = {"seat": 3, "players": ["ann", "cid", "bob"]}

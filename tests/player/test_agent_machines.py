@@ -38,7 +38,7 @@ def both_honest(owners: Sequence[Owner]) -> None:
         assert "honest; seat 2: honest" in " ".join(check.found for check in proof.checks)
 
 
-@pytest.mark.parametrize("letters", [5, 6, 7, 8, 9])
+@pytest.mark.parametrize("letters", [5, 6, 7, *(pytest.param(letters, marks=pytest.mark.long) for letters in (8, 9))])
 def test_whoever_lost_a_machine_goes_on_with_six_words(
     referee: Referee, owners: list[Owner], tmp_path: Path, letters: int
 ) -> None:
@@ -128,11 +128,3 @@ def test_who_only_looks_changes_nothing(referee: Referee, owners: list[Owner]) -
     assert ann.agent.vault.secrets("m1", 1) == older
     live_out(owners)
     both_honest(owners)
-
-
-def test_words_taken_over_meanwhile_are_those_from_then_on(owners: list[Owner]) -> None:
-    ann = owners[0]
-    ann.agent.vault.keep_code("lusab babad gutih tugad mudof sakat")
-    assert ann.agent.words == "lusab babad gutih tugad mudof sakat"
-    ann.agent.vault.keep_code("sakat mudof tugad gutih babad lusab")
-    assert ann.agent.words == "sakat mudof tugad gutih babad lusab"

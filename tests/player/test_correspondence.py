@@ -30,7 +30,7 @@ from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
 from pbem.player.known import AccountKnown
 from pbem.player.mail_in import fetch
-from pbem.player.proving import prove
+from pbem.player.play_table import prove
 from pbem.player.server_letter import LIMITS
 from pbem.store.database import to_db
 from pbem.store.players import KeyRow, Players
@@ -77,15 +77,6 @@ class TestAMatch:
             assert playing.letters.matches.standing("m1").asked
             assert playing.letters.matches.pending("m1") is None
 
-    def test_orders_are_judged_before_anything_is_signed(self, playing: Side, referee: Referee) -> None:
-        before = playing.memory.count()
-        with pytest.raises(Refused, match="strike"):
-            playing.letters.order("m1", "Gx3 Gx4 Gx5 Gv1 Gv2 Gv3 Gv4 Gv5 Gw1", referee.now)
-        with pytest.raises(Refused):
-            playing.letters.order("m1", "Rv9", referee.now)
-        assert playing.memory.count() == before
-        assert not playing.letters.outbox.unsent()
-
     def test_the_same_again_is_the_same_letter_and_others_are_a_new_one(
         self, playing: Side, referee: Referee
     ) -> None:
@@ -111,17 +102,6 @@ class TestAMatch:
             playing.letters.order("m1", "Gx3", referee.now)
         with pytest.raises(Impossible, match="closed"):
             playing.letters.say("m1", "draw m1 offer", referee.now)
-
-    def test_offers_and_press(self, playing: Side, referee: Referee) -> None:
-        bob = bob_of(referee)
-        playing.post(playing.letters.tell("press m1", referee.now, match="m1", text="Good luck!"))
-        assert "Good luck!" in bob.text
-        playing.post(playing.letters.say("m1", "draw m1 offer", referee.now))
-        again = playing.letters.say("m1", "draw m1 offer", referee.now)
-        assert again.rev == 2, "the first was obeyed"
-        referee.send(bob, "draw m1 decline\n")
-        playing.receive()
-        assert playing.letters.matches.standing("m1").offers == []
 
     @pytest.mark.parametrize("odd", ["\x1b[31m", "a\0b", "\x7f", "caf\udce9"])
     def test_characters_that_the_server_refuses_are_not_signed(
@@ -154,22 +134,6 @@ class TestAMatch:
             events = playing.post(playing.letters.ask("list open", referee.now))
             assert [event.said for event in events if event.kind == "answer"] == ["done"]
             assert "ignored" not in playing.person.text
-
-    def test_a_program_is_one_in_each_match(self, referee: Referee, ann: Side) -> None:
-        """Said after a match was agreed on, or read in another order, it is known of all."""
-        robo = referee.registered("robo")
-        referee.send(robo, new(robo, "spaceships", "ann", options=SMALL))
-        ann.receive()
-        ann.post(ann.letters.tell("decline m1", referee.now, match="m1"))
-        assert ann.letters.matches.programs == set()
-        referee.send(robo, "set program yes\n")
-        referee.send(robo, new(robo, "spaceships", "ann", options=f"{SMALL}\npace: 3d"))
-        ann.receive()
-        assert ann.letters.matches.standing("m2").programs == [1]
-        assert ann.letters.matches.programs == {"robo"}
-        for raw in reversed(ann.person.letters.came):
-            assert ann.letters.inbox.receive(raw, referee.now)[0].kind == "doubled"
-        assert ann.letters.matches.programs == {"robo"}
 
     def test_what_was_obeyed_is_not_refused_since(self, playing: Side, referee: Referee) -> None:
         """The opponent has seen the letter by which she accepted, and writes in her name under its Message-ID."""
@@ -312,21 +276,6 @@ def write(side: Side, message_id: str, words: str, *, vouched: bool = False) -> 
 
 
 class TestRegistering:
-    def test_goes_on_where_it_was_left(self, referee: Referee, tmp_path: Path) -> None:
-        side = Side(referee, referee.person("ann"), tmp_path / "a" / "memory.sqlite")
-        one = side.letters.registration.register(side.key, side.fingerprint, referee.now)
-        assert side.letters.registration.register(side.key, side.fingerprint, referee.now) == one
-        assert side.letters.registration.confirm(referee.now) is None
-        side.post(one)
-        side.restart()
-        confirm = side.letters.registration.confirm(referee.now)
-        assert confirm is not None
-        assert side.letters.registration.confirm(referee.now) == confirm
-        side.post(confirm)
-        assert side.memory.account().name == "ann"
-        assert side.letters.registration.confirm(referee.now) is None
-        side.close()
-
     def test_a_challenge_from_elsewhere_pins_no_key(self, referee: Referee) -> None:
         """Who knows address and public key, and not the letter, is not its server, and shuts nobody out."""
         side = Side(referee, referee.person("ann"), None)

@@ -155,7 +155,7 @@ def test_one_death_of_an_agent(referee: Referee, tmp_path: Path, point: str) -> 
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("number", [3, 4, 5])
+@pytest.mark.parametrize("number", [4, *(pytest.param(number, marks=pytest.mark.long) for number in (3, 5))])
 def test_secrets_on_the_disk_suffice(
     referee: Referee, tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,10 +11,7 @@ import socket
 import sqlite3
 import stat
 import subprocess
-import sys
 import threading
-from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,13 +19,9 @@ from aiosmtpd.smtp import SMTP, AuthResult
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 from data.material import KEYS, SIGNED
-from world import imap_server
 from world.listening import mail_server
 
-from pbem.games import GAMES
 from pbem.identity import ssh
-from pbem.mailbox import FetchedLetter as Lying
-from pbem.mailbox import Handle, LeftAlone, MailboxUnreachable, none_skipped
 from pbem.mailbox.imap import Imap
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account_file import Account, BadAccount, places, split
@@ -37,8 +30,8 @@ from pbem.player.mail_out import NotSent
 from pbem.player.memory import BadMemory, Memory, SentForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from datetime import datetime
+    from collections.abc import Iterator
+    from pathlib import Path
 
 RAW = b"From: ann@mail.example\r\nTo: pbem@play.example\r\nSubject: a\r\n\r\n.hidden dot\r\nend\r\n"
 SENT = SentForm(1, "<1@mail.example>", "orders", "m1", "", 1, "", RAW, "pbem+m1@play.example", "ready")
@@ -124,19 +117,6 @@ class TestComing:
         with pytest.raises(NoMail, match="file"):
             mail_in.begin(account(f"maildir:{tmp_path / 'file' / 'ann'}"))
 
-    @pytest.mark.parametrize("access", ["TOKEN", "old"])
-    def test_an_access_token_opens_the_mailbox(self, access: str) -> None:
-        lying = imap_server.Account(token="TOKEN")
-        lying.put(RAW)
-        with imap_server.serving(lying) as port:
-            own = account(f"imap://{imap_server.USER}@127.0.0.1:{port}", token_command=f"echo {access}")
-            with closing(mail_in.source(own)) as source:
-                if access == "TOKEN":
-                    assert [one.raw for one in source.letters(nothing_seen)] == [RAW]
-                else:
-                    with pytest.raises(NoMail, match="access token"):
-                        list(source.letters(nothing_seen))
-
     def test_a_maildir_is_left_as_it_is_and_each_letter_is_read_once(self, tmp_path: Path) -> None:
         box = mailbox.Maildir(tmp_path / "box")
         key = box.add(RAW)
@@ -156,45 +136,6 @@ class TestComing:
             with pytest.raises(NoMail):
                 list(mail_in.source(account(place)).letters(nothing_seen))
         assert list(mail_in.source(account(f"mbox:{tmp_path / 'empty'}")).letters(nothing_seen)) == []
-
-    def test_at_a_provider_the_servers_letters_are_moved_away(self) -> None:
-        class Provided:
-            def __init__(self) -> None:
-                self.full = True
-                self.left = [Lying(RAW, Handle("INBOX", "1", "7")), Lying(b"x", Handle("J", "2"))]
-
-            def mark(self, now: datetime) -> LeftAlone:
-                raise AssertionError(now)
-
-            def leave(self, mark: str) -> None:
-                raise AssertionError(mark)
-
-            def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[Lying]:
-                yield from [found for found in self.left if not skips(found.handle)]
-
-            def done(self, handle: Handle) -> None:
-                if self.full:
-                    raise MailboxUnreachable("its folder is full")
-                self.left = [found for found in self.left if found.handle != handle]
-
-            def wait(self, seconds: float) -> None:
-                del seconds
-
-            def interrupt(self) -> None:
-                pass
-
-            def close(self) -> None:
-                pass
-
-        there = Provided()
-        source = Provider(there)
-        found, other = source.letters(nothing_seen)
-        source.done(other)
-        assert len(there.left) == 2, "what cannot be moved keeps back nothing"
-        there.full = False
-        source.done(found)
-        assert [one.raw for one in there.left] == [b"x"]
-        assert not list(source.letters("J  2".__eq__)), "what was seen is not even fetched again"
 
 
 class _Office:
@@ -313,23 +254,6 @@ class TestSigning:
         assert holds(key.sign(b"orders\n", "pbem@play.example"), key.public)
         with pytest.raises(signing.CannotSign, match="there already"):
             signing.make(path, "ann@mail.example")
-
-    def test_who_dies_while_a_key_is_made_leaves_none_in_the_way(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        class Killed(BaseException):
-            pass
-
-        def die(_file: int) -> None:
-            raise Killed
-
-        with monkeypatch.context() as patched:
-            patched.setattr("os.fsync", die)
-            with pytest.raises(Killed):
-                signing.make(tmp_path / "id", "ann")
-        assert not (tmp_path / "id").exists()
-        signing.make(tmp_path / "id", "ann")
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["id", "id.pub"]
 
     def test_a_locked_key_asks_three_times_at_most(self, tmp_path: Path) -> None:
         private = Ed25519PrivateKey.generate()
@@ -472,35 +396,3 @@ class TestAccounts:
 
 def msgspec_fields(found: Account) -> list[str]:
     return [getattr(found, name) for name in found.__struct_fields__]
-
-
-def test_a_command_waits_for_the_rules_of_no_game_and_for_no_agent() -> None:
-    program = "import sys; import pbem.cli.play.overview; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert "pbem.player.memory" in loaded
-    assert not loaded & {*GAMES.values(), "pbem.player.sealed_agent", "pbem.proof.verification", "smtplib"}
-
-
-def test_no_library_of_the_server_is_loaded() -> None:
-    """A player's installation has none of them."""
-    heavy = (
-        "aiosmtpd",
-        "aiosmtplib",
-        "babel",
-        "flufl",
-        "icalendar",
-        "imap_tools",
-        "PIL",
-        "sqlite_utils",
-        "structlog",
-    )
-    program = (
-        "import sys; import pbem.cli.play.overview, pbem.player.proving, pbem.cli.play.browser;"
-        f" print([name for name in {heavy!r} if name in sys.modules])"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
-    )
-    assert done.stdout == "[]\n"

@@ -94,15 +94,6 @@ def playing(referee: Referee, ann: Guest, bob: Mailbox) -> Guest:
     return ann
 
 
-def test_registers_by_its_mailbox(ann: Guest) -> None:
-    ann.register()
-    assert ann.memory.account().name == "ann"
-    assert ann.memory.account().server_key
-    assert ann.memory.account().recovery_code == ""
-    assert [event.kind for event in ann.events if event.kind != "answer"] == ["account"]
-    assert ann.letters.registration.confirm(ann.referee.now) is None
-
-
 @pytest.mark.parametrize("answered", [False, True])
 def test_what_others_write_in_its_name_keeps_nobody_from_registering(
     referee: Referee, ann: Guest, answered: bool

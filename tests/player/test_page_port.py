@@ -245,15 +245,6 @@ def test_a_slow_body_holds_nobody_up(port: PagePort, room: Room, monkeypatch: py
     assert room.done == []
 
 
-def test_a_tab_that_is_closed_while_it_waits_is_no_news(port: PagePort, capfd: pytest.CaptureFixture[str]) -> None:
-    for wrong in (ConnectionResetError(), BrokenPipeError()):
-        try:
-            raise wrong
-        except OSError:
-            port.handle_error(None, None)
-    assert capfd.readouterr() == ("", "")
-
-
 def test_news_wait_until_there_is_some() -> None:
     news = LatestNews("first")
     assert news.after(0, 10) == (1, "first")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections import Counter, defaultdict
@@ -152,13 +151,9 @@ class TestAMatch:
     ) -> None:
         propose(referee, house, bob)
         house.live()
+        assert house.memory.known(ProgramKnown).marked
         assert read(bob).count(plan_of(house).commitment.hash) == 1
         assert plan_of(house).seed.hex() not in read(bob)
-
-    def test_says_that_it_is_a_program(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
-        propose(referee, house, bob)
-        assert house.memory.known(ProgramKnown).marked
-        assert house.letters.matches.standing("m1").accepted
 
     def test_an_offer_to_annul_is_declined_once(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         propose(referee, house, bob)
@@ -293,17 +288,9 @@ class TestLimits:
         [
             ("[games.chess]\n", "games.chess"),
             ("", "no game is accepted"),
-            ("[games.spaceships]\nlevel = 4\n", "games.spaceships.level: a whole number of at most 3 is expected"),
-            ("[games.spaceships]\nlevel = 'best'\n", "a whole number is expected, not a text in quotes"),
             ("[games.spaceships]\nlevle = 1\n", "levle is no key of this file; did you mean games.spaceships.level"),
             ("[games.spaceships]\noptions = 'all'\n", "games.spaceships.options = 'all': one of any, standard"),
-            ("games = 3\n", "account.games is no key of this file"),
-            (
-                "[games.spaceships]\n[play]\nmatches = 0\npace = ['1h']\n",
-                "a list in brackets of length 2 is expected",
-            ),
             ("[games.spaceships]\n[play]\npace = ['1h', 'soon']\n", "soon"),
-            ("[games.spaceships]\n[play]\nsecret = 'hunter2'\n", "secret"),
         ],
     )
     def test_a_bad_file_is_named(self, tmp_path: Path, text: str, said: str) -> None:
@@ -373,10 +360,9 @@ class TestConvicted:
         [
             ("orders", lambda plan, *at: "Bz5" if at[1] == 2 else plan.orders(*at), "turn 2: house sent “Bz5”"),
             ("orders", lambda plan, *at: replace(plan, level=2).orders(*at), "turn"),
-            ("orders", lambda plan, *at: replace(plan, seed=bytes(16)).orders(*at), "turn"),
             ("setup", lambda *_: ANN, "game 1, setup: house sent “DS"),
         ],
-        ids=["by hand in one turn", "another level", "another seed", "another setup"],
+        ids=["by hand in one turn", "another level", "another setup"],
     )
     def test_who_plays_otherwise(
         self,
@@ -640,7 +626,7 @@ def test_what_a_server_refused_whose_clock_was_wrong_is_sent_again(
 
 
 @pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("number", [1, 4, 6, *(pytest.param(number, marks=pytest.mark.long) for number in (2, 5, 8))])
+@pytest.mark.parametrize("number", [4, *(pytest.param(number, marks=pytest.mark.long) for number in (1, 2, 6, 8))])
 def test_no_death_doubles_or_loses_a_letter(tmp_path: Path, point: str, number: int) -> None:
     referee = Referee(tmp_path)
     death = Death(point, number)
@@ -678,16 +664,6 @@ def test_nothing_secret_is_logged(
 def test_a_letter_writes_no_line_of_its_own_in_the_log() -> None:
     record = logging.LogRecord("x", logging.ERROR, "", 0, "forged: %s", ("a\n2026 INFO m1: won\x1b[2J",), None)
     assert _Lines("%(levelname)s %(message)s").format(record) == "ERROR forged: a\\n2026 INFO m1: won\\x1b[2J"
-
-
-def test_bad_letters_change_nothing(referee: Referee, house: Machine, bob: Mailbox) -> None:
-    propose(referee, house, bob)
-    before = house.memory.count()
-    letters = list(house.person.letters.came)
-    for raw in (*reversed(letters), b"From: pbem@play.example\r\n\r\nhello", letters[-1].replace(b"m1", b"m2")):
-        house.program.hear(house.letters.inbox.receive(raw, referee.now), referee.now)
-        house.program.act(referee.now)
-    assert house.memory.count() == before
 
 
 def test_an_error_in_one_match_stops_no_other(
@@ -749,33 +725,22 @@ def test_two_programs(referee: Referee, tmp_path: Path, game: str) -> None:
         machine.close()
 
 
-class TestVerify:
-    """`pbem verify --opponent`."""
-
-    def run(self, folder: Path, bundle: bytes, *words: str) -> tuple[int, str]:
-        file = folder / "m1.pbem.zip"
-        file.write_bytes(bundle)
-        done = CliRunner().invoke(verify_command, [str(file), *words])
-        return done.exit_code, done.output
-
-    def test_by_seed_by_letter_and_as_json(
-        self, referee: Referee, house: Machine, bob: Mailbox, tmp_path: Path
-    ) -> None:
-        bundle = play(referee, house, bob)
-        status, said = self.run(tmp_path, bundle, "--opponent", plan_of(house).seed.hex())
-        assert (status, "ok    opponent   seat 2: house played blind" in said) == (0, True), said
-        letter = tmp_path / "opening.eml"
-        letter.write_bytes(bob.letters.came[-1])
-        status, said = self.run(tmp_path, bundle, "--opponent", str(letter), "--json")
-        assert status == 0
-        (found,) = json.loads(said)["opponents"]
-        assert found["standing"] == "agrees"
-
-    def test_another_seed_or_none(self, referee: Referee, house: Machine, bob: Mailbox, tmp_path: Path) -> None:
-        bundle = play(referee, house, bob)
-        status, said = self.run(tmp_path, bundle, "--opponent", "00" * 16)
-        assert (status, "FAIL  opponent" in said, "Everything holds" in said) == (1, True, False)
-        assert self.run(tmp_path, bundle, "--opponent", "00")[0] == 2
+def test_pbem_verify_says_whether_a_program_was_blind(
+    referee: Referee, house: Machine, bob: Mailbox, tmp_path: Path
+) -> None:
+    """`--opponent`: by its seed, or by the letter that opened it."""
+    file, letter = tmp_path / "m1.pbem.zip", tmp_path / "opening.eml"
+    file.write_bytes(play(referee, house, bob))
+    letter.write_bytes(bob.letters.came[-1])
+    for given, status, words in (
+        ([plan_of(house).seed.hex()], 0, "ok    opponent   seat 2: house played blind"),
+        ([str(letter), "--json"], 0, '"standing": "agrees"'),
+        (["00" * 16], 1, "FAIL  opponent"),
+        (["00"], 2, ""),
+    ):
+        done = CliRunner().invoke(verify_command, [str(file), "--opponent", *given])
+        assert (done.exit_code, words in done.output) == (status, True), done.output
+        assert status == 0 or "Everything holds" not in done.output
 
 
 def test_the_example_of_a_configuration_says_the_defaults(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import random
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,14 +92,6 @@ def test_damaged_orders_in_advance_are_no_secrets_and_it_says_so(tmp_path: Path,
     (tmp_path / "m17-game-2-plans.json").write_bytes(content.encode(errors="surrogatepass"))
     with pytest.raises(BadSecrets, match=r"m17-game-2-plans\.json: .*; remove the file, and give them anew"):
         SecretVault(tmp_path).plans("m17", 2, SETUP)
-
-
-def test_a_later_edition_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "m17-game-2.json").write_bytes(
-        json.dumps(msgspec.structs.asdict(MINE) | {"pbem": "secrets 2"}).encode()
-    )
-    with pytest.raises(BadSecrets, match="another edition"):
-        SecretVault(tmp_path).secrets("m17", 2)
 
 
 def test_a_folder_is_that_of_one_account(tmp_path: Path) -> None:
@@ -206,13 +197,6 @@ def test_the_length_of_a_note_does_not_tell_what_it_holds() -> None:
         assert note is not None
         assert len(base64.b64decode(note)) % 1024 == 0
         assert Code(WORDS, Die()).opened(note, PLACE).orders == orders
-
-
-def test_a_game_of_a_hundred_turns_is_noted() -> None:
-    rnd = random.Random(1)
-    cells = [color + column + row for color in "RGBOY" for column in "vwxyz" for row in "12345"]
-    orders = {str(turn): " ".join(rnd.sample(cells, 5)) for turn in range(1, 101)}
-    assert Code(WORDS, Die()).note(msgspec.structs.replace(MINE, orders=orders)) is not None
 
 
 def test_the_vector(monkeypatch: pytest.MonkeyPatch) -> None:

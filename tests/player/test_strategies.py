@@ -5,7 +5,6 @@ How well they play is measured by `bench/opponent.py`.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import hmac
 import itertools
@@ -26,7 +25,6 @@ from pbem.player.opponent import (
     Position,
     dueling_masters,
     edition,
-    fleets,
     shoot_em_up,
     spaceships,
     strategy,
@@ -148,21 +146,6 @@ def test_another_seed_is_another_game() -> None:
     """So that what is compared here can differ."""
     for game in GAMES:
         assert play(game, "one", (1, 1), most=4).digest != play(game, "other", (1, 1), most=4).digest
-
-
-def test_no_clock_and_no_other_chance_is_asked() -> None:
-    """What of `pbem` is imported is held by `tests/test_arrows.py`."""
-    imported: set[str] = set()
-    for path in Path(fleets.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                imported.update(alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                imported.add(str(node.module))
-            assert not (isinstance(node, ast.Constant) and isinstance(node.value, float)), path
-            assert not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)), path
-    others = {name for name in imported if name.split(".")[0] != "pbem"}
-    assert others == {"__future__", "collections", "collections.abc", "functools", "hmac", "importlib", "typing"}
 
 
 # Work

@@ -434,6 +434,25 @@ def test_what_a_position_tells_of_a_sealed_game(change: dict[str, Any], standing
     assert finding.standing == standing, finding
 
 
+def test_a_position_of_a_sealed_game_follows_the_head_of_a_letter() -> None:
+    """That a game is over, told beside a head between the entries of one letter, would contradict nothing else."""
+    bench = against("sealed-running")
+    told = {notice.match.prev for notice in proved("sealed-running").notices}
+    between = next(entry.head for entry in reversed(bench.found.entries) if entry.head not in told)
+    position = document("position 1", game=1, seat=1, turn=1, prev=between, sealed={"keys": {}, "revealing": True})
+    (finding,) = findings(bench, **attached("position.json", position))
+    assert finding.standing == "contradicts", finding
+
+
+def test_a_setup_file_names_only_the_keys_of_the_match() -> None:
+    """A program believes the keys that it was told first."""
+    bench = against("sealed")
+    for keys, standing in (({}, "agrees"), ({"2": ["ssh-ed25519 AAAA"]}, "contradicts")):
+        asked = document("setup 1", game=1, seat=1, prev=bench.found.entries[0].head, sealed={"keys": keys})
+        (finding,) = findings(bench, **attached("setup.json", asked))
+        assert finding.standing == standing, finding
+
+
 def test_what_a_file_says_that_a_player_signed() -> None:
     bench = against("sealed-running")
     match = next(notice.match for notice in reversed(proved("sealed-running").notices) if notice.kind == "step")

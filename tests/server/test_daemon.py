@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ from pbem.server.desk_work import open_desk
 from pbem.server.logs import configure_logs
 from pbem.server.opening import StartError
 from pbem.store.database import Database
-from pbem.store.owners import Role, named
+from pbem.store.owners import Role
 from pbem.store.sqlite import Sqlite
 
 if TYPE_CHECKING:
@@ -264,19 +264,6 @@ def test_case_40_a_store_that_cannot_be_looked_at_for_a_moment_is_not_taken_away
     run(configured(tmp_path), scene, longest_wait=0.02)
 
 
-def test_the_clock_is_kept_while_the_desk_names_a_time(tmp_path: Path) -> None:
-    async def scene(house: House) -> None:
-        def tick(now: datetime) -> datetime:
-            house.desk.ticks.append(now)
-            return now + timedelta(seconds=0.05)
-
-        house.desk.tick = tick
-        house.daemon.wake()
-        await house.until(lambda: len(house.desk.ticks) >= 4)
-
-    run(configured(tmp_path), scene)
-
-
 def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -296,18 +283,6 @@ def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
     assert trouble["exception"] == "ValueError"
     assert any("handle_next" in frame for frame in trouble["frames"])
     assert not any(word in json.dumps(lines) for word in ("secret", "hello", "anna"))
-
-
-def test_a_line_of_the_log_is_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With PYTHONUNBUFFERED, as in containers, lines of other processes stand between two writes."""
-    written: list[str] = []
-    stderr = io.StringIO()
-    monkeypatch.setattr(stderr, "write", written.append)
-    monkeypatch.setattr("sys.stderr", stderr)
-    configure_logs(LogConfig())
-    structlog.get_logger().warning("one", number=1)
-    assert [json.loads(line)["event"] for line in written] == ["one"]
-    assert written[0].endswith("\n")
 
 
 def test_an_interrupt_stops_the_server_cleanly(tmp_path: Path) -> None:
@@ -338,23 +313,6 @@ def test_a_second_process_on_a_store_exits_with_a_message(tmp_path: Path) -> Non
         server.communicate(timeout=20)
 
 
-def test_a_bad_configuration_is_a_message_and_no_traceback(tmp_path: Path) -> None:
-    (tmp_path / "pbem.toml").write_text("servr = 1")
-    command = [sys.executable, "-c", SERVE]
-    other = subprocess.run(
-        [*command, "--config", str(tmp_path / "pbem.toml")], capture_output=True, text=True, timeout=20, check=False
-    )
-    assert (other.returncode, "Traceback" in other.stderr) == (1, False)
-    assert "pbem.toml" in other.stderr
-
-
 def test_a_store_in_a_file_has_one_server_that_does_everything(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="leave --roles out"):
         asyncio.run(House(configured(tmp_path), roles=frozenset({Role.INTAKE})).daemon.run())
-
-
-@pytest.mark.parametrize(("text", "fault"), [("intake,dsk", "roles are intake, desk, post"), ("", "``")])
-def test_roles_that_are_none_are_refused(text: str, fault: str) -> None:
-    assert named("post, desk") == {Role.POST, Role.DESK}
-    with pytest.raises(ValueError, match=fault):
-        named(text)

@@ -9,15 +9,12 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +26,8 @@ from machines.waiting import until
 
 from pbem.desk.reading import InProcess
 from pbem.server import desk_process
-from pbem.server.desk_process import OwnProcess, started
-from pbem.server.desk_work import FILES, Supplies, open_desk, received
+from pbem.server.desk_process import OwnProcess
+from pbem.server.desk_work import open_desk
 from pbem.server.examination import queues
 from pbem.server.opening import StartError
 from pbem.store.database import Database
@@ -38,6 +35,7 @@ from pbem.store.owners import at_work
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator
 
 LETTER = b"From: anna%d@mail.example\r\nMessage-ID: <%d@mail.example>\r\n\r\nhelp\r\n"
@@ -176,44 +174,6 @@ def failing(_line: socket.socket) -> Any:
 def test_a_desk_that_cannot_begin_is_told_at_the_start(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="the desk's process ended as soon as it began, with status 1"):
         run(configured(tmp_path), nothing_happens, desk=open_desk, place=partial(OwnProcess, start=failing))
-
-
-@pytest.mark.parametrize("said", [b"", b"f", b"f\0\0\1\0half"])
-def test_a_desk_whose_daemon_ends_while_it_hands_over_ends_too(said: bytes) -> None:
-    ours, theirs = socket.socketpair()
-    with theirs:
-        with ours:
-            ours.sendall(said)
-        with pytest.raises(SystemExit, match="1"):
-            received(theirs)
-
-
-def test_a_desk_that_cannot_begin_when_its_daemon_is_gone_ends_without_a_word(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    ours, theirs = socket.socketpair()
-    with theirs:
-        desk = started(theirs)
-        with ours, Connection(os.dup(ours.fileno())) as supplies:
-            ours.sendall(FILES)
-            supplies.send(Supplies(configured(tmp_path)))
-    assert desk.wait(60) == 1
-    assert capfd.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    ("module", "rare"),
-    [
-        ("pbem.desk.wiring", "babel dkim dns email_validator flufl.bounce icalendar openskill sqlite_utils"),
-        ("pbem.cli.serve", "babel dns prometheus_client"),
-    ],
-)
-def test_a_desk_and_a_server_begin_without_what_only_some_need(module: str, rare: str) -> None:
-    """The DNS before the first question, figures where nobody is to get them, languages' own names."""
-    code = f"import sys, pbem.server.desk_work, {module}; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
-    assert module in loaded
-    assert not set(rare.split()) & set(loaded)
 
 
 def test_a_desk_that_stands_still_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from pbem.failpoints import FETCHING
 from pbem.mailbox import FetchedLetter, Handle, LeftAlone, Withheld, none_skipped
 from pbem.mailbox.maildir import put
 from pbem.server.examination import mailbox
-from pbem.server.fetching import Fetcher, Keeping, envelope
+from pbem.server.fetching import Fetcher, Keeping
 from pbem.store.database import Database, to_db
 from pbem.store.errors import FullError
 from pbem.store.inbox import Inbox, Look
@@ -158,21 +158,6 @@ def test_a_mark_that_cannot_be_kept_lets_nothing_be_read(tmp_path: Path, monkeyp
     assert not left
     assert len(account.raws()) == 1
     assert "UID FETCH" not in account.seen
-
-
-def test_the_envelope_is_made_from_the_letter_alone() -> None:
-    known = {"pbem+m1.tok7@play.example", "pbem@play.example"}
-    found = envelope(LETTER % (7, 7), known.__contains__, "pbem@play.example")
-    assert found.sender == "anna@example.org"
-    assert found.recipients == ("pbem+m1.tok7@play.example", "pbem@play.example")
-    assert (found.network, found.for_operator) == ("", False)
-    long = "prvs=0129c1a5=" + "a" * 60
-    tagged = envelope(f"Return-Path: <{long}@example.org>\r\n\r\n".encode(), known.__contains__, "pbem@play.example")
-    assert tagged.sender == "a" * 60 + "@example.org"
-    hidden = envelope(
-        b"From: x@y.example\r\nTo: somebody@else.example\r\n\r\n", known.__contains__, "pbem@play.example"
-    )
-    assert hidden.recipients == ("pbem@play.example",)
 
 
 def test_what_cannot_be_kept_stays_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

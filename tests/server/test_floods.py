@@ -6,21 +6,17 @@ Case 7 of reliability.md, and what a letter costs whoever waits for its 250.
 from __future__ import annotations
 
 import threading
-import time
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pbem.config.server import Config
-from pbem.server import desk_work
 from pbem.server.desk_process import MANY, STRETCH, Flood
 from pbem.server.desk_work import Supplies, Work
 from pbem.store.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime
     from pathlib import Path
 
@@ -44,51 +40,6 @@ class TestFlood:
         for _ in range(3 * MANY):
             assert not flood.is_on(1)
             time += STRETCH / MANY * 1.5
-
-
-class Desk:
-    """A desk that always has something to do, a hundredth of a second long."""
-
-    def __init__(self) -> None:
-        self.begun: list[float] = []
-
-    def handle_next(self, _now: datetime) -> int:
-        self.begun.append(time.monotonic())
-        time.sleep(0.01)
-        return 1
-
-    def may_decide(self) -> bool:
-        return True
-
-    def tick(self, _now: datetime) -> None:
-        """Nothing is timed."""
-
-    def stand_still(self, *_: object) -> None:
-        """The clock never leaps."""
-
-
-@contextmanager
-def eased(path: Path) -> Iterator[Desk]:
-    """A desk at work while letters pour in."""
-    desk = Desk()
-    with Database(path) as database:
-        work = Work(desk, database, Supplies(NOTHING), lambda: None)
-        work.ease()
-        thread = threading.Thread(target=work)
-        thread.start()
-        yield desk
-        work.stop()
-        thread.join(20)
-        assert not thread.is_alive()
-
-
-def test_a_desk_rests_more_than_it_works_for_a_moment(tmp_path: Path) -> None:
-    with eased(tmp_path / "store.sqlite") as desk:
-        while len(desk.begun) < 12:
-            time.sleep(0.01)
-    gaps = [after - before for before, after in pairwise(desk.begun)]
-    assert gaps[0] > 0.09
-    assert min(gaps[4:]) < 0.05
 
 
 class Pouring(threading.Event):
@@ -145,15 +96,6 @@ def test_a_desk_works_a_tenth_of_the_time_while_they_go_on_pouring_in(
         flood.work()
     gaps = [after - before for before, after in pairwise(flood.begun)]
     assert gaps == pytest.approx([seconds + rests] * 4)
-
-
-def test_a_desk_that_rests_stops_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk_work, "EASED", 3600.0)
-    monkeypatch.setattr(desk_work, "RESTED", 10**6)
-    with eased(tmp_path / "store.sqlite") as desk:
-        while not desk.begun:
-            time.sleep(0.01)
-    assert len(desk.begun) == 1
 
 
 def test_who_waits_for_a_commit_waits_for_no_checkpoint(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from pbem.config.server import HousePlayer
 from pbem.server import house_program
 from pbem.server.examination import surroundings
-from pbem.server.house_program import HouseProgram, command
+from pbem.server.house_program import HouseProgram
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -152,25 +152,6 @@ def test_a_server_runs_it_while_it_runs_itself(tmp_path: Path) -> None:
     run(configured(tmp_path, house=HousePlayer(config=file)), scene, house=lambda at: script(TELLS, at))
     assert json.loads(told.read_text())["words"] == [file]
     assert not lives(pids[0])
-
-
-def test_a_house_that_keeps_dying_disturbs_no_letter(tmp_path: Path) -> None:
-    async def scene(house: House) -> None:
-        assert (await house.send())[0] == 250
-        await house.until(lambda: bool(house.post.sent))
-
-    config = configured(tmp_path, house=HousePlayer(config=str(tmp_path / "opponent.toml")))
-    run(config, scene, house=lambda _: script("raise SystemExit(1)"))
-
-
-def test_what_is_started_is_the_command_of_the_same_code() -> None:
-    words = command("/etc/pbem/opponent.toml")
-    assert list(words[-4:]) == ["opponent", "--standby", "--config", "/etc/pbem/opponent.toml"]
-    asked = [*words[:-4], "--version"]
-    with subprocess.Popen(asked, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.read().startswith("pbem, version ")
-        assert process.wait(20) == 0
 
 
 def test_check_config_names_a_file_that_is_not_there(tmp_path: Path) -> None:

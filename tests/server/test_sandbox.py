@@ -6,8 +6,6 @@ import base64
 import logging
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pbem.mail.message import Letter
-    from pbem.store.inbox import InboxRow
 
 AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SMALL = b"From: anna@mail.example\r\nMessage-ID: <1@mail.example>\r\n\r\nhelp\r\n"
@@ -116,12 +113,6 @@ def test_letters_are_read_and_judged_as_we_do(worker: Worker, odd_mail: list[Pat
         assert answers == found(InProcess(Limits()), *asked(raws[:8], offered))
         assert all((one.understood is None) == (offered is None) for one in answers if isinstance(one, Findings))
     assert worker.found() == []
-
-
-def test_a_letter_that_ends_the_worker_takes_no_other_down_with_it() -> None:
-    with closing(Worker(ROOMY)) as worker:
-        raws = [SMALL, big(10_000_000), SMALL + b"3\r\n"]
-        assert letters(found(worker, *asked(raws, None))) == [raws[0], None, raws[2]]
 
 
 def test_a_worker_vouches_as_we_do(worker: Worker) -> None:
@@ -226,17 +217,6 @@ def test_a_deadline_ends_what_takes_too_long() -> None:
         assert sender(worker, SMALL) == "anna@mail.example"
 
 
-def test_an_orphan_ends_by_itself() -> None:
-    worker = Worker(Limits())
-    orphan = pid(worker)
-    assert worker._socket is not None
-    assert worker._process is not None
-    worker._socket.close()
-    assert worker._process.wait(20) == 0
-    assert orphan != pid(worker)
-    worker.close()
-
-
 def test_a_worker_holds_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PBEM_SECRET", "x")
     with closing(Worker(Limits())) as worker, Path("/dev/null").open("rb") as file:
@@ -247,18 +227,6 @@ def test_a_worker_holds_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None
         assert len(list((folder / "fd").iterdir())) == 3
         limits = (folder / "limits").read_text()
         assert f"Max data size             {512 * 1024 * 1024}" in limits
-
-
-def test_a_worker_loads_no_more_than_it_reads_with() -> None:
-    code = "import sys, pbem.server.sandbox; print(*sys.modules)"
-    loaded = set(
-        subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.decode().split()
-    )
-    assert {name for name in loaded if name.startswith("pbem.desk")} == {"pbem.desk", "pbem.desk.reading"}
-    rooms = {"boards", "letters", "pages", "smtp", "store"}
-    assert not loaded & ({f"pbem.{room}" for room in rooms} | {"jinja2", "PIL", "sqlite3"})
-    # What few letters need is loaded by those.
-    assert not loaded & {"asn1crypto", "cryptography.x509", "dkim", "dns", "flufl.bounce", "pysequoia"}
 
 
 def test_a_letter_that_kills_the_reader_is_set_aside_and_the_others_flow(referee: Referee) -> None:
@@ -289,55 +257,6 @@ def test_a_reader_that_cannot_be_started_costs_no_letter_an_attempt(
         monkeypatch.undo()
         assert referee.running.handle_next(referee.now)
         assert referee.inbox.count("done") == 1
-
-
-class Faint(InProcess):
-    """A reader that goes away once the letters are in hand."""
-
-    well = False
-
-    def found(self) -> list[Findings | ReaderError]:
-        if not self.well:
-            raise ReaderError("the reader cannot be started")
-        return super().found()
-
-
-def test_letters_in_hand_are_given_back_when_the_reader_goes_away(referee: Referee) -> None:
-    reader = Faint(Limits())
-    referee.desk.reader = reader
-    for name in "xyz":
-        referee.inbox.put(Envelope(f"{name}@mail.example", ("pbem@play.example",)), SMALL, referee.now)
-    for _ in range(5):
-        with pytest.raises(ReaderError):
-            referee.running.handle_next(referee.now)
-    reader.well = True
-    assert referee.running.handle_next(referee.now) == 3
-    assert referee.inbox.count("done") == 3
-
-
-def test_the_next_letters_are_read_meanwhile_but_none_with_one_that_failed(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pbem.desk.letter_handling.monotonic", lambda: 0.0)  # however busy the machine is
-    leased = []
-    lease_some = referee.desk.inbox.lease_some
-
-    def lease(most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
-        rows = lease_some(most, now, fresh=fresh)
-        leased.append([(row.id, row.attempts) for row in rows])
-        return rows
-
-    referee.desk.inbox.lease_some = lease  # type: ignore[method-assign]  # for this test alone
-    for number in range(20):
-        raw = SMALL.replace(b"<1@", b"<%d@" % number)
-        referee.inbox.put(Envelope("anna@mail.example", ("pbem@play.example",)), raw, referee.now)
-    referee.inbox.lease(referee.now)
-    referee.inbox.give_back(1, failed=1)
-    assert referee.running.handle_next(referee.now) == 19
-    assert referee.running.handle_next(referee.now) == 1
-    assert referee.inbox.count("done") == 20
-    fresh = [(number, 0) for number in range(2, 21)]
-    assert leased == [fresh[:8], fresh[8:16], fresh[16:], [], [(1, 1)]]
 
 
 def test_a_budget_of_work_ends_what_works_too_long() -> None:

@@ -9,8 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from pbem.server import systemd
 
 SERVE = "from pbem.cli.serve import serve; serve()"
@@ -73,15 +71,6 @@ def test_a_socket_that_was_not_handed_over_is_named(tmp_path: Path) -> None:
     assert server.returncode == 1
     assert "no socket with FileDescriptorName=smtp" in errors
     assert "Traceback" not in errors
-
-
-@pytest.mark.parametrize("name", ["bell", "@pbem test bell"])
-def test_the_bell_may_be_a_path_or_abstract(tmp_path: Path, name: str) -> None:
-    place = name if name.startswith("@") else str(tmp_path / name)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as bell:
-        bell.bind("\0" + place[1:] if name.startswith("@") else place)
-        systemd.notify({"NOTIFY_SOCKET": place}, "READY=1")
-        assert bell.recv(100) == b"READY=1"
 
 
 def unit(name: str) -> dict[str, list[str]]:

@@ -19,7 +19,8 @@ from machines.waiting import at_once
 from machines.witness_double import Double
 from msgspec.structs import replace
 
-from pbem.config.witnessing import Cosigner, WitnessConfig
+from pbem.config.server import WitnessConfig
+from pbem.config.values import Cosigner
 from pbem.server import http_call
 from pbem.server.desk_work import open_desk
 from pbem.server.http_call import MOST, Unreachable, WitnessAsker, fetched

@@ -363,18 +363,6 @@ def slowly(folder: Path, letters: int, scene: Callable[[Post, Slow], Awaitable[N
     asyncio.run(main())
 
 
-def test_a_letter_that_hangs_holds_up_no_other(tmp_path: Path) -> None:
-    async def scene(post: Post, slow: Slow) -> None:
-        slow.free |= {f"p{number}@example.org" for number in range(1, 100)}
-        await post.delivered(99)
-        assert slow.rests == 0
-        slow.free.add("p0@example.org")
-        await post.until(lambda: slow.rests > 0)
-        assert post.outbox.count("delivered") == 100
-
-    slowly(tmp_path, 100, scene)
-
-
 def test_what_came_of_a_letter_does_not_wait_for_those_that_take_long(tmp_path: Path) -> None:
     """A letter that was taken is noted although there are many in hand, and none of them comes to its end."""
 

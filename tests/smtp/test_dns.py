@@ -112,28 +112,6 @@ def test_asked_again_later_and_at_last_given_up(case: Case) -> None:
     assert case.first in case.leased()
 
 
-def test_the_task_asks_when_woken_and_stops_while_somebody_does_not_answer(case: Case) -> None:
-    asked = asyncio.Event()
-
-    async def silent(_name: str) -> str:
-        asked.set()
-        await asyncio.sleep(3600)
-        return ""
-
-    async def scene() -> None:
-        asker = DnsAsker(case.lookups, silent, TaskServices(lambda: case.now, at_once, case.wake))
-        task = asyncio.create_task(asker.work())
-        await asyncio.sleep(0)
-        case.ask(case.first, NAME)
-        asker.wake.set()
-        await asked.wait()
-        asker.stop()
-        await task
-
-    asyncio.run(scene())
-    assert case.lookups.due(NOW, 1, of_players=False)  # asked again after the next start
-
-
 SILENT = "s1._domainkey.silent.example"
 
 
@@ -242,8 +220,3 @@ def test_few_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         asyncio.run(scene())
     assert isinstance(resolver.cache, dns.resolver.LRUCache)
     assert len(resolver.cache.data) == 20
-
-
-def test_a_name_that_cannot_be_asked_for() -> None:
-    with name_server({}) as port, pytest.raises(DnsUnreachable):
-        asked(port, "a" * 70 + ".example")

@@ -38,37 +38,6 @@ def test_every_octet_arrives(raw: bytes) -> None:
     assert [raw for _, raw in speak(dialog).letters] == [raw]
 
 
-def test_several_letters_in_one_connection_and_the_null_sender() -> None:
-    async def dialog(client: Client) -> None:
-        for sender in (b"<anna@example.org>", b"<>"):
-            await client.open([HELLO[0], b"MAIL FROM:" + sender, b"RCPT TO:<PBEM+m17.tok@Play.Example>"])
-            assert (await client.data(TEXT)).startswith("250")
-
-    letters = speak(dialog, []).letters
-    assert [envelope.sender for envelope, _ in letters] == ["anna@example.org", ""]
-    assert letters[0][0].recipients == ("PBEM+m17.tok@Play.Example",)
-
-
-@pytest.mark.parametrize("end", [b"RSET", b"EHLO client.example", b"QUIT", b"", b"DATA"])
-def test_a_letter_has_begun_from_mail_until_it_is_here_or_given_up(end: bytes) -> None:
-    async def scene(office: Office) -> None:
-        async with office.client() as client:
-            await client.reply()
-            await client.open(HELLO[:2])
-            assert len(office.intake.admission.writing) == 1
-            if end == b"DATA":
-                await client.say(HELLO[2])
-                await client.data(TEXT)
-            elif end:
-                await client.say(end)
-        while office.intake.admission.sessions:
-            assert not end or not office.intake.admission.writing
-            await asyncio.sleep(0.01)
-        assert not office.intake.admission.writing
-
-    serve(scene)
-
-
 @pytest.mark.parametrize(
     ("recipient", "code"),
     [
@@ -129,16 +98,6 @@ def test_what_is_too_big_is_refused_and_the_session_goes_on(raw: bytes, reply: s
         await client.letter()
 
     assert [raw for _, raw in speak(dialog).letters] == [TEXT]
-
-
-def test_a_declared_size_is_believed_at_once() -> None:
-    async def dialog(client: Client) -> None:
-        assert (await client.say(HELLO[1] + b" SIZE=262145")).startswith("552")
-        assert (await client.say(HELLO[1] + b" SIZE=262144 BODY=8BITMIME")).startswith("250")
-        assert (await client.say(b"RSET")).startswith("250")
-        assert (await client.say(HELLO[1] + b" SMTPUTF8")).startswith("5")
-
-    speak(dialog, HELLO[:1])
 
 
 def test_a_message_without_end_is_hung_up_on() -> None:
@@ -404,26 +363,6 @@ def test_a_letter_carries_the_network_of_its_client() -> None:
 
 
 LMTP = [b"LHLO client.example", HELLO[1], *[b"RCPT TO:<pbem+%d@play.example>" % number for number in range(3)]]
-
-
-def test_it_says_where_it_listens() -> None:
-    async def scene() -> None:
-        office = Office()
-        (place,) = await office.intake.listen("smtp", office.listener)
-        assert (place.protocol, place.host, place.path) == ("smtp", "127.0.0.1", "")
-        assert place.port
-        await office.intake.close()
-
-    asyncio.run(scene())
-
-
-def test_lmtp_has_its_own_greeting() -> None:
-    async def dialog(client: Client) -> None:
-        assert (await client.say(HELLO[0])).startswith("500")
-        await client.open(LMTP[:2])
-        assert (await client.say(b"DATA")).startswith("503")
-
-    speak(dialog, [], protocol="lmtp")
 
 
 def test_lmtp_over_a_unix_socket(tmp_path: Path) -> None:

@@ -47,19 +47,6 @@ def test_transactions_do_not_nest_and_writes_need_one(tmp_path: Path) -> None:
             pass
 
 
-def test_a_part_that_is_undone_leaves_the_rest(tmp_path: Path) -> None:
-    with Database(place(tmp_path / "a.db")) as database:
-        with database.transaction():
-            database.set_meta("first", "1")
-            with database.savepoint():
-                database.set_meta("part", "1")
-                with pytest.raises(KeyError), database.savepoint():  # noqa: PT012 - the body of a part
-                    database.set_meta("lost", "1")
-                    raise KeyError
-        found = [database.meta(name) for name in ("first", "part", "lost")]
-        assert found == ["1", "1", None]
-
-
 def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
     first = ("CREATE TABLE meta (x INTEGER); CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1);",)
     with Database(place(tmp_path / "a.db"), first) as database:

@@ -56,21 +56,6 @@ def cut(database: Database, other: Database) -> None:
         ours.connection.execute("SELECT pg_terminate_backend(%s)", (theirs.connection.info.backend_pid,))
 
 
-def test_a_connection_that_broke_is_made_anew(database: Database, beside: Database) -> None:
-    with pytest.raises(BusyError), beside.transaction():  # noqa: PT012 - the body of a transaction
-        beside.set_meta("lost", "1")
-        cut(database, beside)
-        beside.set_meta("lost", "2")
-    assert not beside.in_transaction
-    with beside.transaction():
-        beside.set_meta("kept", "1")
-    assert (database.meta("lost"), database.meta("kept")) == (None, "1")
-    cut(database, beside)
-    with pytest.raises(BusyError):
-        beside.meta("kept")
-    assert beside.meta("kept") == "1"
-
-
 def test_nothing_is_written_on_a_new_connection_in_the_middle_of_a_transaction(
     database: Database, beside: Database
 ) -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.stores import connection, of_sqlite, place
+from in_a_box.stores import place
 
 from pbem.store.database import Database
 from pbem.store.inbox import ALONE, BATCH, FEW, Envelope, Inbox
@@ -187,41 +187,3 @@ def test_a_second_address_counts_once_it_is_confirmed(queue: Queue) -> None:
             )
     queue.put("vw")
     assert queue.next() + queue.next() == "wv"
-
-
-@of_sqlite
-def test_nobody_looks_at_all_that_wait(queue: Queue) -> None:
-    """Neither to keep a letter nor to give the next ones, however many wait."""
-    queue.put("ab" * 5 + "x" * 5)
-    heard: list[str] = []
-    line = connection(queue.database)
-    line.set_trace_callback(heard.append)
-    queue.put("a")
-    queue.next()
-    line.set_trace_callback(None)
-    steps = [
-        step[3]
-        for statement in heard
-        if "rank" in statement and statement.lstrip().startswith("SELECT")
-        for step in line.execute(f"EXPLAIN QUERY PLAN {statement}")
-    ]
-    found = [step for step in steps if step.startswith("SEARCH inbox")]
-    assert sum("inbox_waiting (state=? AND attempts=? AND suspect=?" in step for step in found) == 3
-    assert sum("inbox_proved (sender=? AND network=?)" in step for step in found) == 1
-    assert not [step for step in steps if "TEMP B-TREE" in step or step.startswith("SCAN inbox")]
-
-
-@of_sqlite
-def test_who_looks_for_what_was_tried_passes_over_all_that_was_not(queue: Queue) -> None:
-    queue.put("ab" * 5)
-    heard: list[str] = []
-    line = connection(queue.database)
-    line.set_trace_callback(heard.append)
-    while queue.next():
-        pass
-    line.set_trace_callback(None)
-    query = next(statement for statement in heard if "(attempts, suspect) > (0, 0)" in statement)
-    steps = [step[3] for step in line.execute(f"EXPLAIN QUERY PLAN {query}")]
-    assert [step for step in steps if step.startswith("SEARCH inbox")] == [
-        "SEARCH inbox USING INDEX inbox_waiting (state=? AND (attempts,suspect)>(?,?) AND attempts<?)",
-    ]

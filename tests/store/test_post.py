@@ -80,13 +80,6 @@ def test_the_same_letter_twice_is_one_row(inbox: Inbox) -> None:
     assert inbox.count() == 3
 
 
-def test_that_a_letter_is_in_hand_is_on_disk_before_the_work(tmp_path: Path, inbox: Inbox) -> None:
-    inbox.put(ENVELOPE, SECRET, NOW)
-    inbox.lease(NOW)
-    with Database(place(tmp_path / "store.db")) as other:
-        assert other.rows("SELECT state, attempts FROM inbox") == [{"state": "leased", "attempts": 0}]
-
-
 def test_a_suspect_comes_alone_after_the_others_and_rests_once_it_killed(
     database: Database, inbox: Inbox, vault: Vault
 ) -> None:
@@ -151,17 +144,6 @@ def test_a_letter_is_done_once(database: Database, inbox: Inbox) -> None:
     assert inbox.outcome(number) == ("done", "orders taken")
 
 
-def test_an_effect_that_fails_leaves_the_letter_in_hand(database: Database, inbox: Inbox) -> None:
-    number = inbox.put(ENVELOPE, SECRET, NOW)
-    inbox.lease(NOW)
-    with pytest.raises(KeyError), database.transaction():  # noqa: PT012 - the body of a transaction
-        inbox.done(number, "x")
-        raise KeyError
-    assert inbox.outcome(number)[0] == "leased"
-    assert inbox.release_all() == 1
-    assert inbox.lease(NOW) is not None
-
-
 def test_letters_of_a_network_are_counted_by_the_day(inbox: Inbox, database: Database, vault: Vault) -> None:
     network = "192.0.2.0/24"
     letters = [(Envelope(f"{n}@example.org", ENVELOPE.recipients, network), bytes([n])) for n in range(4)]
@@ -199,18 +181,6 @@ def test_a_letter_is_leased_when_due_and_by_one_only(database: Database, outbox:
     assert outbox.lease(NOW) is not None
     outbox.delivered(number, "250 ok", NOW)
     assert outbox.next_due() is None
-
-
-def test_a_failure_waits_until_it_is_told(database: Database, outbox: Outbox) -> None:
-    number = put(database, outbox)
-    outbox.lease(NOW)
-    outbox.failed(number, "550 no such user", NOW, None)
-    (failure,) = outbox.failures()
-    assert (failure.id, failure.reply, failure.attempts) == (number, "550 no such user", 1)
-    with database.transaction():
-        outbox.told(number)
-    assert outbox.failures() == []
-    assert outbox.raw(number) == SECRET
 
 
 @given(st.binary(max_size=200), st.text(max_size=20))
@@ -272,18 +242,6 @@ def test_bad_key_files_are_named(tmp_path: Path) -> None:
         load_key(path)
 
 
-def test_letters_that_nobody_tried_to_send_wait_as_before(database: Database, outbox: Outbox) -> None:
-    put(database, outbox)
-    (row,) = outbox.exchange((), NOW, 5).rows
-    outbox.give_back([row.id])
-    again = outbox.lease(NOW)
-    assert again is not None
-    assert again.attempts == 1
-    outbox.delivered(row.id, "250 ok", NOW)
-    outbox.give_back([row.id])
-    assert outbox.count("delivered") == 1
-
-
 @of_sqlite
 def test_who_does_not_wait_is_told_at_once_that_another_writes(
     tmp_path: Path, database: Database, inbox: Inbox
@@ -294,20 +252,6 @@ def test_who_does_not_wait_is_told_at_once_that_another_writes(
             inbox.put_all(letters, lambda: NOW, wait=False)
         assert inbox.put_all(letters, lambda: NOW, wait=False) == [1]
     assert database.scalar("PRAGMA busy_timeout") == 5000
-
-
-def test_what_was_leased_unknowingly_waits_again(database: Database) -> None:
-    """The commit is done, and its answer is lost: nobody else will give it back as long as the owner lives."""
-    inbox, outbox = Inbox(database, Vault(bytes(32))), Outbox(database, Vault(bytes(32)), "one.")
-    number = inbox.put(ENVELOPE, SECRET, NOW)
-    assert inbox.lease(NOW)
-    inbox.give_back_all()
-    assert inbox.outcome(number)[0] == "waiting"
-    known, unknown = (put(database, outbox, recipient) for recipient in ("a@x", "b@x"))
-    assert len(outbox.exchange((), NOW, 2).rows) == 2
-    outbox.give_back_others({known})
-    assert [row.id for row in outbox.exchange((), NOW, 2).rows] == [unknown]
-    assert database.rows("SELECT attempts FROM outbox ORDER BY id") == [{"attempts": 1}, {"attempts": 1}]
 
 
 def test_a_letter_is_received_once_nobody_else_writes(database: Database, inbox: Inbox) -> None:

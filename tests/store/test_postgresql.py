@@ -143,26 +143,6 @@ def test_what_is_no_letters_fault(database: Database, state: str, meaning: type[
     assert database.meta("") is None
 
 
-@pytest.mark.parametrize("state", ["22003", "23505", "25P02", "42601", "54001"])
-def test_what_is_our_own_fault_is_no_trouble_of_the_store(database: Database, state: str) -> None:
-    import psycopg  # noqa: PLC0415 - where there is no PostgreSQL it need not be there
-
-    with pytest.raises(psycopg.Error) as found, database.transaction():
-        database.engine.run(f"DO $$ BEGIN RAISE SQLSTATE '{state}'; END $$")
-    assert not isinstance(found.value, StoreError)
-
-
-def test_a_connection_that_broke_as_it_was_made(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    import psycopg  # noqa: PLC0415 - an extra
-
-    def refused(*_: object) -> None:
-        raise psycopg.OperationalError("the connection is lost")
-
-    monkeypatch.setattr(psycopg.Connection, "execute", refused)
-    with pytest.raises(BusyError):
-        Database(database.place)
-
-
 def test_a_number_that_is_taken_back_is_given_again(database: Database) -> None:
     """As in SQLite: matches are numbered without gaps."""
     row = {"phase": "open", "terms": "{}", "head": "", "created": ""}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.signed_club import SignedClub, signed_tournament
-from machines.post_office import PBEM
 from tournament.test_proof import chained, checks, index, verdict
 
 from pbem.match.changed import replace
@@ -160,16 +159,6 @@ def test_an_organiser_rules_on_no_match_that_began_as_ones_own() -> None:
     assert verdict(checks(club.tournament(), club.bundles())) == "convicted"
 
 
-def test_nor_on_one_that_begins_again_with_the_own_nomination() -> None:
-    club = SignedClub("", *NAMES[:3])
-    club.start()
-    match = next(club.state.awaited)
-    club.rule(f"substitute org for {match.players[0]}")
-    club._state = replace(club.state, nominated={})  # a server that forgets who was nominated
-    club.rule(f"annul {match.match}")
-    assert verdict(checks(club.tournament(), club.bundles())) == "convicted"
-
-
 def test_no_nominee_displaces_another() -> None:
     club = SignedClub("", *NAMES[:3])
     club.start()
@@ -200,16 +189,6 @@ def test_a_swiss_round_that_awaits_a_result_of_an_earlier_one() -> None:
     assert verdict(checks(club.tournament(), club.bundles())) == "holds"
 
 
-def test_the_table_of_a_ladder_has_its_lines_as_one_group() -> None:
-    club = SignedClub("format: ladder\nrematch: 1d", *NAMES[:2])
-    club.win(club.challenge("p01", "p00"), 1)
-    club.now += timedelta(days=2)
-    club.win(club.challenge("p00", "p01"), 1)
-    club.rule("close")
-    assert [row["direct"] for row in club.entries[-1].body["table"][0]] == [2, 2]
-    assert verdict(checks(club.tournament(), club.bundles())) == "holds"
-
-
 def test_lines_of_a_ladder_sink_before_its_end_too() -> None:
     club = SignedClub("format: ladder\nidle: 7d", "p00")
     club.now += timedelta(days=3)
@@ -219,70 +198,6 @@ def test_lines_of_a_ladder_sink_before_its_end_too() -> None:
     *entries, last = club.entries
     later = replace(last, time=written(club.now + timedelta(hours=2)))
     assert verdict(checks(signed_tournament(chained([*entries, later]), club.papers))) == "convicted"
-
-
-def moved_pair(club: SignedClub, at: int) -> list[TournamentEntry]:
-    one, two, *others = club.entries[at].body["pairs"]
-    pairs = [{**one, "players": two["players"]}, {**two, "players": one["players"]}, *others]
-    return with_body(club, at, pairs=pairs)
-
-
-def dropped_result(club: SignedClub, at: int) -> list[TournamentEntry]:
-    return [*club.entries[:at], *club.entries[at + 1 :]]
-
-
-def exchanged_lots(club: SignedClub, at: int) -> list[TournamentEntry]:
-    one, two, *others = club.entries[at].body["order"]
-    return with_body(club, at, order=[two, one, *others])
-
-
-def replayed_start(club: SignedClub, at: int) -> list[TournamentEntry]:
-    return [*club.entries[: at + 2], club.entries[at], *club.entries[at + 2 :]]
-
-
-def with_body(club: SignedClub, at: int, **changed: object) -> list[TournamentEntry]:
-    entries = list(club.entries)
-    entries[at] = replace(entries[at], body={**entries[at].body, **changed})
-    return entries
-
-
-@pytest.mark.parametrize(
-    ("lie", "about", "first", "second"),
-    [
-        (
-            moved_pair,
-            "paired",
-            "paired: `pairs`: not what follows",
-            "other pairs than follow",
-        ),
-        (dropped_result, "result", "m1 is over, and its result is missing", "match m1: its result is missing"),
-        (
-            exchanged_lots,
-            "started",
-            "started: `order`: not the one that the lot gives",
-            "another order than the lot",
-        ),
-        (replayed_start, "started", "started: entries are not closed, or the tournament has begun", "started again"),
-    ],
-)
-def test_each_verifier_names_the_lie(lie: Any, about: str, first: str, second: str, tmp_path: Path) -> None:
-    """As processes of their own, from files alone."""
-    club = SignedClub("", *NAMES[:4])
-    club.start()
-    club.win("m1", 1)
-    file, folder = tmp_path / "t1.zip", tmp_path / "bundles"
-    folder.mkdir()
-    for number, content in enumerate(club.bundles()):
-        (folder / f"{number}.zip").write_bytes(content)
-    # An entry that depends on nothing is there, so that a result that is dropped is one that was passed over.
-    club.now += timedelta(hours=1)
-    club.rule("annul m2", by_operator=True)
-    file.write_bytes(signed_tournament(chained(lie(club, index(club.entries, about))), club.papers))
-    for program, said in (([PBEM, "verify"], first), ([sys.executable, "-m", "verifier"], second)):
-        command = [*program, str(file), "--bundles", str(folder)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 1, done.stdout
-        assert said in " ".join(done.stdout.split()), done.stdout
 
 
 def test_the_command(tmp_path: Path) -> None:

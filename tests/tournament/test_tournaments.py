@@ -11,17 +11,15 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
-from in_a_box.club import CLOSES, LOST, SECRET, WON, Club, names, player, refolded
+from in_a_box.club import CLOSES, LOST, SECRET, WON, Club, names, refolded
 
 from pbem.games import Refused
 from pbem.match.changed import replace
-from pbem.match.transcript import TranscriptError, sha256_hex, written
+from pbem.match.transcript import TranscriptError, sha256_hex
 from pbem.tournament import tournament_state
-from pbem.tournament.crosstable import table
+from pbem.tournament.crosstable import drawn, table
 from pbem.tournament.fold import begun
-from pbem.tournament.pairing import drawn
 from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
@@ -76,27 +74,6 @@ class TestEntering:
         step.start(SECRET)
         assert [entry.type for entry in step.entries] == ["started", "paired"]
 
-    def test_with_too_few_it_ends_at_once(self) -> None:
-        for lines, count in (("", 2), ("format: swiss", 15)):
-            club = Club(lines, names=names(count))
-            club.start()
-            assert ended(club) == "too few"
-
-    def test_whoever_leaves_before_the_start_was_never_there(self) -> None:
-        club = Club(names=("ann", "bob", "carl"))
-        club.leave("ann")
-        with pytest.raises(Refused, match="ann is not in the tournament"):
-            club.leave("ann")
-        club.enter("dora", "ann")
-        club.start()
-        assert sorted(club.state.entrants) == ["ann", "bob", "carl", "dora"]
-
-    def test_nobody_enters_later(self) -> None:
-        club = Club(names=names(3))
-        club.start()
-        with pytest.raises(Refused, match="has begun"):
-            club.enter("dora")
-
     def test_a_player_with_other_keys_enters_again(self) -> None:
         club = Club("at-once: 1", names=names(4))
         club.start()
@@ -111,14 +88,6 @@ class TestEntering:
             club.over(pairing.match, 0)
         later = next_of(club, "p01")
         assert later.mails[later.names.index("p01")] == after.mail
-
-    def test_the_same_words_are_obeyed_once(self) -> None:
-        club = Club(names=("ann", "bob"))
-        letter = club.letter("carl")
-        step = club.step()
-        step.enter(player("carl"), None, letter)
-        with pytest.raises(Refused, match="obeyed before"):
-            step.leave("carl", letter)
 
 
 class TestTheLot:
@@ -140,20 +109,6 @@ class TestTheLot:
         seed = sha256_hex("".join(f"{line}\n" for line in lines).encode())
         order = ", ".join(drawn("a" * 64, "5e" * 32, words))
         assert f"`{seed}`, the order {order}." in (Path(__file__).parents[2] / "docs" / "bundle.md").read_text()
-
-    def test_another_secret_or_another_order_is_refused(self) -> None:
-        club = Club(names=names(4))
-        club.now = datetime.fromisoformat(f"{CLOSES}T12:00:00Z")
-        with pytest.raises(TranscriptError, match="not the one"):
-            club.step().start("00" * 32)
-
-    def test_groups_are_dealt(self) -> None:
-        club = Club("group: 5", names=names(12))
-        club.start()
-        assert [len(group) for group in club.state.groups] == [4, 4, 4]
-        drawn = sorted(club.state.entrants.values(), key=lambda entrant: entrant.ordinal)
-        assert club.state.groups[1] == [entrant.name for entrant in drawn[1::3]]
-        assert len(club.awaited) == 3 * 6
 
     def test_what_comes_after_the_close_does_not_change_the_lot(self) -> None:
         """Nobody enters, not even again in other words, and who leaves was in it."""
@@ -201,24 +156,6 @@ class TestRoundRobins:
         assert sorted(points(club).values()) == [0, 3, 3, 3, 3]
         assert club.folded() == club.state
 
-    def test_leaving_late_loses_what_has_not_begun(self) -> None:
-        club = Club("at-once: 1", names=names(3))
-        club.start()
-        first = club.awaited[0]
-        one = first.names[0]
-        club.over(first.match, WON)
-        club.leave(one)
-        assert club.state.entrants[one].out == "forfeited"
-        other = next(name for name in names(3) if name not in first.names)
-        # The game that began with the last result is played to its end.
-        playing = [pairing for pairing in club.awaited if one in pairing.names]
-        for pairing in playing:
-            club.over(pairing.match, 1 + pairing.names.index(one))
-        for pairing in club.awaited:
-            club.over(pairing.match, 1 + pairing.names.index(other))
-        assert ended(club) == "played"
-        assert points(club) == {one: 2 + 2 * len(playing), other: 4 - 2 * len(playing), first.names[1]: 0}
-
     def test_two_matches_lost_by_silence_withdraw_a_player(self) -> None:
         club = Club("at-once: 1", names=names(6))
         club.start()
@@ -228,15 +165,6 @@ class TestRoundRobins:
             club.over(pairing.match, 3 - seat, reason="forfeit", turns=0, silent=[seat])
             assert club.state.entrants["p01"].out == expected
         assert club.state.entrants["p01"].leaves == "silent"
-
-    def test_a_match_that_is_played_ends_a_silence(self) -> None:
-        club = Club("at-once: 1", names=names(6))
-        club.start()
-        for silent in (True, False, True, False, True):
-            pairing = next_of(club, "p01")
-            seat = pairing.names.index("p01") + 1
-            club.over(pairing.match, 3 - seat, silent=[seat] if silent else [])
-        assert not club.state.entrants["p01"].out
 
     def test_two_may_fall_silent_with_one_match(self) -> None:
         club = Club(names=names(3))
@@ -253,25 +181,6 @@ class TestRoundRobins:
 
 
 class TestResults:
-    def test_a_result_counts_once(self) -> None:
-        club = Club(names=names(4))
-        club.start()
-        match = club.awaited[0].match
-        entries = club.played(match, WON)
-        step = club.step()
-        step.take(entries)
-        step.take(entries)
-        step.take(entries[:-1])
-        assert len(step.entries) == 1
-
-    def test_a_match_of_nobody_here_is_none(self) -> None:
-        club, other = Club(names=names(4)), Club(names=names(6))
-        club.start()
-        other.start()
-        step = club.step()
-        step.take(other.played("m15", WON))
-        assert not step.entries
-
     def test_nothing_follows_the_end(self) -> None:
         club = Club(names=names(3))
         club.start()
@@ -330,10 +239,6 @@ class TestRulings:
         club.rule(by="organiser", what="annul", match=others.match)
         club.rule(what="annul", match=own.match)
 
-    def test_a_ruling_has_a_reason(self) -> None:
-        with pytest.raises(Refused, match="has a reason"):
-            Club().rule(what="close", reason="")
-
     def test_a_substitute_plays_on_for_a_line(self) -> None:
         club = Club("at-once: 1", names=names(4))
         club.start()
@@ -352,21 +257,6 @@ class TestRulings:
         assert "carl" not in points(club)
         assert club.folded() == club.state
 
-    def test_no_substitute_who_is_there_already(self) -> None:
-        club = Club(names=names(4))
-        club.start()
-        with pytest.raises(Refused, match="p02 is in the tournament"):
-            club.rule(what="substitute", player="p02", **{"for": "p01"})
-
-    def test_a_nomination_that_stands_is_not_repeated(self) -> None:
-        club = Club(names=names(4))
-        club.start()
-        club.rule(what="substitute", player="eve", **{"for": "p01"})
-        with pytest.raises(Refused, match="eve is nominated"):
-            club.rule(what="substitute", player="eve", **{"for": "p01"})
-        club.rule(what="substitute", player="eve", **{"for": "p02"})
-        club.rule(what="substitute", player="eve", **{"for": "p01"})
-
     def test_a_full_transcript_takes_no_more_letters_but_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
         club = Club(names=names(4))
         club.start()
@@ -381,16 +271,6 @@ class TestRulings:
         club.rule(what="close")
         assert club.state.phase == "ended"
         assert club.folded() == club.state
-
-    def test_of_two_nominees_the_first_who_is_in_plays_on(self) -> None:
-        club = Club(names=names(3))
-        club.start()
-        for name in ("carl", "dave"):
-            club.rule(what="substitute", player=name, **{"for": "p01"})
-        club.enter("carl")
-        with pytest.raises(Refused, match="the tournament has begun"):
-            club.enter("dave")
-        assert club.state.entrants["p01"].player.name == "carl"
 
     def test_an_organiser_who_is_a_substitute_rules_on_no_match_of_that_seat(self) -> None:
         """Within a match, or nominated and not in yet."""
@@ -415,21 +295,6 @@ class TestRulings:
         with pytest.raises(Refused, match="a match of one's own"):
             club.rule(by="organiser", what="annul", match=own.match)
 
-    @pytest.mark.parametrize("lines", ["", LADDER])
-    def test_whoever_enters_otherwise_is_no_substitute_any_more(self, lines: str) -> None:
-        """Otherwise one player would play for two lines, and against oneself."""
-        club = Club(lines, names=names(3))
-        club.rule(what="substitute", player="dave", **{"for": "p01"})
-        club.leave("p01")
-        club.enter("dave", "p01", "dave")
-        assert {name: entrant.player.name for name, entrant in club.state.entrants.items()}["p01"] == "p01"
-
-    def test_the_end(self) -> None:
-        for lines in ("", LADDER):
-            club = Club(lines, names=names(3))
-            club.rule(what="close")
-            assert ended(club) == "ruled"
-
 
 class TestSwiss:
     def test_all_rounds(self) -> None:
@@ -450,11 +315,6 @@ class TestSwiss:
         buchholz = [row.buchholz for row in table(club.state)[0]]
         assert min(buchholz) > 0
 
-    def test_the_number_of_rounds_is_limited(self) -> None:
-        club = Club("format: swiss\nrounds: 12", names=names(16))
-        club.start()
-        assert club.state.rounds == 6
-
     def test_the_next_round_waits_only_for_its_time(self) -> None:
         club = Club("format: swiss\nround: 14d", names=names(16))
         club.start()
@@ -474,20 +334,6 @@ class TestSwiss:
             club.over(club.awaited[0].match, WON)
         assert club.folded() == club.state
 
-    def test_whoever_leaves_keeps_the_points_and_is_not_paired(self) -> None:
-        club = Club("format: swiss", names=names(16))
-        club.start()
-        for pairing in club.awaited:
-            club.over(pairing.match, 1 + (pairing.names[1] == "p01"))
-        club.leave("p01")
-        assert points(club)["p01"] == 2
-        playing = next(pairing for pairing in club.awaited if "p01" in pairing.names)
-        for pairing in club.awaited:
-            club.over(pairing.match, 1 + (pairing.names[1] == "p01"))
-        assert playing.match
-        assert not any("p01" in pairing.names for pairing in club.awaited)
-        assert club.state.byes
-
 
 class TestLadders:
     def test_the_winner_takes_the_place(self) -> None:
@@ -496,12 +342,6 @@ class TestLadders:
         assert club.state.ladder == ("a", "d", "b", "c", "e")
         club.over(club.challenge("e", "c"), LOST)
         assert club.state.ladder == ("a", "d", "b", "c", "e")
-
-    def test_a_draw_and_a_defence_change_nothing(self) -> None:
-        club = Club(LADDER, names=("a", "b", "c"))
-        club.over(club.challenge("b", "a"), LOST)
-        club.over(club.challenge("c", "a"), 0)
-        assert club.state.ladder == ("a", "b", "c")
 
     def test_who_may_be_challenged(self) -> None:
         club = Club(f"{LADDER}\nplaces: 2\nrematch: 7d", names=names(5))
@@ -526,24 +366,6 @@ class TestLadders:
         club.now += timedelta(days=7)
         club.challenge("p03", "p02")
 
-    def test_whoever_is_above_already_stays_there(self) -> None:
-        """The other left, and came back at the end."""
-        club = Club(LADDER, names=("a", "b", "c"))
-        match = club.challenge("c", "a")
-        club.leave("a")
-        club.enter("a")
-        club.over(match, WON)
-        assert club.state.ladder == ("b", "c", "a")
-
-    def test_whoever_is_idle_sinks(self) -> None:
-        club = Club(f"{LADDER}\nidle: 30d", names=("a", "b", "c"))
-        club.now += timedelta(days=20)
-        club.over(club.challenge("c", "b"), LOST)
-        club.now += timedelta(days=11)
-        club.enter("d")
-        assert club.state.ladder == ("b", "c", "a", "d")
-        assert club.folded() == club.state
-
     def test_thousands_of_idle_years_are_no_work(self) -> None:
         club = Club(f"{LADDER}\nidle: 7d", names=names(4))
         club.now = datetime.fromisoformat("9999-01-01T00:00:00Z")
@@ -551,13 +373,6 @@ class TestLadders:
         club.leave("p01")
         assert time.process_time() - began < 2
         assert club.folded() == club.state
-
-    def test_whoever_plays_does_not_sink(self) -> None:
-        club = Club(f"{LADDER}\nidle: 30d", names=("a", "b", "c"))
-        club.challenge("b", "a")
-        club.now += timedelta(days=31)
-        club.enter("d")
-        assert club.state.ladder == ("a", "b", "c", "d")
 
     def test_nobody_keeps_a_place_by_playing_slowly(self) -> None:
         """Nobody waits for a match that lasts too long, and its result counts when it comes."""
@@ -604,10 +419,6 @@ class TestLadders:
         club.enter("a")
         assert club.state.ladder == ("b", "a")
         assert club.folded() == club.state
-
-    def test_no_challenge_where_there_is_no_ladder(self) -> None:
-        with pytest.raises(Refused, match="no ladder"):
-            Club(names=names(3)).challenge("p02", "p01")
 
 
 class TestTerms:
@@ -665,7 +476,7 @@ class TestTerms:
 KINDS = ("", "format: double round robin\nat-once: 3", "group: 5\nat-once: 2", "format: swiss\nround: 7d", LADDER)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(60))
 def test_simulated_tournaments(seed: int) -> None:
     """With leavers, silence, substitutes, rulings and late results: each pair meets as often as it should."""
     rng = random.Random(seed)
@@ -735,9 +546,3 @@ def _as_often_as_it_should(club: Club, *, double: bool, swiss: bool, ladder: boo
     # Points come from games that count: each gives two, or none, or a draw's two.
     given = sum(row.points for group in table(state) for row in group)
     assert given <= 2 * len(state.pairings) + 2 * len(state.byes)
-
-
-def test_a_table_is_data() -> None:
-    row = table(Club(LADDER, names=("a", "b")).state)[0][0]
-    assert msgspec.to_builtins(row)["entrant"] == "a"
-    assert written(Club().now) == "2026-03-01T12:00:00Z"

@@ -36,7 +36,7 @@ def options(given: Mapping[str, Any], seats: int) -> Options:
     board, most = given.get("board", "9x9"), given.get("max_turns", 200)
     demand(seats in SEATS and set(given) <= {"board", "max_turns"}, 1, "no such options")
     demand(isinstance(board, str) and re.fullmatch("([5-9]|1[0-9]|2[0-6])x([5-9]|1[0-9]|2[0-6])", board), 1, "board")
-    demand(type(most) is int and 1 <= most < 10**9, 26, "max_turns")
+    demand(type(most) is int and 1 <= most <= 9999, 26, "max_turns")
     made = {"board": board, "max_turns": most}
     return {key: one for key, one in made.items() if one != {"board": "9x9", "max_turns": 200}[key]}
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pbem.match.view import MatchView
     from pbem.player.play_table import PlayTable
-    from pbem.tournament.tournament_view import TournamentView
+    from pbem.tournament.tournament_state import TournamentView
 
 
 DOUBTFUL = (
@@ -109,7 +109,7 @@ def _move_of_the_agent(table: PlayTable, standing: MatchView) -> str:
     if asks and standing.revealing:
         return f"the server asks for your secrets. {DOUBTFUL} Then: pbem play reveal {match}"
     said = "your move" if asks else "yours is on its way" if standing.asked else "waiting for the others"
-    plans = agent.plans(match, table.now())
+    plans = agent.ahead.plans(match, table.now())
     unused = "; what waited here does not count" if plans.unused else ""
     return said + until + unused + _besides(standing, plans.waiting)
 
@@ -187,7 +187,7 @@ def _show_letters(table: PlayTable, standing: MatchView) -> None:
 
 def _show_plans(table: PlayTable, match: str) -> None:
     """The orders in advance that wait here, and those for the turn that is due which do not count."""
-    plans = table.agent.plans(match, table.now())
+    plans = table.agent.ahead.plans(match, table.now())
     for turn, text in plans.waiting.items():
         click.echo(f"\nYours, {when(turn)} (it waits here, and nobody else knows it):\n\n{indented(text)}")
     if (unused := plans.unused) is not None:

@@ -12,7 +12,7 @@ from pbem import durable
 from pbem.cli.ending import Status
 from pbem.cli.play import register, sending
 from pbem.cli.play.display import list_matches
-from pbem.cli.play.terminal import MATCH, Terminal, at_table, troubles
+from pbem.cli.play.terminal import MATCH, Terminal, at_table, play_in_browser, troubles
 from pbem.mail.calendar import calendar
 from pbem.match.view import OVER
 from pbem.phrase import clean
@@ -85,9 +85,7 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool, calen
     if ctx.invoked_subcommand is not None:
         return
     if browser or (calendar is None and _is_only_a_desktop()):
-        from pbem.cli.play.browser import run  # the pages are needed here alone
-
-        run(ctx.obj)
+        play_in_browser(ctx.obj)
     else:
         list_matches(ctx.obj)
         if calendar is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pbem.cli.play.display import DOUBTFUL, list_rows, show, when
-from pbem.cli.play.terminal import at_table, confirm, settle, turn_options, yes_option
+from pbem.cli.play.terminal import at_table, confirm, play_in_browser, settle, turn_options, yes_option
 from pbem.games import GAMES
 from pbem.player.beginning import see_the_move
 from pbem.player.correspondence.judge import in_words
@@ -56,9 +56,7 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     standing = table.letters.matches.standing(match)
     texts = [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
     if browser:
-        from pbem.cli.play.browser import run  # the pages are needed here alone
-
-        run(table, match)
+        play_in_browser(table, match)
     elif not texts:
         show(table, standing)
     else:

@@ -1,14 +1,19 @@
 """A player's table at the terminal: results are printed, and the commands of `pbem play` find it laid.
 
+Or it is shown on a page (`pbem play --browser`), which `pbem.player.page_room` serves until Ctrl-C.
+
 Implements docs/playing.md.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import sys
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
@@ -16,6 +21,7 @@ import click
 from pbem.cli import programs
 from pbem.cli.ending import Status
 from pbem.games import Refused
+from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.player.play_table import PlayTable, moment
 from pbem.player.results import in_a_sentence, lines
 from pbem.player.signed_texts import Contradiction
@@ -23,7 +29,7 @@ from pbem.player.signing import CannotSign
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from pbem.match.view import MatchView
     from pbem.player.memory import SentForm
@@ -126,3 +132,34 @@ def turn_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask before signing.")
+
+
+def play_in_browser(table: PlayTable, match: str = "") -> None:
+    """Serve the page for a table's account, or for all if it names none, and open it in the browser at a match."""
+    from pbem.player.page_room import PlayRoom  # the pages are needed here alone
+
+    first = f"{table.account.id}/{match}" if match else ""
+    room = PlayRoom(table.folders, first, _language(os.environ), click.echo)
+    port = room.port()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with room.afterwards:
+            named = [table] if table.name or match else None
+            for one in named or (room.table(name, table.front) for name in table.folders.accounts):
+                if wrong := room.tried(partial(room.seat, one)):
+                    click.echo(wrong, err=True)
+            click.echo(f"Your matches are on a page, until you press Ctrl-C here, or Stop there:\n\n    {port.url}\n")
+            click.launch(port.url)
+            room.work.run(room.look)
+    except KeyboardInterrupt:
+        click.echo("Stopped.")
+    finally:
+        room.news.tell({"stopped": True})  # no tab may go on asking this port: it may be another's next
+        port.stop()
+
+
+def _language(environment: Mapping[str, str]) -> str:
+    """The language of this user, as far as the page speaks it: a player's installation may have English alone."""
+    named = environment.get("LC_ALL") or environment.get("LC_MESSAGES") or environment.get("LANG") or ""
+    tag = named.partition(".")[0].partition("_")[0]
+    return tag if tag in LANGUAGES and find_spec("babel") else ENGLISH

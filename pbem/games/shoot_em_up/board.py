@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import refuse
-from pbem.games.player_text import Readers, read_options
+from pbem.games.player_text import Readers, one_of, read_options
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ SMALLEST: Final = 5
 _LARGEST: Final = len(COLUMNS)
 SIZE: Final = (9, 9)
 MOST_TURNS: Final = 200
+_LONGEST: Final = 9999  # programs that check a match read numbers as large as theirs are
 
 
 class Board(NamedTuple):
@@ -129,10 +130,7 @@ def _size(value: object) -> tuple[int, int]:
     return size
 
 
-def _max_turns(value: object) -> int:
-    if type(value) is not int or value < 1:  # bool is an int to Python, not to the players
-        raise ValueError(Phrase("a whole number from 1"))
-    return value
-
-
-_READERS: Final[Readers] = {"board": _size, "max_turns": _max_turns}
+_READERS: Final[Readers] = {
+    "board": _size,
+    "max_turns": one_of(range(1, _LONGEST + 1), Phrase("a whole number from 1 to {most}", most=_LONGEST)),
+}

@@ -23,7 +23,7 @@ from pbem.player.correspondence.standings import SEALED_POSITION
 from pbem.player.known import AccountKnown, MatchKnown, OpenMatches
 from pbem.player.memory import AnswerPlace
 from pbem.player.server_letter import Event
-from pbem.tournament.tournament_view import TournamentView
+from pbem.tournament.tournament_state import TournamentView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,6 +131,10 @@ class Belief:
         name = told.tournament
         self._memory.file(number, name)
         known = self._memory.tournament(name)
+        if known is not None and (known.hash, known.agreement) != (told.hash, told.agreement):
+            said = "the server tells other terms of the tournament than before"
+            self._memory.alarm(written(now), name, said)
+            return [Event("contradiction", letter.subject, name, said)]
         if known is not None and (told.generation, told.seq) < (known.generation, known.seq):
             return []
         self._memory.stand_in(told)
@@ -215,8 +219,10 @@ class Belief:
 
     def _unsealed(self, standing: MatchView) -> str | None:
         """The fault if a sealed match is reported as a refereed one: its setup would be asked for openly."""
+        entered = self._memory.tournament(standing.tournament) if standing.tournament else None
+        agreed = entered.agreement.get("match") if entered else standing.agreement
         with self._memory.noting(MatchKnown, standing.match) as known:
-            known.sealed = known.sealed or bool(standing.sealed or (standing.agreement or {}).get("sealed"))
+            known.sealed = known.sealed or bool(standing.sealed or (agreed or {}).get("sealed"))
         if known.sealed and not standing.sealed and not (standing.agreement or {}).get("sealed"):
             return "it was agreed on as a sealed match, and the server tells of it as of one that is not"
         return None

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 from pbem.mail.commands import COMMANDS
 from pbem.match.view import OVER
 from pbem.player.correspondence.standings import Impossible, is_late
-from pbem.player.memory import SentForm
+from pbem.player.memory import SentForm, may_repeat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
+    from pbem.match.view import MatchView
     from pbem.player.account_file import Account
     from pbem.player.memory import AnswerPlace, Memory
 
@@ -131,6 +132,27 @@ class FormOutbox:
             return sent
         with self._memory.transaction():
             return self._memory.send_again(sent)
+
+    def alive(self, command: str, match: str, place: str) -> SentForm | None:
+        """The last letter to the server as it is now, for this place, that was not refused; None if there is none."""
+        latest = self._memory.generation(match)
+        alive = [
+            sent
+            for sent in self._memory.sent(command, match, place)
+            if sent.state != "refused" and sent.generation >= latest
+        ]
+        return alive[-1] if alive else None
+
+    def demand_unrefused(self, standing: MatchView, command: str, place: str, now: datetime) -> None:
+        """Raise `Impossible` if the server refused the same, in the present state, not long ago."""
+        refused = [
+            sent
+            for sent in self._memory.sent(command, standing.match, place)
+            if sent.state == "refused" and f"\nprev {standing.prev}\n" in sent.form
+        ]
+        if refused and not may_repeat(refused, now):
+            faults = "; ".join(json.loads(refused[-1].faults))
+            raise Impossible("the server refused what was due: {faults}", faults=faults)
 
     def unsent(self) -> list[SentForm]:
         """Prepared letters that may not have left; those that are too late by now are given up."""

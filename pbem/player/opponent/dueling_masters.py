@@ -63,7 +63,11 @@ def setup(level: int, chance: Chance, options: games.Options, seat: int) -> str:
     """Anywhere at level 1; above, an asteroid or a strong fighter in every column."""
     homes = cast("Options", options).homes
     made = _anywhere(chance, homes, seat) if level == 1 else _spread(chance, homes, seat, HIDDEN[level])
-    return _written(made)
+    kinds: dict[str, list[int]] = {"*": list(squares(made.asteroids))}
+    for name, square in zip(FIGHTERS, made.fighters, strict=True):
+        kinds.setdefault(name[0], []).append(square)
+    kinds[HOME] = list(made.homes)
+    return "\n".join(" ".join([kind, *(NAMES[square] for square in found)]) for kind, found in kinds.items())
 
 
 def _anywhere(chance: Chance, homes: int, seat: int) -> _Setup:
@@ -93,14 +97,6 @@ def _spread(chance: Chance, homes: int, seat: int, hidden: Sequence[int]) -> _Se
 def _deep(rows: Sequence[int], columns: Sequence[int]) -> list[int]:
     """Squares of seat 1's half."""
     return [row * 10 + column for row in rows for column in columns]
-
-
-def _written(made: _Setup) -> str:
-    kinds: dict[str, list[int]] = {"*": list(squares(made.asteroids))}
-    for name, square in zip(FIGHTERS, made.fighters, strict=True):
-        kinds.setdefault(name[0], []).append(square)
-    kinds[HOME] = list(made.homes)
-    return "\n".join(" ".join([kind, *(NAMES[square] for square in found)]) for kind, found in kinds.items())
 
 
 # What is known

@@ -149,12 +149,14 @@ class Positions:
         }
 
     def compare(self, file: AttachedFile) -> Iterator[Finding]:
-        """The finding about a file with a position."""
-        document = _document(file, "position 1")
+        """The finding about a file with a position, or with the request for the setup of a sealed game."""
+        asked, document = _document(file, "setup 1"), _document(file, "position 1")
+        if asked is not None and "sealed" in asked:
+            document = asked
         if document is None:
             return
         game, seat, prev = document.get("game"), document.get("seat"), document.get("prev")
-        what = f"position of game {game}, turn {document.get('turn')}"
+        what = f"request for setup {game}" if asked else f"position of game {game}, turn {document.get('turn')}"
         if not isinstance(prev, str) or prev not in self.index.seqs:
             yield unknown_head(file.letter, what, f"{file.name} cites the head {prev}")
             return
@@ -167,6 +169,9 @@ class Positions:
                 yield differs(self.index, what, reason, seq)
             return
         match = self._positions.get((game, seat, prev)) if isinstance(game, int) and isinstance(seat, int) else None
+        if match is None and self.index.match.terms.sealed and not asked:
+            yield differs(self.index, what, f"{file.name} cites the head {prev}, with which no letter came", seq)
+            return
         if match is None:
             yield Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
             return

@@ -80,18 +80,6 @@ def test_what_the_last_turn_searched_is_marked_once_all_is_revealed(*, over: boo
     assert [(board.seat, fresh(board)) for board in truth(views, 2)] == [(2, {f"H{last}"}), (1, {f"B{last}"})]
 
 
-PAIR = [("W", "A1"), ("X1", "A1")]
-
-
-def test_however_many_pieces_share_a_square_one_is_named() -> None:
-    one, two, three = (
-        boards(view(1, own=side(*pieces)))[0].told for pieces in ([("W", "A1")], PAIR, [*PAIR, ("Y2", "A1")])
-    )
-    assert {square.symbol for square in one} == {"W"}
-    assert two == three
-    assert {(square.symbol, square.text) for square in three} == {("W+", "W+")}
-
-
 def test_the_pieces_of_another_are_listed_by_strength() -> None:
     """Ruling 19; those of one kind by their numbers."""
     picture = _Picture()

@@ -82,9 +82,9 @@ def agree_on_nonsense(dice: random.Random, game: Game, state: State, seat: int) 
         assert first(text) == second(text), text
 
 
-def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int) -> set[int]:
-    """Which branch counts, if any; returns those that did."""
-    real, found = rules("dueling-masters"), set()
+def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int) -> None:
+    """Which branch counts, if any."""
+    real = rules("dueling-masters")
 
     def atom() -> str:
         reports = [report for turn in game.told or [] for report in turn]
@@ -102,8 +102,6 @@ def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int
         assert first(text) == second(text), text
         if first(text) is not None:
             assert real.branch(state, seat, text) == game.branch(seat, text), text
-            found.add(game.branch(seat, text))
-    return found
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -117,7 +115,7 @@ def test_both_adjudicators_agree_at_length(seed: int) -> None:
     play_both(seed)
 
 
-def play_both(seed: int) -> set[int]:
+def play_both(seed: int) -> None:
     dice = random.Random(seed)
     real = rules("dueling-masters")
     homes, mobile, most = dice.choice((1, 3)), dice.random() < 0.4, dice.choice((9, 60, 60))
@@ -126,12 +124,11 @@ def play_both(seed: int) -> set[int]:
     texts = ["\n".join(f"{name} {name_of(at)}" for name, at in setups[seat]) for seat in (1, 2)]
     game = begin({"homes": homes, "mobile_home": mobile, "max_turns": most}, texts)
     state = real.begin(options, [real.setup(options, seat, text) for seat, text in enumerate(texts, start=1)])
-    counted: set[int] = set()
     while game.result is None:
         ((seat, forced),) = game.due.items()
         assert (state.turn, list(state.due)) == (game.turn, [seat])
         agree_on_nonsense(dice, game, state, seat)
-        counted |= agree_on_conditions(random.Random(f"{seed} {state.turn}"), game, state, seat)
+        agree_on_conditions(random.Random(f"{seed} {state.turn}"), game, state, seat)
         text = some_order(dice, game, seat)
         assert (state.due[seat] is None) == (forced is None) == (text != "")
         first, second = judges(game, state, seat)
@@ -141,22 +138,3 @@ def play_both(seed: int) -> set[int]:
         assert state.scores == game.scores
         assert state.result == game.result
     assert not state.due
-    return counted
-
-
-def test_different_branches_count() -> None:
-    assert set().union(*map(play_both, range(2))) >= {1, 2, 3}
-
-
-def test_the_positions_are_worth_it() -> None:
-    """Chance brings cascades often enough to mean something."""
-    longest = [0]
-    for seed in range(12):
-        dice = random.Random(seed)
-        game = Game({"max_turns": 60}, {seat: some_setup(dice, seat, 1, crowded=False) for seat in (1, 2)})
-        while game.result is None:
-            seat = 2 - game.turn % 2
-            reports = game.play({seat: some_order(dice, game, seat)})
-            longest.append(sum(report["kind"] == "check" for report in reports))
-    assert sum(checks > 1 for checks in longest) > 10
-    assert max(longest) > 2

@@ -185,9 +185,9 @@ def text_of(dice: random.Random, player: Player, orders: Sequence[Order]) -> str
     return dice.choice([" ", ", ", "\n"]).join(written(order, sparing) for order in orders)
 
 
-def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int, orders: str) -> set[int]:
-    """Which branch counts, if any; returns those that did."""
-    real, found = rules("spaceships"), set()
+def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int, orders: str) -> None:
+    """Which branch counts, if any."""
+    real = rules("spaceships")
     told = [report for turn in game.told or [] for report in turn]
     cells = [report["cell"] for report in told] + [dice.choice(CELLS)]
     ships = [report["destroyed"]["ship"] for report in told if "destroyed" in report]
@@ -207,11 +207,9 @@ def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int
         assert canonical(state, seat, text) == canonical(game, seat, text), text
         if canonical(state, seat, text) is not None:
             assert real.branch(state, seat, text) == game.branch(seat, text), text
-            found.add(game.branch(seat, text))
-    return found
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(80))
 def test_both_adjudicators_agree(seed: int) -> None:
     play_both(seed)
 
@@ -223,7 +221,7 @@ def test_both_adjudicators_agree_at_length(batch: int) -> None:
         play_both(seed)
 
 
-def play_both(seed: int) -> set[int]:
+def play_both(seed: int) -> None:
     dice = random.Random(seed)
     real = rules("spaceships")
     kind = dice.choice(list(FLEETS))
@@ -232,7 +230,6 @@ def play_both(seed: int) -> set[int]:
     setups = [setup_of(fleet(dice, dice.choice(FLEETS[kind]))) for _ in range(2)]
     game = begin({"fleet": kind, "first": first}, setups)
     state = real.begin(options, [real.setup(options, seat, text) for seat, text in enumerate(setups, start=1)])
-    counted: set[int] = set()
     for _ in range(40):
         texts: dict[int, str] = {}
         for seat, player in game.players.items():
@@ -248,7 +245,7 @@ def play_both(seed: int) -> set[int]:
             assert found is not None, texts[seat]
             assert found == canonical(game, seat, texts[seat])
             texts[seat] = found
-            counted |= agree_on_conditions(random.Random(f"{seed} {game.turn} {seat}"), game, state, seat, found)
+            agree_on_conditions(random.Random(f"{seed} {game.turn} {seat}"), game, state, seat, found)
         state, reports = real.turn(state, {seat: real.order(state, seat, text) for seat, text in texts.items()})
         assert list(reports) == game.play(texts)
         assert tuple(state.scores) == game.scores
@@ -256,11 +253,6 @@ def play_both(seed: int) -> set[int]:
         assert state.turn == game.turn
         if game.result:
             break
-    return counted
-
-
-def test_different_branches_count() -> None:
-    assert set().union(*map(play_both, range(5))) >= {1, 2, 3}
 
 
 @pytest.mark.parametrize(
