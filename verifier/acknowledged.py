@@ -70,6 +70,7 @@ class Case:
     """Where there is none, the `ended` or `closed`."""
     silent: Entry | None
     """The entry before that, if it says that this seat was silent in this turn."""
+    at_once: bool
     gone: int | None
     stood: Paper | None
     named: bool
@@ -85,7 +86,7 @@ class Case:
         if not self.closing or self.withdrawal:
             return False
         where = "commitments" if self.said["*"] == "opening" else "orders" if self.turn else "receipts"
-        if self.closing.body[where].get(self.said["seat"]) in variants(self.kept, self.said):
+        if self.closing.body.get(where, {}).get(self.said["seat"]) in variants(self.kept, self.said):
             return True
         return self.by_default and self.stood is not None and strip(self.stood) == strip(self.said)
 
@@ -96,7 +97,9 @@ class Case:
         if self.stood is None or self.withdrawal:
             return False
         own = "orders" not in self.stood
-        return (self.by_default and own) or (later(self.stood, self.said) and own != self.by_default)
+        if self.by_default and own:
+            return not self.at_once
+        return later(self.stood, self.said) and own != self.by_default
 
     def withdrawn(self) -> bool:
         return bool(self.aside) and not self.withdrawal
@@ -136,8 +139,9 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
     if said["*"] == "withdrawal" and "orders" in said:
         closing = None
     over = None if closing else here.get(("ended", 0), entries[-1] if entries[-1].type == "closed" else None)
-    by_default = "orders" in said and said["turn"] == "0" and said["*"] == "receipt"
+    by_default = turn != 0 and "orders" in said and said["turn"] == "0" and said["*"] == "receipt"
     opened = (here.get(("turn", turn - 1)) or begun) if turn and not by_default else None
+    at_once = by_default and closing is not None and due_at_once(papers, entries, said, closing, misses[0])
     case = Case(
         kept,
         said,
@@ -146,7 +150,8 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
         closing,
         over,
         for_silence(entries, over, int(said["seat"]), turn) if over and said["*"] != "withdrawal" else None,
-        left(entries, said, closing or over, begun),
+        at_once,
+        left(entries, said, misses[0] if at_once else closing or over, begun),
         what_stood(papers, said, turn) if closing else None,
         sha256(kept) in {sha256(one) for path, one in papers.items() if set_aside(path)},
         [one for one in map(read, (one for path, one in papers.items() if set_aside(path))) if same(one, said)],
@@ -166,6 +171,16 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
         unproved = "dropped" if known else "open"
         return next((name for name, proved in ENDS.items() if proved(case)), unproved)
     return "later"
+
+
+def due_at_once(papers: dict[str, bytes], entries: Sequence[Entry], said: Paper, closing: Entry, miss: Entry) -> bool:
+    """True if the turn waited for nobody but this seat when it was missed."""
+    if any(one.type in {"paused", "restored"} for one in entries[miss.seq : closing.seq]):
+        return False
+    others = [{**said, "seat": seat} for seat in closing.body["orders"] if seat != said["seat"]]
+    stood = [what_stood(papers, one, closing.body["turn"]) for one in others]
+    settled = moment(miss.time) - seconds(entries[0].body["terms"]["settle"])
+    return all(one and "orders" not in one and moment(one["received"]) <= settled for one in stood)
 
 
 def same(one: Paper, said: Paper) -> bool:

@@ -31,9 +31,10 @@ from verifier.sealed import (
 )
 from verifier.state import Match
 from verifier.substitutes import substitute, substituted
-from verifier.terms import is_judged, terms_hash
+from verifier.terms import is_judged
 from verifier.transcript import Entry, check_commitments, check_heads, read_transcript
 from verifier.turn import turn
+from verifier.without_rules import check_without_rules, step_without_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -109,7 +110,9 @@ def check_entries(match: Match, entries: Sequence[Entry]) -> None:
     before: Entry | None = None
     for entry in entries:
         try:
-            if running is None or entry.seq < running:
+            if not match.judged:
+                step_without_rules(match, entry, before, running=running is not None and entry.seq >= running)
+            elif running is None or entry.seq < running:
                 step(match, entry, before)
             else:
                 assert before
@@ -142,12 +145,14 @@ def verified(content: bytes) -> Match:
         path = "heads.txt"
         check_heads(entries, members[path])
         first = entries[0].body
-        if not is_judged(first["terms"]):
-            must(first["rules"] == terms_hash(first["server"], first["match"], first["terms"]), "another hash")
-            raise Unknown(1, None, f"the rules of {first['terms']['game']} are not here (13)")
+        match.judged = is_judged(first["terms"])
         check_entries(match, entries)
         path = "commitments.sha256"
         check_commitments(entries, members)
+        path = None
+        if not match.judged:
+            check_without_rules(match, entries)
+            raise Unknown(1, None, f"the rules of {match.terms['game']} are not here (13)")
     except (No, *UNREADABLE) as error:
         raise Wrong(None, path, str(error)) from error
     foreign = sorted(set(match.papers) - match.named)

@@ -264,10 +264,12 @@ def check_form(match: Match, entry: Entry) -> None:
         kinds |= {"mail": is_hash, "received": is_time, "rev": is_number}
         if "level" in body or "evidence" in body:
             kinds |= {"level": one_of("mailbox"), "evidence": is_hash}
-    if not match.terms.get("sealed"):
-        kinds |= {key: is_hash for key in ADDRESSES.get(entry.type, ()) if key in body}
-    if entry.type == "closed" and match.phase == "setup":
+    may = [] if match.terms.get("sealed") else [*ADDRESSES.get(entry.type, ())]
+    if not match.judged:
+        may += ["trace"] if entry.type == "closed" else ["chance"] if "replies" in may else []
+    elif entry.type == "closed" and match.phase == "setup":
         kinds["trace"] = is_hash
+    kinds |= {key: is_hash for key in may if key in body}
     must(set(body) == set(kinds), "other keys in the body")
     for key, kind in kinds.items():
         must(kind(body[key]), f"another kind of value: {key}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from verifier.agreed import read_keys
 from verifier.commands import Command, read_commands
 from verifier.conventions import Body, No, must
 from verifier.letters import Letter, Player, letter_named, proven
@@ -56,11 +57,9 @@ def keys(match: Match, entry: Entry) -> None:
 
 
 def read_added(player: Player, body: Body) -> Key | None:
-    for one in body["added"]:
-        must(fingerprint(one["format"], one["public"]) == one["fingerprint"], "a key of another fingerprint")
-        must(one["fingerprint"] not in {*player.keys, *player.former}, "a key that was there")
-        return Key(one["format"], one["fingerprint"], one["public"])
-    return None
+    added = read_keys(body["added"])
+    must(not added.keys() & {*player.keys, *player.former}, "a key that was there")
+    return next(iter(added.values()), None)
 
 
 def given_right(match: Match, player: Player, command: Command) -> bool:

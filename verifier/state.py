@@ -27,6 +27,8 @@ class Match:
 
     papers: dict[str, bytes]
     named: set[str] = field(default_factory=set)
+    judged: bool = True
+    """True if the rules of its game are here."""
     open: list[str] = field(default_factory=list)
     """The things that were not judged."""
     server: str = ""

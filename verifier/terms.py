@@ -74,10 +74,7 @@ def is_judged(terms: Mapping[str, Any]) -> bool:
 
 def check_terms(terms: Mapping[str, Any]) -> None:
     must(set(terms) | MAY == set(TERMS), "other keys in the terms")
-    must(("tournament" in terms) == ("pairing" in terms), "half a tournament")
-    if "tournament" in terms:
-        own = {key: value for key, value in terms.items() if key not in OWN}
-        must(terms["tournament"]["terms"].get("match") == own, "terms that the tournament does not have")
+    check_tournament(terms)
     for key, value in terms.items():
         must(TERMS[key](value), f"terms: {key}")
     must(terms["edition"] in rules(terms["game"]).EDITIONS, "an unknown edition")
@@ -99,6 +96,14 @@ def check_terms(terms: Mapping[str, Any]) -> None:
     must(len(set(terms["players"])) == len(terms["players"]), "a player twice")
     made = rules(terms["game"]).options(terms["options"], len(terms["players"]))
     must(made == terms["options"], "options that are the default")
+
+
+def check_tournament(terms: Mapping[str, Any]) -> None:
+    must(("tournament" in terms) == ("pairing" in terms), "half a tournament")
+    if "tournament" in terms:
+        must(all(TERMS[key](terms[key]) for key in MAY), "terms: tournament")
+        own = {key: value for key, value in terms.items() if key not in OWN}
+        must(terms["tournament"]["terms"].get("match") == own, "terms that the tournament does not have")
 
 
 def terms_hash(server: str, match: str, terms: Mapping[str, Any]) -> str:

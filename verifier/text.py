@@ -81,9 +81,18 @@ class Entity(Message):
 
 def entity(raw: bytes) -> Message:
     """A letter with its parts; a part whose first line is no header, as it begins with a blank, has none."""
+    starts = [rb"\A"]
     for mark in set(re.findall(rb'(?i)boundary="?([^"\r\n;]+)', raw)):
-        raw = re.sub(rb"(?m)^(--" + re.escape(mark.rstrip()) + rb"[ \t]*(\r?\n))(?=[ \t])", rb"\1\2", raw)
+        delimiter = rb"^--" + re.escape(mark.rstrip()) + rb"[ \t]*(?:\r?\n)"
+        raw = re.sub(rb"(?m)(" + delimiter + rb")(?=[ \t])", rb"\1\n", raw)
+        starts.append(delimiter)
+    for start in starts:  # a header may have blanks before its colon
+        raw = re.sub(rb"(?m)" + start + HEADERS, lambda head: BLANKS.sub(rb"\1:", head[0]), raw)
     return message_from_bytes(raw, Entity)
+
+
+HEADERS = rb"(?:[!-9;-~]+[ \t]*:.*\n|[ \t].*\n|From .*\n)*"
+BLANKS = re.compile(rb"(?m)^([!-9;-~]+)[ \t]+:")
 
 
 def leaves(message: Message) -> Iterator[Message]:

@@ -124,13 +124,18 @@ def named(match: Match, short: str) -> AnyCommand | None:
     if not rest and spec.request is Resign and match.phase == "playing":
         rest = f"game {match.game}"
     reading = parse(f"{name} {match.id} {rest}")
-    commands = [command for command in reading.commands if not (command.faults or command.fields)]
-    if len(commands) != 1 or len(reading.commands) > 1 or reading.ignored or commands[0].match != match.id:
+    if len(reading.commands) != 1 or reading.ignored:
         return None
-    place = commands[0].form
-    # In phase `setup` no turn is due, and turn 0 would be `default`.
-    is_here = place.turn in {None, match.turn or None} and place.game in {None, match.game}
-    return commands[0] if is_here or commands[0].name not in SENTENCES["playing"] else None
+    (command,) = reading.commands
+    is_bare = not (command.faults or command.fields)
+    return command if is_bare and command.match == match.id and _is_here(command, match) else None
+
+
+def _is_here(command: AnyCommand, match: Match) -> bool:
+    """True unless a sentence names another turn or game; in phase `setup` no turn is due (0 would be `default`)."""
+    if command.name not in SENTENCES["playing"]:
+        return True
+    return command.form.turn in {None, match.turn or None} and command.form.game in {None, match.game}
 
 
 def consents(text: str, *, to_terms: bool = False) -> bool:

@@ -39,9 +39,10 @@ from pbem.tournament.tournament_entries import MatchResult, TournamentEntry, res
 from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from pbem.json_object import JsonObject
+    from pbem.match.state import Match
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
     from pbem.requests import AnyRequest
@@ -360,39 +361,38 @@ def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterato
 
 def _match(tournament: Tournament, pairing: Pairing | None, match: str, content: bytes) -> TournamentCheck:
     """Check a match by its bundle: it holds, it is the one that was paired, and has this result."""
+    standing, found = "FAIL", "names this tournament, which did not pair it"
+    if pairing is not None:
+        proved = Proved(keep_notices=False)
+        *_, last = verify_match(content, tournament.server_key, proved)
+        if last.what == "limits" or last.holds is None:
+            standing, found = "OPEN", last.found
+        elif not last.holds or proved.match is None or proved.bundle is None:
+            found = f"its bundle does not hold: {last.found}"
+        else:
+            standing, found = _compared(tournament, pairing, proved.match, proved.bundle.entries)
+    if standing == "FAIL" and tournament.generation > 1:
+        found += "; the server was restored from a backup since then, or before"
+    return TournamentCheck(standing, match, found)
 
-    def fails(found: str) -> TournamentCheck:
-        explained = (
-            "; the server was restored from a backup since then, or before" if tournament.generation > 1 else ""
-        )
-        return TournamentCheck("FAIL", match, found + explained)
 
-    if pairing is None:
-        return fails("names this tournament, which did not pair it")
-    proved = Proved(keep_notices=False)
-    *_, last = verify_match(content, tournament.server_key, proved)
-    if last.what == "limits" or last.holds is None:
-        return TournamentCheck("OPEN", match, last.found)
-    if not last.holds or proved.match is None or proved.bundle is None:
-        return fails(f"its bundle does not hold: {last.found}")
-    entries = proved.bundle.entries
-    if proved.match.terms != tournament.match_terms(pairing):
-        return fails("its terms are not those with which it was paired")
+def _compared(tournament: Tournament, pairing: Pairing, match: Match, entries: Sequence[Entry]) -> tuple[str, str]:
+    """The standing of a match that holds: by its terms and its letters, and then by its result."""
     letters = entries[0].body["letters"]
-    if [letters[str(seat)]["mail"] for seat in proved.match.seats] != list(pairing.mails):
-        return fails("its players did not agree by their letters of entry")
+    if match.terms != tournament.match_terms(pairing):
+        return "FAIL", "its terms are not those with which it was paired"
+    if [letters[str(seat)]["mail"] for seat in match.seats] != list(pairing.mails):
+        return "FAIL", "its players did not agree by their letters of entry"
     body = result_of(entries)
     if body is None:
-        if pairing.result is None:
-            return TournamentCheck("ok", match, "goes on")
-        return TournamentCheck("OPEN", match, "its bundle is from before its end")
+        return ("ok", "goes on") if pairing.result is None else ("OPEN", "its bundle is from before its end")
     if pairing.result is None:
         if entries[-1].time < tournament.time:
-            return fails("is over, and its result is missing")
-        return TournamentCheck("ok", match, "is over since the tournament's last entry")
+            return "FAIL", "is over, and its result is missing"
+        return "ok", "is over since the tournament's last entry"
     if MatchResult.read(body) != pairing.result:
-        return fails("has another result")
-    return TournamentCheck("ok", match, f"has this result: {_result(pairing)}")
+        return "FAIL", "has another result"
+    return "ok", f"has this result: {_result(pairing)}"
 
 
 def _result(pairing: Pairing) -> str:

@@ -36,12 +36,30 @@ def check(found: Bundle, match: Match) -> str:
         raise TranscriptError(first.seq, None, "agreed: `rules` is not the hash of the terms")
     if not match.terms.as_announced:
         raise TranscriptError(first.seq, None, "agreed: these are not the terms of a tournament's matches")
+    _check_kinds(found, sealed=match.terms.sealed)
     _check_needed(found, sealed=match.terms.sealed)
     _check_named(found)
     signed = _check_signed(found, match)
     vouched = sum(path.startswith("letters/") for path in found.papers) - signed
     mailbox = f", {vouched} came from mailboxes" if vouched else ""
     return f"each of {len(found.papers)} papers is named, {signed} letters are signed by their players{mailbox}"
+
+
+def _check_kinds(found: Bundle, *, sealed: bool) -> None:
+    """Check that all agreed, each by a letter, and that no entry is of another kind of match."""
+    agreed = found.entries[0].body
+    seats = [str(seat) for seat in range(1, len(agreed["terms"]["players"]) + 1)]
+    names = [player["name"] for player in agreed["players"].values()]
+    if not (sorted(agreed["players"]) == sorted(agreed["letters"]) == seats and names == agreed["terms"]["players"]):
+        raise TranscriptError(1, None, "agreed: other seats or players than in the terms")
+    for entry in found.entries[1:]:
+        is_other = entry.type in ({"commitments"} if sealed else {"sealed", "step", "reveal", "verdict"})
+        if entry.type in {"turn", "ended"}:
+            is_other = ("trace" in entry.body) == sealed
+        if sealed and not entry.body.keys().isdisjoint({"replies", "chance"}):
+            is_other = True
+        if entry.type == "agreed" or is_other:
+            raise TranscriptError(entry.seq, None, f"`{entry.type}` does not follow here")
 
 
 def _check_needed(found: Bundle, *, sealed: bool) -> None:
@@ -53,24 +71,25 @@ def _check_needed(found: Bundle, *, sealed: bool) -> None:
     for at, entry in enumerate(found.entries):
         papers = [] if sealed and entry.type == "turn" else named(entry)
         for path, digest in (*papers, *named_letter(entry)):
-            content = found.papers.get(path)
-            if content is None and at < until:
-                raise TranscriptError(entry.seq, path, "is missing")
-            if content is not None and sha256_hex(content) != digest:
-                raise TranscriptError(entry.seq, path, "is not what the transcript names")
-            if content is not None and path.startswith(("openings/", "receipts/")):
-                _check_letters(found, entry.seq, path)
+            if not _is_here(found, entry.seq, path, digest, needed=at < until):
+                continue
+            if path.startswith(("openings/", "receipts/")):
+                try:
+                    letters = list(letter_of(found, path))
+                except ValueError as error:
+                    raise TranscriptError(entry.seq, path, f"cannot be read: {error}") from error
+                for letter, sha256 in letters:
+                    _is_here(found, entry.seq, letter, sha256, needed=at < until)
 
 
-def _check_letters(found: Bundle, seq: int, path: str) -> None:
-    """Check that a paper belongs here, and that its letter is there."""
-    try:
-        letters = list(letter_of(found, path))
-    except ValueError as error:
-        raise TranscriptError(seq, path, f"cannot be read: {error}") from error
-    for letter, digest in letters:
-        if sha256_hex(found.papers.get(letter, b"")) != digest:
-            raise TranscriptError(seq, letter, "is not the letter that its paper names")
+def _is_here(found: Bundle, seq: int, path: str, digest: str, *, needed: bool) -> bool:
+    """True if a paper is here, as it is named; raises `TranscriptError` if it is another, or missing and needed."""
+    content = found.papers.get(path)
+    if content is None and needed:
+        raise TranscriptError(seq, path, "is missing")
+    if content is not None and sha256_hex(content) != digest:
+        raise TranscriptError(seq, path, "is not what the transcript names")
+    return content is not None
 
 
 def _check_named(found: Bundle) -> None:
@@ -110,11 +129,15 @@ def _check_signed(found: Bundle, match: Match) -> int:
 
 def _check_agreement(match: Match, seat: int, text: str) -> None:
     """Check that a letter accepts these terms by their hash; what a proposal says, the rules must help to read."""
-    said = [command.form for command in commands.parse(text).commands]
+    said = [command.form for command in commands.parse(text).commands if not command.faults]
     if match.terms.tournament is not None:
         agrees = any(enters(form, match, seat, b"") for form in said)
     else:
         accepts = Accept(match=match.id, hash=match.rules_hash)
-        agrees = any(form.request == accepts or (seat == 1 and isinstance(form.request, Propose)) for form in said)
+        agrees = any(
+            form.request == accepts
+            or (seat == 1 and isinstance(form.request, Propose) and form.request.rules == match.terms.game)
+            for form in said
+        )
     if not agrees:
         raise ValueError("does not accept the terms of this match")

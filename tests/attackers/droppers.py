@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pbem.match.state import Match
-    from pbem.proof.compare.fates import Sent
+    from pbem.proof.compare.ends import Sent
 
 SEAT = 2
 """Bob's seat."""
@@ -381,10 +381,15 @@ def convicted(content: bytes, *people: Mailbox) -> str:
     for content_of in (one for one in attached if one.endswith(b"\n") and b"\r" not in one):
         if (paper := acknowledged(content_of)) is not None:
             standing = Fates(bench.found).of(paper, sha256_hex(content_of)).standing
-            found = end(content, content_of)
-            assert (found if found in {"dropped", "open", "later"} else "agrees") == standing, (paper, found)
+            assert second_standing(content, content_of) == standing, paper
     findings = [one for letter in letters for one in bench.judge(letter).findings]
     return next((one.found for one in findings if one.standing == "two stories"), "")
+
+
+def second_standing(content: bytes, paper: bytes) -> str:
+    """The standing of a paper by the second verifier, which names the end."""
+    found = end(content, paper)
+    return found if found in {"dropped", "open", "later"} else "agrees"
 
 
 def acknowledged(content: bytes) -> Sent | None:

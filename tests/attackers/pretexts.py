@@ -35,6 +35,15 @@ def two_setups(lie: Dropper) -> Submission:
     return first
 
 
+def setup_left_later(lie: Dropper) -> bytes:
+    """The same; then Bob resigns, which excuses nothing before."""
+    lie.agree()
+    lie.forget_setup(by=two_setups(lie))
+    lie.others_set_up()
+    lie.write("bob", "resign m1 match\n")
+    return lie.over()
+
+
 def setup_of_an_earlier_letter(lie: Dropper) -> bytes:
     """The same, where no letter gives its revision: that of the first is now said to be the higher one."""
     lie.agree()
@@ -307,6 +316,20 @@ def withdrawn_orders_played(lie: Dropper) -> bytes:
     return lie.play_on()
 
 
+def withdrawn_orders_left_later(lie: Dropper) -> bytes:
+    """The same; then Bob resigns."""
+    lie.begin()
+    lie.order(lie.text(), keep=1)
+    first = lie.match.orders[SEAT]
+    lie.write("bob", "clear m1\n")
+    lie.forget(lie.at, by=first)
+    lie.others_move()
+    lie.referee.wait(timedelta(days=6))
+    assert lie.match.turn == lie.at + 1
+    lie.write("bob", "resign m1 game 1\n")
+    return lie.over()
+
+
 def withdrawn_orders_forgotten(lie: Dropper) -> bytes:
     """The game ends in their turn, without a trace of the withdrawal."""
     lie.begin()
@@ -397,4 +420,27 @@ def default_left_later(lie: Dropper) -> bytes:
     lie.miss()
     assert lie.match.turn == lie.at + 1
     lie.write("bob", "resign m1 game 1\n")
+    return lie.over()
+
+
+def default_missed_and_handed_over(lie: Dropper) -> bytes:
+    """They are withheld until the others give Bob's seat to Carl, who orders in that turn."""
+    lie.begin("default")
+    lie.by_default(lie.text())
+    lie.miss()
+    assert SEAT in lie.match.missed
+    bob = lie.bob
+    lie.hand_over(gone=True)
+    carl = lie.bob
+    lie.referee.send(carl, carl.filled("orders", f"final\n{lie.right()}"))
+    lie.people["bob"], lie.people["carl"] = bob, carl
+    return lie.over()
+
+
+def withdrawn_default_forgotten(lie: Dropper) -> bytes:
+    """The game ends without a trace of the withdrawal."""
+    lie.begin("default")
+    lie.by_default(lie.text(), keep=1)
+    lie.write("bob", "clear m1 default\n")
+    lie.forget(DEFAULT)
     return lie.over()

@@ -7,7 +7,7 @@ from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import checked, holds, index, proof, with_entry, with_papers
+from attackers.forgers import both, holds, index, proof, with_entry, with_papers
 from in_a_box.referee import Mailbox, Referee
 from judges.honest import accused
 from vectors.make import VECTORS, asked, home, keyless, reply
@@ -17,7 +17,6 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
-from verifier import Wrong, verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,6 +101,7 @@ def encoded(text: bytes) -> Callable[[bytes], bytes]:
         (bytes, b"", {"q": "dns/other"}, False),
         (bytes, b"", {"t": "-5"}, False),
         (bytes, b"From bob Sun Mar  1 12:00:00 2026\r\n", {}, True),
+        (bytes, b"From : bob@mail.example\r\n", {}, False),
         (bytes, b"Subject: another\r\n", {}, True),
         (bytes, ANOTHER * 2, {}, True),
         (bytes, ANOTHER * 3, {}, False),
@@ -125,12 +125,7 @@ def test_both_verifiers_read_a_letter_alike(
 ) -> None:
     """What its text is, and whether its domain vouches for it, as docs/bundle.md says."""
     content = resigning(change, added, tags)
-    assert all(check.holds for check in checked(content)) == counts
-    if counts:
-        verified(content)
-    else:
-        with pytest.raises(Wrong):
-            verified(content)
+    assert both(content) is counts
 
 
 QUOTED_PRINTABLE, BASE64 = (b"Content-Transfer-Encoding: %b\r\n" % way for way in (b"quoted-printable", b"base64"))
@@ -194,13 +189,4 @@ def test_no_header_that_the_domain_did_not_sign_makes_words_of_a_quote(way: str)
         ((*names, "content-type", "content-transfer-encoding"), True),
     ):
         content = resigning(written, b"", {}, signed)
-        holds_for_both = [all(check.holds for check in checked(content)), second_holds(content)]
-        assert holds_for_both == [counts] * 2, (signed, checked(content)[-1])
-
-
-def second_holds(content: bytes) -> bool:
-    try:
-        verified(content)
-    except Wrong:
-        return False
-    return True
+        assert both(content) is counts, signed

@@ -14,14 +14,10 @@ from vectors.make import by as sent_by
 from world.mutations import rewritten, signed_again
 
 from pbem.desk import dispatch
-from pbem.games import Fault
 from pbem.identity import parse_key, ssh
-from pbem.match import stored_orders, submissions
 from pbem.match.changed import replace
-from pbem.match.documents import SetAside
 from pbem.match.transcript import Entry
 from pbem.pages.match_page import revealed
-from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.kept_letters import kept
 from pbem.proof.verification import verify
@@ -29,12 +25,9 @@ from pbem.proof.verification import verify
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from pbem.match.state import Match, Submission
     from pbem.proof.bundle import Bundle
 
-FAULT = Fault("orders", None, Phrase("you have submitted nothing"))
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-SHORT = f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d"
 
 
 def good(name: str) -> Bundle:
@@ -58,21 +51,6 @@ class TestWhatIsNotUsed:
         referee.turn((ann, ""), (bob, ""))
         referee.send(bob, "resign m1 match\n")
         fails(proof(referee, bob), "letters/game-1-turn-2-unused-seat-1-rev-1.eml", "its own `clear`")
-
-    def test_legal_orders_are_not_set_aside(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
-        ann, bob = referee.begun(SMALL, SETUPS)
-
-        def refusing(_match: Match, _seat: int, stored: Submission) -> stored_orders.TakenUp:
-            unused = SetAside(stored.paper, stored.letter, stored.evidence)
-            return stored_orders.TakenUp(replace(stored, standing=False, aside=(*stored.aside, unused)), (FAULT,))
-
-        monkeypatch.setattr(submissions, "taken_up", refusing)
-        referee.send(ann, ann.filled("orders", "Rv3").replace("turn 1", "turn 2", 1))
-        referee.turn((ann, "Rv1"), (bob, ""))
-        referee.send(ann, ann.filled("orders", "final\nBz5", rev=2))
-        referee.send(bob, bob.filled("orders", "final\n"))
-        referee.send(bob, "resign m1 match\n")
-        fails(proof(referee, bob), "unused-seat-1-rev-1.eml", "these orders are legal, and were not used")
 
 
 def test_orders_that_came_in_time_and_were_played_are_no_miss(referee: Referee) -> None:

@@ -6,9 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attackers.droppers import second_standing
 from attackers.forgers import with_papers
 from judges.profiled import calls
 from vectors.make import VECTORS
+from world.mutations import signed_again
 
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal
@@ -45,6 +47,14 @@ def withdrawal(turn: int = 1) -> Withdrawal:
     return Withdrawal(
         "play.example", "m1", 1, turn, 1, "ann", 2, "key", "k", "0" * 64, received=BEFORE, salt="0" * 64
     )
+
+
+def fate(found: Bundle, paper: Opening | Receipt | Withdrawal) -> Fate:
+    """What became of it; the second verifier says the same."""
+    content = paper.text().encode()
+    said = Fates(found).of(paper, sha256_hex(content))
+    assert second_standing(bundle.write(signed_again(found)), content) == said.standing
+    return said
 
 
 def with_entry(seq: int, kind: str, **body: Any) -> Bundle:
@@ -84,6 +94,7 @@ TAKEN_OVER = with_entry(4, "substituted", seat=1, player={"name": "carl"})
 MISSED = with_entry(4, "missed", turn=3, seat=1, deadline="2028-06-01T11:58:00Z")
 FORFEITED = with_entry(5, "forfeited", seats=[1])
 OTHER = "1" * 64
+RECEIPT = "receipt of game 1, turn 1, rev 1"
 MADE = "was neither played, replaced nor withdrawn"
 GIVEN_UP = "given up with the seat in entry 4"
 REVEAL = "the reveal will show what became of it"
@@ -121,6 +132,11 @@ LATER = "the bundle does not have that yet; ask for a newer one"
             ),
         ),
         (WHOLE, receipt(9), Fate("agrees", "receipt of game 1, turn 9, rev 1", "it ended before with entry 6", 6)),
+        (
+            WHOLE,
+            receipt(orders="default", salt=OTHER),
+            Fate("dropped", RECEIPT, f"{MADE}: entry 3 was made with rev 1", 3),
+        ),
         (UNREVEALED, receipt(9), Fate("later", "receipt of game 1, turn 9, rev 1", LATER)),
         (
             WHOLE,
@@ -198,7 +214,7 @@ LATER = "the bundle does not have that yet; ask for a newer one"
     ],
 )
 def test_what_became_of_it(found: Bundle, paper: Opening | Receipt | Withdrawal, expected: Fate) -> None:
-    assert Fates(found).of(paper, sha256_hex(paper.text().encode())) == expected
+    assert fate(found, paper) == expected
 
 
 @pytest.mark.parametrize(
@@ -210,8 +226,8 @@ def test_what_became_of_it(found: Bundle, paper: Opening | Receipt | Withdrawal,
         (("step", {"seat": 1}), False),
         (("step", {"seat": 2}), True),
         (("turn", {"turn": 2}), False),
-        (("commitments", {}), False),
-        (("sealed", {}), False),
+        (BEGUN, False),
+        (("sealed", BEGUN[1]), False),
         (("revealed", {}), False),
         (("draw", {"seat": 1}), True),
     ],
@@ -223,16 +239,16 @@ def test_who_was_given_time_or_answered_was_not_silent(between: tuple[Any, ...],
     missed = with_entry(3, "missed", turn=4, seat=1, deadline="2028-06-01T11:58:00Z").entries[2]
     fourth = with_entry(4, between[0], **between[1]).entries[3] if between else replace(missed, seq=4)
     found = replace(found, entries=[*found.entries[:2], missed, fourth, *found.entries[4:]])
-    fate = Fates(found).of(receipt(4), OTHER)
-    assert (fate.standing, fate.seq) == (("dropped", 5) if lost else ("agrees", 6))
+    fated = fate(found, receipt(4))
+    assert (fated.standing, fated.seq) == (("dropped", 5) if lost else ("agrees", 6))
 
 
 @pytest.mark.parametrize(("seat", "lost"), [(1, False), (2, True)])
 def test_who_took_a_seat_was_not_silent(seat: int, *, lost: bool) -> None:
     found = story(BEGUN, MISS, (CARL[0], {**CARL[1], "seat": seat}), CLAIM, *END)
     name = "carl" if seat == 1 else "ann"
-    fate = Fates(found).of(receipt(1, player=name, received="2028-06-01T12:00:00Z"), OTHER)
-    assert fate.standing == ("dropped" if lost else "agrees")
+    fated = fate(found, receipt(1, player=name, received="2028-06-01T12:00:00Z"))
+    assert fated.standing == ("dropped" if lost else "agrees")
 
 
 BY_DEFAULT = receipt(0, orders="default", received=BEFORE)
@@ -260,16 +276,16 @@ def test_default_orders_are_played_where_a_turn_was_missed(
     papers = {**WHOLE.papers, path: other.text().encode()}
     del papers["receipts/game-1-turn-3-seat-1.txt"]
     entries = [*WHOLE.entries[:2], missed, with_entry(4, kind, **body).entries[3], *WHOLE.entries[4:]]
-    fate = Fates(replace(WHOLE, entries=entries, papers=papers)).of(BY_DEFAULT, OTHER)
+    fated = fate(replace(WHOLE, entries=entries, papers=papers), BY_DEFAULT)
     gone = Fate("agrees", DEFAULT_ORDERS, "left with the seat in entry 4", 4)
     lie = Fate("dropped", DEFAULT_ORDERS, "turn 3 was missed, and entry 5 did not play them", 5)
-    assert fate == (gone if left else lie)
+    assert fated == (gone if left else lie)
 
 
 def test_what_was_withdrawn_before_the_game_was_forfeited() -> None:
     later = withdrawal(4).text().encode()
     found = with_papers(FORFEITED, {"withdrawals/game-1-turn-4-withdrawn-seat-1-rev-2.txt": later})
-    said = Fates(found).of(receipt(4, received=BEFORE), OTHER)
+    said = fate(found, receipt(4, received=BEFORE))
     assert said == Fate("agrees", "receipt of game 1, turn 4, rev 1", "withdrawn by rev 2", 6)
 
 
@@ -277,7 +293,7 @@ def test_orders_that_lie_beside_the_others_as_unused() -> None:
     unused = receipt(3, salt=OTHER)
     paper = unused.text().encode()
     found = with_papers(WHOLE, {"receipts/game-1-turn-3-unused-seat-1-rev-1.txt": paper})
-    said = Fates(found).of(unused, sha256_hex(paper))
+    said = fate(found, unused)
     assert said == Fate("agrees", "receipt of game 1, turn 3, rev 1", "not legal when its turn came", 5)
 
 
@@ -287,7 +303,7 @@ def test_a_seat_that_changes_hands_twice_was_given_up_the_first_time() -> None:
     found = replace(WHOLE, entries=[*WHOLE.entries[:2], first, second, *WHOLE.entries[4:]])
     what = "receipt of game 1, turn 3, rev 1"
     for name, entry in (("ann", 3), ("carl", 4)):
-        said = Fates(found).of(receipt(3, salt=OTHER, player=name, received=BEFORE), OTHER)
+        said = fate(found, receipt(3, salt=OTHER, player=name, received=BEFORE))
         assert said == Fate("agrees", what, f"given up with the seat in entry {entry}", entry)
 
 
@@ -355,7 +371,7 @@ CLEARED = replace(withdrawal(0), orders="default")
     ],
 )
 def test_default_orders_and_each_turn_that_was_missed(found: Bundle, expected: Fate) -> None:
-    assert Fates(found).of(BY_DEFAULT, OTHER) == expected
+    assert fate(found, BY_DEFAULT) == expected
 
 
 @pytest.mark.parametrize(
@@ -373,19 +389,16 @@ def test_what_was_withdrawn_of_a_turn_that_never_came(reason: str, turns: int, t
     found = story(BEGUN, ("ended", {"turns": turns, "reason": reason}), ("revealed", {}))
     what = f"withdrawal of game 1, turn {turn}, rev 2"
     said = "it ended before with entry 3" if standing == "agrees" else "the withdrawal left no trace up to entry 3"
-    assert Fates(found).of(withdrawal(turn), OTHER) == Fate(standing, what, said, 3)  # type: ignore[arg-type]
+    assert fate(found, withdrawal(turn)) == Fate(standing, what, said, 3)  # type: ignore[arg-type]
 
 
 def test_default_orders_that_were_withdrawn_leave_their_trace_at_the_end() -> None:
     what = "withdrawal of default orders of game 1, rev 2"
-    assert Fates(story(BEGUN, TURN)).of(CLEARED, OTHER) == Fate("later", what, LATER)
+    assert fate(story(BEGUN, TURN), CLEARED) == Fate("later", what, LATER)
     said = Fate("dropped", what, "the withdrawal left no trace up to entry 4", 4)
-    assert Fates(story(BEGUN, TURN, *END)).of(CLEARED, OTHER) == said
+    assert fate(story(BEGUN, TURN, *END), CLEARED) == said
     kept = story(BEGUN, TURN, *END, withdrawals=CLEARED)
-    assert Fates(kept).of(CLEARED, sha256_hex(CLEARED.text().encode())) == Fate("agrees", what, "withdrawn", 4)
-
-
-RECEIPT = "receipt of game 1, turn 1, rev 1"
+    assert fate(kept, CLEARED) == Fate("agrees", what, "withdrawn", 4)
 
 
 @pytest.mark.parametrize(
@@ -417,8 +430,8 @@ RECEIPT = "receipt of game 1, turn 1, rev 1"
 def test_orders_that_were_set_aside(aside: dict[str, Any], said: str) -> None:
     """By what came later with a higher revision, though it may seem to have come up to a day earlier."""
     found = story(BEGUN, TURN, *END, **aside)
-    fate = Fates(found).of(receipt(1, received=BEFORE), OTHER)
-    assert fate == Fate("dropped" if said.startswith(MADE) else "agrees", RECEIPT, said, 3)
+    fated = fate(found, receipt(1, received=BEFORE))
+    assert fated == Fate("dropped" if said.startswith(MADE) else "agrees", RECEIPT, said, 3)
 
 
 @pytest.mark.parametrize(("hour", "later"), [("12", True), ("11", False)])
@@ -426,27 +439,27 @@ def test_a_server_gives_no_earlier_letter_the_higher_revision(hour: str, *, late
     """Without a form, the revision is that of an address, which the server chooses; a day is for its clock."""
     played = receipt(1, rev=5, received=f"2028-05-31T{hour}:00:00Z")
     found = story(BEGUN, TURN, *END, receipts=played)
-    fate = Fates(found).of(receipt(1, rev=2, received="2028-06-01T12:00:00Z"), OTHER)
-    assert fate.standing == ("agrees" if later else "dropped")
+    fated = fate(found, receipt(1, rev=2, received="2028-06-01T12:00:00Z"))
+    assert fated.standing == ("agrees" if later else "dropped")
     withdrawn = replace(withdrawal(1), received="2028-06-01T12:00:00Z")
     found = story(BEGUN, TURN, *END, receipts=played, withdrawals=withdrawn)
-    fate = Fates(found).of(withdrawn, sha256_hex(withdrawn.text().encode()))
-    assert fate.standing == ("agrees" if later else "dropped")
-    assert later or fate.found == "entry 3 was made with rev 5, which it withdrew"
+    fated = fate(found, withdrawn)
+    assert fated.standing == ("agrees" if later else "dropped")
+    assert later or fated.found == "entry 3 was made with rev 5, which it withdrew"
 
 
 def test_orders_that_were_missed_and_then_given_up() -> None:
     """The trace tells who withdrew them, so that the miss was true: a withdrawal by the newcomer is no excuse."""
     found = story(BEGUN, MISS, CARL, TURN, *END)
     said = "entry 3 counts the time of seat 1 as missed, although this was in by then"
-    assert Fates(found).of(receipt(1, received=BEFORE), OTHER) == Fate("dropped", RECEIPT, said, 3)
+    assert fate(found, receipt(1, received=BEFORE)) == Fate("dropped", RECEIPT, said, 3)
     gone = replace(withdrawal(1), rev=3, received=BEFORE)
     for withdrew, standing in ((gone, "agrees"), (replace(gone, player="carl"), "dropped")):
         traced = story(BEGUN, MISS, CARL, TURN, *END, withdrawals=withdrew)
-        assert Fates(traced).of(receipt(1, received=BEFORE), OTHER).standing == standing
-    assert Fates(found).of(receipt(1, received=AFTER), OTHER) == Fate("agrees", RECEIPT, GIVEN_UP, 4)
+        assert fate(traced, receipt(1, received=BEFORE)).standing == standing
+    assert fate(found, receipt(1, received=AFTER)) == Fate("agrees", RECEIPT, GIVEN_UP, 4)
     first_given_up = story(BEGUN, CARL, MISS, TURN, *END)
-    assert Fates(first_given_up).of(receipt(1, received=BEFORE), OTHER) == Fate(
+    assert fate(first_given_up, receipt(1, received=BEFORE)) == Fate(
         "agrees", RECEIPT, "given up with the seat in entry 3", 3
     )
 

@@ -96,6 +96,8 @@ HEADERS = (
     "Content-Transfer-Encoding: quoted-printable",
     "Content-Transfer-Encoding: x-uuencode",
     "Content-Disposition: Attachment; filename=a",
+    "Content-Disposition : attachment",
+    "Content-Type \t: text/html",
 )
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from attackers.forgers import checked
+from attackers.forgers import both
 from in_a_box.referee import SERVER, Die, another
 from in_a_box.signed_club import SignedClub, signed_tournament
 from tournament.test_proof import chained, checks, verdict
@@ -21,7 +21,6 @@ from pbem.match.step import Environment, Signed, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import canonical, sha256_hex, statement, written
 from pbem.proof.bundle import Bundle, write
-from verifier import Wrong, verified
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PUBLIC = ssh.public(another("ann"))
@@ -51,18 +50,6 @@ def agreed(
     return write(Bundle([entry], [signature], {one.path: one.content for one in step.papers}))
 
 
-def judged(content: bytes) -> bool:
-    """Whether a bundle holds, which both verifiers say alike."""
-    holds = checked(content)[-1].holds
-    try:
-        verified(content)
-        other = True
-    except Wrong:
-        other = False
-    assert holds == other
-    return other
-
-
 def proposed(game: str = "spaceships", **lines: str) -> Terms:
     return Terms.propose(game, lines, ("ann", "bob"), timedelta(minutes=10))
 
@@ -80,7 +67,7 @@ HONEST: dict[str, Terms] = {
 
 @pytest.mark.parametrize("name", HONEST)
 def test_whatever_lines_give_holds(name: str) -> None:
-    assert judged(agreed(HONEST[name]))
+    assert both(agreed(HONEST[name]))
 
 
 LIES: list[dict[str, Any]] = [
@@ -101,19 +88,19 @@ LIES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: str(lie)[:40])
 def test_what_no_lines_give_does_not(lie: dict[str, Any]) -> None:
-    assert not judged(agreed(HONEST["plain"], **lie))
+    assert not both(agreed(HONEST["plain"], **lie))
     if not lie.keys() - {"edition", "settle"}:  # what a proposal leaves to the server
-        assert not judged(agreed(HONEST["plain"], "new spaceships with bob\nend\n", **lie))
+        assert not both(agreed(HONEST["plain"], "new spaceships with bob\nend\n", **lie))
 
 
 def test_masters_do_not_pass() -> None:
-    assert not judged(agreed(HONEST["masters"], miss="pass"))
+    assert not both(agreed(HONEST["masters"], miss="pass"))
 
 
 @pytest.mark.parametrize("keys", [(KEY, KEY), (KEY, {**KEY, "fingerprint": KEY["fingerprint"].swapcase()})])
 def test_a_key_is_listed_once_by_its_own_fingerprint(keys: tuple[dict[str, str], ...]) -> None:
-    assert judged(agreed(HONEST["plain"]))
-    assert not judged(agreed(HONEST["plain"], listed=keys))
+    assert both(agreed(HONEST["plain"]))
+    assert not both(agreed(HONEST["plain"], listed=keys))
 
 
 NAMES = ["play.example", "localhost", "a-1.b--c", f"{'a' * 63}.b", ".".join(["ab"] * 84)]
@@ -136,7 +123,7 @@ NO_NAMES = [
 
 @pytest.mark.parametrize("server", [*NAMES, *NO_NAMES])
 def test_a_server_has_the_name_of_a_host(server: str) -> None:
-    assert judged(agreed(HONEST["plain"], server=server)) == (server in NAMES)
+    assert both(agreed(HONEST["plain"], server=server)) == (server in NAMES)
 
 
 # Tournaments, with their letters and as they are on public pages

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -51,10 +52,12 @@ def mutated(found: Bundle, dice: Dice, key: Ed25519PrivateKey = SERVER_KEY) -> b
         *(paper_dropped, papers_swapped, letter_exchanged, letter_exchanged, entry_dropped, entry_again),
         *(entries_swapped, cut, time_changed, hash_exchanged, step_rewritten, commitment_exchanged),
     )
-    way = dice.choice((*ways, None))
-    if way is None:
-        return octet_changed(bundle.write(found), dice)
-    return bundle.write(signed_again(way(found, dice), key=key))
+    while True:
+        way = dice.choice((*ways, None))
+        if way is None:
+            return octet_changed(bundle.write(found), dice)
+        with suppress(ValueError, KeyError, TypeError, AttributeError):  # what no bundle can be made of
+            return bundle.write(signed_again(way(found, dice), key=key))
 
 
 def signed_again(found: Bundle, at: int = 0, *, key: Ed25519PrivateKey = SERVER_KEY) -> Bundle:

@@ -114,6 +114,17 @@ def _says_agreed(entry: Entry, _papers: Mapping[str, bytes]) -> str:
     return f"agreed by {players}: {body['terms']['game']}, rules {body['rules'][:16]}..."
 
 
+def _named_by_agreed(entry: Entry) -> Iterator[tuple[str, str]]:
+    for seat, consent in entry.body["letters"].items():
+        yield f"letters/agreed-seat-{seat}.eml", consent["mail"]
+        if "evidence" in consent:
+            yield f"evidence/agreed-seat-{seat}.txt", consent["evidence"]
+    for seat, player in entry.body["players"].items():
+        if "mailbox" in player:
+            yield f"evidence/mailbox-1-seat-{seat}.txt", player["mailbox"]
+    yield from named_proposal(entry)
+
+
 AGREED = EntryType(
     "agreed",
     mapping(
@@ -132,7 +143,7 @@ AGREED = EntryType(
     ),
     remake=_remake_agreed,
     says=_says_agreed,
-    papers=named_proposal,
+    papers=_named_by_agreed,
 )
 
 

@@ -1,6 +1,6 @@
 """The fates of acknowledged submissions: in each turn that one was for, its end, and the entry that proves it.
 
-`ENDS` is the table; there is no other end. A submission that meets none of them convicts the server, and so does a
+A submission that comes to none of the ends in `ends` convicts the server, and so does a
 miss that was counted although it was in. The bundle must have been verified: this module trusts its contents.
 Implements protocol.md, "Transcript", and docs/bundle.md, "The end of what was acknowledged".
 """
@@ -8,7 +8,7 @@ Implements protocol.md, "Transcript", and docs/bundle.md, "The end of what was a
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -16,19 +16,14 @@ from pbem.games.conditional_orders import MOST_BRANCHES
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal, read_set_aside
 from pbem.match.transcript import sha256_hex, utc
+from pbem.proof.compare.ends import ENDS, Case, Proof, Sent, is_by_default, is_later
 from pbem.proof.compare.index import first_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
-
-AGAIN = timedelta(days=1)
-"""The most by which the later of two letters may seem to have come earlier: a server whose clock stands, and whose
-machine boots, counts from the same time again, and their own dates may be as wrong."""
-
-Sent = Opening | Receipt | Withdrawal
 
 
 class Fate(msgspec.Struct, frozen=True):
@@ -38,118 +33,6 @@ class Fate(msgspec.Struct, frozen=True):
     what: str
     found: str = ""
     seq: int | None = None
-
-
-class _Proof(NamedTuple):
-    """The entry that proves an end, and what it says, for people."""
-
-    entry: Entry
-    words: str = ""
-
-
-class _Case(NamedTuple):
-    """A submission in one turn that it was for, with all that the bundle says of that turn."""
-
-    paper: Sent
-    turn: int
-    """0: the setups."""
-    closing: Entry | None
-    """The entry that closed the turn: `commitments`, `sealed` or `turn`."""
-    ended: Entry | None
-    """The entry that ended the game or the match, if none closed the turn."""
-    silenced: Entry | None
-    """The entry that brought this end because the seat was silent in this very turn."""
-    stood: Opening | Receipt | None
-    """The paper of what was played; unknown before the game is revealed."""
-    gone: _Proof | None
-    """The entry by which its player left the seat, before the turn was closed."""
-    at_once: bool
-    """True if these default orders were to be played as soon as the turn was missed: it waited for nobody else."""
-    is_named: bool
-    """True if the closing entry names this very paper."""
-    is_aside: bool
-    """True if the trace of the turn names this very paper."""
-    aside: list[Receipt | Withdrawal]
-    """What the trace names that replaced it."""
-
-    @property
-    def by_default(self) -> bool:
-        """True if these are default orders, for a turn that was missed."""
-        return self.turn != 0 and _is_by_default(self.paper)
-
-    @property
-    def last(self) -> Entry | None:
-        """The entry after which nothing could be sent for the turn."""
-        return self.closing or self.ended
-
-
-# The ends. Each gives the proof that a case has come to it, or None.
-
-
-def _left(case: _Case) -> _Proof | None:
-    return case.gone
-
-
-def _played(case: _Case) -> _Proof | None:
-    if case.closing is None or isinstance(case.paper, Withdrawal):
-        return None
-    if case.is_named or (case.by_default and _is_played_by_default(case)):
-        return _Proof(case.closing)
-    return None
-
-
-def _replaced(case: _Case) -> _Proof | None:
-    if case.closing is None or case.stood is None or isinstance(case.paper, Withdrawal):
-        return None
-    if case.by_default and not _is_by_default(case.stood):
-        return None if case.at_once else _Proof(case.closing, "replaced by orders for the turn")
-    if _is_later(case.stood, case.paper) and _is_by_default(case.stood) == case.by_default:
-        return _Proof(case.closing, f"replaced by rev {case.stood.rev}")
-    return None
-
-
-def _set_aside(case: _Case) -> _Proof | None:
-    if case.last is None or not case.aside or isinstance(case.paper, Withdrawal):
-        return None
-    last = max(case.aside, key=lambda one: one.rev)
-    done = "withdrawn by" if isinstance(last, Withdrawal) else "replaced by orders that were not legal, in"
-    return _Proof(case.last, f"{done} rev {last.rev}")
-
-
-def _refused(case: _Case) -> _Proof | None:
-    # Default orders are refused at the end of the game, where the turn that was due is that of the miss.
-    if case.last is None or not case.is_aside or not isinstance(case.paper, Receipt):
-        return None
-    return None if case.by_default and case.closing else _Proof(case.last, "not legal when its turn came")
-
-
-def _withdrew(case: _Case) -> _Proof | None:
-    if case.last is None or not case.is_aside or not isinstance(case.paper, Withdrawal):
-        return None
-    if case.stood is None or _is_by_default(case.stood) or _is_later(case.stood, case.paper):
-        return _Proof(case.last, "withdrawn")
-    return None
-
-
-def _never_came(case: _Case) -> _Proof | None:
-    if case.ended is None or case.silenced:
-        return None
-    if isinstance(case.paper, Withdrawal) and _was_due(case.ended, case.turn):
-        return None  # it is in the trace of the end
-    return _Proof(case.ended, f"it ended before with entry {case.ended.seq}")
-
-
-def _came_too_late(case: _Case) -> _Proof | None:
-    if case.silenced is None or utc(case.paper.received) <= utc(case.silenced.time):
-        return None
-    return _Proof(case.silenced, f"came after entry {case.silenced.seq}")
-
-
-ENDS: tuple[Callable[[_Case], _Proof | None], ...] = (
-    *(_left, _played, _refused, _replaced, _set_aside, _withdrew),
-    *(_never_came, _came_too_late),
-)
-"""The ends, of which the first that is proved counts."""
 
 
 class _Misses:
@@ -218,7 +101,7 @@ class Fates:
         fates = [self._in_turn(case, what) for case in self._cases(paper, sha256)]
         return min(fates, key=lambda fate: _WORST.index(fate.standing), default=Fate("agrees", what))
 
-    def _cases(self, paper: Sent, sha256: str) -> Iterator[_Case]:
+    def _cases(self, paper: Sent, sha256: str) -> Iterator[Case]:
         """The turns that a submission was for; of default orders, each that was missed since."""
         if isinstance(paper, Opening) or paper.turn or isinstance(paper, Withdrawal) or not paper.by_default:
             yield self._case(paper, sha256, 0 if isinstance(paper, Opening) else paper.turn)
@@ -229,7 +112,7 @@ class Fates:
                 if self._misses.is_in_time(received, miss):
                     yield self._case(paper, sha256, miss.body["turn"], miss)
 
-    def _case(self, paper: Sent, sha256: str, turn: int, miss: Entry | None = None) -> _Case:
+    def _case(self, paper: Sent, sha256: str, turn: int, miss: Entry | None = None) -> Case:
         game, seat = paper.game, paper.seat
         closing = None if isinstance(paper, Withdrawal) and paper.by_default else self._closing(game, turn)
         ended = None if closing else self._end(game)
@@ -237,7 +120,7 @@ class Fates:
         at_once = bool(miss and closing and closing.type == "turn" and self._waited_for_nobody(closing, miss))
         until = miss if at_once else last
         gone = self._gone(paper, until.seq if until else len(self.found.entries) + 1)
-        return _Case(
+        return Case(
             paper,
             turn,
             closing,
@@ -251,7 +134,7 @@ class Fates:
             self._replacing(paper, turn, closing, miss),
         )
 
-    def _in_turn(self, case: _Case, what: str) -> Fate:
+    def _in_turn(self, case: Case, what: str) -> Fate:
         """The fate in one turn: the first end that is proved, unless a miss was counted against the submission."""
         # What was set aside is known once the game is revealed, or has ended without a reveal.
         paper, is_known = case.paper, case.paper.game in self._revealed or case.ended is not None
@@ -267,9 +150,9 @@ class Fates:
             return Fate("open", what, "the reveal will show what became of it", case.last.seq)
         return Fate("dropped", what, _dropped(case, case.last), (case.silenced or case.last).seq)
 
-    def _wrong_miss(self, case: _Case) -> Entry | None:
+    def _wrong_miss(self, case: Case) -> Entry | None:
         """The miss that was counted although this answer to it had come in time, and stood; None if there is none."""
-        if isinstance(case.paper, Withdrawal) or _is_by_default(case.paper) or case.is_aside:
+        if isinstance(case.paper, Withdrawal) or is_by_default(case.paper) or case.is_aside:
             return None
         received = utc(case.paper.received)
         for miss in self._misses.of(case.paper).get(case.turn, ()):
@@ -316,7 +199,7 @@ class Fates:
         What could not be played replaced what came before its turn was asked for. Of default orders, the end of the
         game says nothing about earlier turns, but for what was withdrawn by the miss.
         """
-        aside = [one for one in self._aside.get(_place(paper), ()) if _is_later(one, paper)]
+        aside = [one for one in self._aside.get(_place(paper), ()) if is_later(one, paper)]
         aside = [one for one in aside if one.player == paper.player]
         withdrawn = [one for one in aside if isinstance(one, Withdrawal)]
         if miss:
@@ -365,7 +248,7 @@ class Fates:
                 silent.difference_update(entry.body["to"])
         return silent
 
-    def _gone(self, paper: Sent, until: int) -> _Proof | None:
+    def _gone(self, paper: Sent, until: int) -> Proof | None:
         """The entry, before this one, by which the paper's player left the seat to somebody else, or to the others.
 
         Who resigns a game leaves that one alone.
@@ -379,9 +262,9 @@ class Fates:
             since = utc(change.time) >= utc(paper.received)
             if change.type == "resigned":
                 if since and game and change.seq > game.seq and name == paper.player:
-                    return _Proof(change, f"left with the seat in entry {change.seq}")
+                    return Proof(change, f"left with the seat in entry {change.seq}")
                 continue
-            left = _Proof(change, f"given up with the seat in entry {change.seq}")
+            left = Proof(change, f"given up with the seat in entry {change.seq}")
             if name == paper.player and since:
                 return left
             name = change.body["player"]["name"]
@@ -410,31 +293,6 @@ def _is_named(paper: Sent, sha256: str, closing: Entry) -> bool:
     return any(named == sha256_hex(one.text().encode()) for one in branches)
 
 
-def _is_played_by_default(case: _Case) -> bool:
-    """True if the receipt of what was played is that of these default orders, made for the turn."""
-    if not isinstance(case.stood, Receipt) or not isinstance(case.paper, Receipt):
-        return False
-    return replace(case.stood, turn=0, salt=case.paper.salt, branch="") == case.paper
-
-
-def _is_later(one: Sent, other: Sent) -> bool:
-    """True if one is of another letter with a higher revision, which came later, as far as the server's clock tells.
-
-    Revisions that letters do not give are the server's: it could make that of an earlier letter, or of the same one,
-    the higher one.
-    """
-    return one.rev > other.rev and one.mail != other.mail and utc(other.received) - utc(one.received) <= AGAIN
-
-
-def _is_by_default(one: Sent) -> bool:
-    return isinstance(one, Receipt) and one.by_default
-
-
-def _was_due(ended: Entry, turn: int) -> bool:
-    """True if the turn, or the setups, had been asked for when this entry ended the game, or the match."""
-    return ended.type == "closed" or turn <= ended.body["turns"] + (ended.body["reason"] != "rules")
-
-
 def _what(paper: Sent) -> str:
     """The description of a paper: its kind, game, turn or seat, and revision."""
     if isinstance(paper, Opening):
@@ -446,7 +304,7 @@ def _what(paper: Sent) -> str:
     return f"{kind} of game {paper.game}{turn}, rev {paper.rev}"
 
 
-def _dropped(case: _Case, last: Entry) -> str:
+def _dropped(case: Case, last: Entry) -> str:
     """The reason why a submission that came to no end convicts."""
     if isinstance(case.paper, Withdrawal):
         if case.is_aside and case.stood:

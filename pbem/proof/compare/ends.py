@@ -1,0 +1,163 @@
+"""The ends to which acknowledged submissions come, each with what proves it.
+
+`ENDS` is the table of docs/bundle.md, "The end of what was acknowledged"; there is no other end. Each end is judged
+by a `Case`: a submission in one turn that it was for.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from pbem.match.changed import replace
+from pbem.match.documents import Opening, Receipt, Withdrawal
+from pbem.match.transcript import utc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pbem.match.transcript import Entry
+
+AGAIN = timedelta(days=1)
+"""The most by which the later of two letters may seem to have come earlier: a server whose clock stands, and whose
+machine boots, counts from the same time again, and their own dates may be as wrong."""
+
+Sent = Opening | Receipt | Withdrawal
+
+
+class Proof(NamedTuple):
+    """The entry that proves an end, and what it says, for people."""
+
+    entry: Entry
+    words: str = ""
+
+
+class Case(NamedTuple):
+    """A submission in one turn that it was for, with all that the bundle says of that turn."""
+
+    paper: Sent
+    turn: int
+    """0: the setups."""
+    closing: Entry | None
+    """The entry that closed the turn: `commitments`, `sealed` or `turn`."""
+    ended: Entry | None
+    """The entry that ended the game or the match, if none closed the turn."""
+    silenced: Entry | None
+    """The entry that brought this end because the seat was silent in this very turn."""
+    stood: Opening | Receipt | None
+    """The paper of what was played; unknown before the game is revealed."""
+    gone: Proof | None
+    """The entry by which its player left the seat, before the turn was closed."""
+    at_once: bool
+    """True if these default orders were to be played as soon as the turn was missed: it waited for nobody else."""
+    is_named: bool
+    """True if the closing entry names this very paper."""
+    is_aside: bool
+    """True if the trace of the turn names this very paper."""
+    aside: list[Receipt | Withdrawal]
+    """What the trace names that replaced it."""
+
+    @property
+    def by_default(self) -> bool:
+        """True if these are default orders, for a turn that was missed; a receipt of a turn is for that one."""
+        return isinstance(self.paper, Receipt) and self.paper.by_default and self.paper.turn != self.turn
+
+    @property
+    def last(self) -> Entry | None:
+        """The entry after which nothing could be sent for the turn."""
+        return self.closing or self.ended
+
+
+# The ends. Each gives the proof that a case has come to it, or None.
+
+
+def _left(case: Case) -> Proof | None:
+    return case.gone
+
+
+def _played(case: Case) -> Proof | None:
+    if case.closing is None or isinstance(case.paper, Withdrawal):
+        return None
+    if case.is_named or (case.by_default and _is_played_by_default(case)):
+        return Proof(case.closing)
+    return None
+
+
+def _replaced(case: Case) -> Proof | None:
+    if case.closing is None or case.stood is None or isinstance(case.paper, Withdrawal):
+        return None
+    if case.by_default and not is_by_default(case.stood):
+        return None if case.at_once else Proof(case.closing, "replaced by orders for the turn")
+    if is_later(case.stood, case.paper) and is_by_default(case.stood) == case.by_default:
+        return Proof(case.closing, f"replaced by rev {case.stood.rev}")
+    return None
+
+
+def _set_aside(case: Case) -> Proof | None:
+    if case.last is None or not case.aside or isinstance(case.paper, Withdrawal):
+        return None
+    last = max(case.aside, key=lambda one: one.rev)
+    done = "withdrawn by" if isinstance(last, Withdrawal) else "replaced by orders that were not legal, in"
+    return Proof(case.last, f"{done} rev {last.rev}")
+
+
+def _refused(case: Case) -> Proof | None:
+    # Default orders are refused at the end of the game, where the turn that was due is that of the miss.
+    if case.last is None or not case.is_aside or not isinstance(case.paper, Receipt):
+        return None
+    return None if case.by_default and case.closing else Proof(case.last, "not legal when its turn came")
+
+
+def _withdrew(case: Case) -> Proof | None:
+    if case.last is None or not case.is_aside or not isinstance(case.paper, Withdrawal):
+        return None
+    if case.stood is None or is_by_default(case.stood) or is_later(case.stood, case.paper):
+        return Proof(case.last, "withdrawn")
+    return None
+
+
+def _never_came(case: Case) -> Proof | None:
+    if case.ended is None or case.silenced:
+        return None
+    if isinstance(case.paper, Withdrawal) and _was_due(case.ended, case.turn):
+        return None  # it is in the trace of the end
+    return Proof(case.ended, f"it ended before with entry {case.ended.seq}")
+
+
+def _came_too_late(case: Case) -> Proof | None:
+    if case.silenced is None or utc(case.paper.received) <= utc(case.silenced.time):
+        return None
+    return Proof(case.silenced, f"came after entry {case.silenced.seq}")
+
+
+ENDS: tuple[Callable[[Case], Proof | None], ...] = (
+    *(_left, _played, _refused, _replaced, _set_aside, _withdrew),
+    *(_never_came, _came_too_late),
+)
+"""The ends, of which the first that is proved counts."""
+
+
+def _is_played_by_default(case: Case) -> bool:
+    """True if the receipt of what was played is that of these default orders, made for the turn."""
+    if not isinstance(case.stood, Receipt) or not isinstance(case.paper, Receipt):
+        return False
+    return replace(case.stood, turn=0, salt=case.paper.salt, branch="") == case.paper
+
+
+def is_later(one: Sent, other: Sent) -> bool:
+    """True if one is of another letter with a higher revision, which came later, as far as the server's clock tells.
+
+    Revisions that letters do not give are the server's: it could make that of an earlier letter, or of the same one,
+    the higher one.
+    """
+    return one.rev > other.rev and one.mail != other.mail and utc(other.received) - utc(one.received) <= AGAIN
+
+
+def is_by_default(one: Sent) -> bool:
+    """True if these are default orders, or the receipt of a turn that was played by them."""
+    return isinstance(one, Receipt) and one.by_default
+
+
+def _was_due(ended: Entry, turn: int) -> bool:
+    """True if the turn, or the setups, had been asked for when this entry ended the game, or the match."""
+    return ended.type == "closed" or turn <= ended.body["turns"] + (ended.body["reason"] != "rules")
