@@ -24,6 +24,7 @@ from in_a_box.stores import connection
 from pbem.config.mail import Delivery
 from pbem.desk import match_archive, strangers
 from pbem.desk.daily_limits import DailyLimit
+from pbem.games import parts
 from pbem.games.spaceships import boards as spaceships
 from pbem.games.spaceships import words
 from pbem.match.state import Match
@@ -267,7 +268,7 @@ def test_a_view_goes_on_from_the_turn_before(begun: Callable[..., Referee], monk
     rules = match.rules
     assert match.position is not None
     for seat in (1, 2, None):
-        anew = rules.view(match.position, seat, [list(reports) for reports in whole.shown(seat)])
+        anew = parts.view(rules, match.position, seat, [list(reports) for reports in whole.shown(seat)])
         assert match.view(seat) == anew
     cut: list[object] = []
     show = rules.show

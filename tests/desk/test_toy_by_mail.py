@@ -35,7 +35,7 @@ def test_a_continued_match_is_played_and_proved(referee: Referee) -> None:
     for game, (own, other, guesses) in enumerate(((3, 11, (6, 5, 11)), (13, 1, (2, 13))), start=1):
         referee.send(ann, ann.filled("setup", f"hide {own}"))
         referee.send(bob, bob.filled("setup", f"hide {other}"))
-        assert f"You hide {other}" in body(bob.find(f"game {game} begins"))
+        assert "0 guesses so far" in body(bob.find(f"game {game} begins"))
         for turn, guess in enumerate(guesses, start=1):
             person, idle = (ann, bob) if turn % 2 else (bob, ann)
             referee.read_cold()

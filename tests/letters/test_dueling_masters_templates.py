@@ -15,7 +15,7 @@ import pytest
 from judges.game_letters import GameLetters, reads_well
 from playing import random_players
 
-from pbem.games import rules
+from pbem.games import parts, rules
 from pbem.games.dueling_masters.words import events, summary
 from pbem.match import record
 
@@ -35,13 +35,13 @@ def after(case: str, seat: int | None, names: dict[int, str] = NAMES) -> str:
     """What a reader is told after a case of the book."""
     replay = record.replay(record.read((CASES / f"{case}.pbem.toml").read_text(encoding="utf-8")))
     turns = shown(replay.turns, seat)
-    return report(turns[-1] if turns else [], seat, JUDGE.view(replay.state, seat, turns), names)
+    return report(turns[-1] if turns else [], seat, parts.view(JUDGE, replay.state, seat, turns), names)
 
 
 def test_asteroids_that_are_all_gone_are_not_unheard_of() -> None:
     """Those that were met, or rammed, until none is left for all that the other side knows."""
     replay = record.replay(record.read((CASES / "23-ram.pbem.toml").read_text(encoding="utf-8")))
-    view: Any = JUDGE.view(replay.state, 2, shown(replay.turns, 2))
+    view: Any = parts.view(JUDGE, replay.state, 2, shown(replay.turns, 2))
     gone = view["known"]["1"] | {"asteroids": 0, "asteroids_destroyed": {f"B{column}": 4 for column in range(1, 8)}}
     told = [
         call("position", "position", view | {"known": {"1": known}}, NAMES) for known in (view["known"]["1"], gone)
@@ -80,7 +80,7 @@ def test_any_position_and_any_name_stays_within_the_column(case: int, seat: int 
     names = {1: "Ann", 2: "Somebody with a name of which one line has too little room " * 2}
     for number in range(1, len(game.reports), 25):
         turns = shown(game.reports[:number], seat)
-        reads_well(report(turns[-1], seat, JUDGE.view(game.states[number], seat, turns), names))
+        reads_well(report(turns[-1], seat, parts.view(JUDGE, game.states[number], seat, turns), names))
 
 
 def test_the_opponent_is_not_told_of_a_ram_nor_where_to() -> None:
