@@ -164,6 +164,7 @@ def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
             "pbem.games.conditional_orders",
             "pbem.games.draws",
             "pbem.games.masks",
+            "pbem.games.parts",
             "pbem.games.two_sides",
             "pbem.games.audience",
             "pbem.games.player_text",

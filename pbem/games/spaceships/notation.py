@@ -21,7 +21,7 @@ from pbem.games.spaceships.space import CELLS, LINES, PARTS, box, names
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pbem.games.spaceships.fleet import Options
 
@@ -124,7 +124,11 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
     if whole and not is_agreed(options, seat, [ship.code for ship in ships]):
         read.blame(*why_not_agreed(options, seat, [ship.code for ship in ships]))
     read.refuse_faults()
-    return setup_of(tuple(_in_fleet_order(ships)))
+    order = list(TYPES)
+    ships.sort(key=lambda ship: (order.index(ship.code), ship.number or 0))
+    numbers = (ship.number if several[ship.code] > 1 else "" for ship in ships)
+    named = (Ship(f"{ship.code}{number}", ship.code, ship.mask) for ship, number in zip(ships, numbers, strict=True))
+    return setup_of(tuple(named))
 
 
 def _read_list(read: Text) -> tuple[list[_Named], bool]:
@@ -201,14 +205,6 @@ def _judge_shapes(read: Text, ships: list[_Named]) -> None:
         else:
             message = Phrase("the cells of {token} do not have the shape of a {kind}", token=token, kind=title)
             read.blame("5" if ship.code == "DS" else "4", token, message, ship.at)
-
-
-def _in_fleet_order(ships: list[_Named]) -> Iterator[Ship]:
-    several = Counter(ship.code for ship in ships)
-    order = list(TYPES)
-    for ship in sorted(ships, key=lambda ship: (order.index(ship.code), ship.number or 0)):
-        number = ship.number if several[ship.code] > 1 else ""
-        yield Ship(f"{ship.code}{number}", ship.code, ship.mask)
 
 
 # Orders
