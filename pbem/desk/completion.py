@@ -20,7 +20,7 @@ from pbem.desk.caller import Caller, Trust
 from pbem.desk.outcomes import Reply
 from pbem.desk.reply_tokens import ReplyTokens, demand_dns, is_spent, least
 from pbem.desk.seats import SeatContext, Seats, answered_at, find_seat
-from pbem.games import Fault
+from pbem.games import Fault, parts
 from pbem.letters.safe_text import escaped
 from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, Reading, masked, parse, row_of
 from pbem.match.changed import replace
@@ -263,7 +263,7 @@ def nearly(match: Match, seat: int, text: str) -> tuple[Fault, ...] | None:
     """The faults of a text that is at least half right for what is due; other words are just prose."""
     if _due(match, seat) is None or len(text) > MOST:
         return None
-    meant = match.rules.meant(FINAL.sub("", NAMED.sub("", text)))
+    meant = parts.meant(match.rules, FINAL.sub("", NAMED.sub("", text)))
     faults = faults_of(match, seat, meant)
     return faults if 2 * len(faults) <= len(meant.split()) else None
 
@@ -288,8 +288,8 @@ def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bo
     yield _COMMENT.sub("", text), final
     without = FINAL.sub("", text)
     yield without, True
-    yield match.rules.meant(text), final
-    yield match.rules.meant(without), True
+    yield parts.meant(match.rules, text), final
+    yield parts.meant(match.rules, without), True
 
 
 def _form(match: Match, seat: int, text: str, *, final: bool, rev: int | None) -> str:

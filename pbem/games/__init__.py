@@ -1,9 +1,9 @@
 """The rules interface: what every game offers to the rest of `pbem`, and the register of games.
 
-Here live the `Game` protocol, `Refused` with its `Fault`s, `Result`, and the look-up of a game by name.
-A game is pure: text in, new state and reports out. No clock, no randomness, no files, no mail, no logging,
-and no import from another room. Games of other packages are in `outside`. Implements design.md, "The rules
-interface", and docs/games.md.
+Here live the `Game` protocol, `Refused` with its `Fault`s, `Result`, and the look-up of a game and its parts by name.
+A game is pure: text in, new state and reports out. No clock, no randomness, no files, no mail, no logging, and no
+import from another room. What a game can do beside is in `parts`, games of other packages in `outside`. Implements
+design.md, "The rules interface", and docs/games.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-INTERFACE = 1
+INTERFACE = 2
 """The number of this interface; a game of another package says for which it is written."""
 
 Report = dict[str, Any]
@@ -125,6 +125,10 @@ class State(Protocol):
     """A position: the result of all orders so far. Immutable."""
 
     @property
+    def options(self) -> Options:
+        """The agreed options."""
+
+    @property
     def turn(self) -> int:
         """The 1-based number of the turn that is due (of the last turn played, once the game is over)."""
 
@@ -148,7 +152,7 @@ class State(Protocol):
 class ShownReports(list[Report]):
     """The reports of one turn as one reader may read them.
 
-    `memory` is for the game's `view`: the result of this turn and all those before it, so that the next turn's view
+    `memory` is for a game's `view`: the result of this turn and all those before it, so that the next turn's view
     continues from there and need not begin with the first turn again.
     """
 
@@ -157,27 +161,17 @@ class ShownReports(list[Report]):
     """True if the memory stays, because the turns before this one may be gone."""
 
 
-class Branch(NamedTuple):
-    """A branch of conditional orders as it would be judged now, to be shown to its player."""
-
-    number: int
-    condition: tuple[tuple[tuple[bool, tuple[str, ...]], ...], ...]
-    """Alternatives of atoms that all must hold (True) or not hold; that of `else` is ((),)."""
-    text: str
-    """Canonical if the orders would be legal now, and stand for nothing else by then; otherwise as written."""
-    as_written: bool = False
-    faults: tuple[Fault, ...] = ()
-
-
 TheOptions = TypeVar("TheOptions", bound=Options)
 TheSetup = TypeVar("TheSetup", bound=Setup)
-TheOrders = TypeVar("TheOrders", bound=Orders)
+Orders_co = TypeVar("Orders_co", bound=Orders, covariant=True)
 TheState = TypeVar("TheState", bound=State)
-TheView = TypeVar("TheView", bound="Mapping[str, object]")
 
 
-class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
-    """The rules of one game, stateless, in its own types. Source: design.md, "The rules interface"."""
+class Game(Protocol[TheOptions, TheSetup, Orders_co, TheState]):
+    """The rules of one game, stateless, in its own types: seven methods. Source: design.md, "The rules interface".
+
+    What else a game can do is in optional parts: see `parts`.
+    """
 
     name: str
     title: str
@@ -205,71 +199,15 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
     def begin(self, options: TheOptions, setups: Sequence[TheSetup]) -> TheState:
         """The position before turn 1, from the setups in seat order."""
 
-    def order(self, state: TheState, seat: int, text: str) -> TheOrders:
+    def order(self, state: TheState, seat: int, text: str) -> Orders_co:
         """Parse and judge one seat's orders against the turn's start; raises `Refused` with all faults."""
-
-    def ahead(self, state: TheState, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """The faults in one seat's orders for a later turn (0: any), whatever the position will be then."""
-
-    def meant(self, text: str) -> str:
-        """The probable meaning of a setup or orders, one slip away; it need not be legal either."""
-
-    def depends(self, text: str) -> bool:
-        """True if what orders stand for depends on what their seat knows when they are played."""
-        del text
-        return False
-
-    def branch(self, state: TheState, seat: int, text: str) -> int:
-        """The number of the branch that counts in legal orders with conditions; 0 if they have none."""
-        del state, seat, text
-        return 0
-
-    def branches(self, state: TheState, seat: int, text: str) -> tuple[Branch, ...]:
-        """The branches of orders with conditions, of which `ahead` finds no fault; none if they have none."""
-        del state, seat, text
-        return ()
-
-    def unasked(self, state: TheState, seat: int, text: str, before: str) -> tuple[Phrase, ...]:
-        """The conditions that ask in vain: the seat's orders of the turn `before` bring no report of that."""
-        del state, seat, text, before
-        return ()
-
-    def unused(self, state: TheState, seat: int, orders: TheOrders) -> tuple[Phrase, ...]:
-        """The strikes and the like that orders leave unused and the turn takes away, each kind with its number."""
-        del state, seat, orders
-        return ()
 
     turn: Callable[..., tuple[TheState, list[Report]]]
     """Resolve a turn: `turn(self, state, orders)`, or with `chance` `turn(self, state, orders, chance)`, from the
     position and the orders by seat. Total: never raises on judged orders of exactly the seats that are due."""
 
-    def without(self, state: TheState, seat: int, edition: int) -> TheState | None:
-        """The position once a seat has resigned and the others play on; None if this ends the game for all."""
-        del state, seat, edition
-        return None
-
     def show(self, report: Report, seat: int | None) -> Report | None:
         """The part of a report that this seat (None: the public) may read; None for nothing. Deny by default."""
-
-    def view(self, state: TheState, seat: int | None, turns: Sequence[Sequence[Report]]) -> TheView:
-        """Everything that a seat knows about the position, as a JSON object for its letters.
-
-        `turns` holds the reports of each turn played as `show` gave them to this seat: all knowledge of the
-        others comes from there and nowhere else; only the seat's own side is read from the state. `entitled` says
-        what the seat may order, and is None if it is not asked: a player's program reads no more than that.
-        """
-
-    def recalled(self, view: TheView, seat: int) -> TheState:
-        """The position as far as a seat's own side of a view shows it, for `order` and `unused` to judge that seat.
-
-        It says nothing about the others, and no turn can be played from it. Raises KeyError, TypeError, ValueError or
-        IndexError on anything but a view of the game with this seat's side in it.
-        """
-
-    def with_reports(self, state: TheState, turns: Sequence[Sequence[Report]]) -> TheState:
-        """The same, with the reports of all turns before it, on which conditions of orders may rest."""
-        del turns
-        return state
 
     def carry(self, options: TheOptions, result: Result) -> TheOptions:
         """The options of the next game of a continued match: the same where nothing is carried over."""
@@ -277,7 +215,7 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
         return options
 
 
-Rules = Game[Options, Setup, Orders, State, "Mapping[str, object]"]
+Rules = Game[Options, Setup, Orders, State]
 """The rules of any game, whatever its types."""
 
 
@@ -302,29 +240,19 @@ def rules(game: str) -> Rules:
 
 @cache
 def part_of(game: str, part: str) -> Any:
-    """A module of a game by its name, None if the game has none; raises KeyError for an unknown game.
+    """An optional part of a game, None if it has none; raises KeyError for an unknown game."""
+    return part_in(GAMES[game], part)
 
-    `sealed` has the rules of the game as played sealed, `boards` its boards and `words` the words beside them
-    (see `pbem.games.squares`).
-    """
-    module = f"{GAMES[game]}.{part}"
+
+def part_in(package: str, part: str) -> Any:
+    """What a game's package calls by the name of a part: a module, imported now, or else what `__init__` has."""
+    module = f"{package}.{part}"
     try:
         return import_module(module)
     except ModuleNotFoundError as missing:
         if missing.name != module:
             raise
-        return None
-
-
-def is_the_example(game: str, options: Options, seat: int, text: str) -> bool:
-    """True if a legal setup, in canonical text, is the example that letters show: whoever sends it hides nothing."""
-    example = getattr(part_of(game, "words"), "example", None)
-    if example is None:  # of some games all setups are shown anyway
-        return False
-    try:
-        return rules(game).setup(options, seat, example(options.changed, seat)).text == text
-    except Refused:
-        return False
+    return getattr(import_module(package), part, None)
 
 
 def titles() -> dict[str, str]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, Union
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar, Union
 
 from pbem.games import ShownReports
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from pbem.games import Report
 
@@ -118,7 +118,12 @@ def followed(
     follow: Callable[[Known, Sequence[Report], int], None],
 ) -> Known:
     """The sum of all turns: `follow` adds the reports of a turn, of this number, to the knowledge before it."""
-    done, known = next(_remembered(turns), (0, None))
+    # The number of turns after which something was kept at last, and what.
+    done, known = 0, None
+    for count in range(len(turns), 0, -1):
+        if (kept := getattr(turns[count - 1], "memory", None)) is not None:
+            done, known = count, kept
+            break
     known = begun() if known is None else known.copy()
     for turn, reports in enumerate(turns[done:], start=done + 1):
         follow(known, reports, turn)
@@ -140,18 +145,7 @@ class Pictures(dict[int, APicture]):
 
     def copy(self) -> Self:
         """A copy of the pictures, to be changed."""
-        return type(self)({seat: _copy(picture) for seat, picture in self.items()})
-
-
-def _copy(picture: APicture) -> APicture:
-    made = type(picture)()
-    vars(made).update({name: container.copy() for name, container in vars(picture).items()})
-    return made
-
-
-def _remembered(turns: Sequence[Sequence[Report]]) -> Iterator[tuple[int, Any]]:
-    """The numbers of turns after which something was kept, and what, the latest first."""
-    for count in range(len(turns), 0, -1):
-        reports = turns[count - 1]
-        if isinstance(reports, ShownReports) and reports.memory is not None:
-            yield count, reports.memory
+        copies = type(self)({seat: type(picture)() for seat, picture in self.items()})
+        for seat, picture in self.items():
+            vars(copies[seat]).update({name: container.copy() for name, container in vars(picture).items()})
+        return copies

@@ -12,7 +12,7 @@ from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
-from pbem.games import Branch, Fault, Game, Refused, TheOptions, TheOrders, TheSetup, TheView, faults, part_of
+from pbem.games import Fault, Orders_co, Refused, faults, part_of
 from pbem.games.player_text import WORDS, blanked
 from pbem.games.two_sides import TwoSides
 from pbem.phrase import Phrase
@@ -33,6 +33,18 @@ Condition = tuple[tuple[tuple[bool, Atom], ...], ...]
 # No re.I: it would take a dotless i for an i, and `str.lower` would not.
 _BEGINS: Final = re.compile(r"(?:[\s,;]|#[^\n\r]*+)*+[Ii][Ff](?=[\s,;#]|\Z)")
 _RESERVED: Final = frozenset({"if", "then", "else", "and", "or", "not"})
+
+
+class Branch(NamedTuple):
+    """A branch of conditional orders as it would be judged now, to be shown to its player."""
+
+    number: int
+    condition: Condition
+    """Alternatives of atoms that all must hold (True) or not hold; that of `else` is ((),)."""
+    text: str
+    """Canonical if the orders would be legal now, and stand for nothing else by then; otherwise as written."""
+    as_written: bool = False
+    faults: tuple[Fault, ...] = ()
 
 
 class _Branch(NamedTuple):
@@ -168,8 +180,8 @@ def branch_said(game: str, branch: Branch) -> Phrase:
 TheTwoSides = TypeVar("TheTwoSides", bound=TwoSides[Any, Any])
 
 
-class Conditional(Game[TheOptions, TheSetup, TheOrders, TheTwoSides, TheView], Protocol):
-    """A game for two whose orders may have conditions."""
+class Conditional(Protocol[TheTwoSides, Orders_co]):
+    """The conditions of orders in a game for two: its part `conditions`, with its `order` and `ahead`."""
 
     form: str
     """The ruling about their form."""
@@ -178,7 +190,7 @@ class Conditional(Game[TheOptions, TheSetup, TheOrders, TheTwoSides, TheView], P
     asked_about: int
     """The number of turns whose reports conditions ask about."""
 
-    def plain(self, state: TheTwoSides, seat: int, text: str) -> TheOrders:
+    def plain(self, state: TheTwoSides, seat: int, text: str) -> Orders_co:
         """Parse and judge orders without a condition; raises `Refused`."""
 
     def lasting(self, state: TheTwoSides, seat: int, text: str) -> tuple[Fault, ...]:
@@ -190,7 +202,10 @@ class Conditional(Game[TheOptions, TheSetup, TheOrders, TheTwoSides, TheView], P
     def holds(self, state: TheTwoSides, seat: int, atom: Atom, told: Sequence[Report]) -> bool:
         """True if an atom holds, by the reports that the seat was shown and by its own side."""
 
-    def order(self, state: TheTwoSides, seat: int, text: str) -> TheOrders:
+    def show(self, report: Report, seat: int | None) -> Report | None:
+        """The part of a report that the seat may read."""
+
+    def order(self, state: TheTwoSides, seat: int, text: str) -> Orders_co:
         """Parse and judge one seat's orders, of conditional ones the branch that counts; raises `Refused`."""
         if not is_conditional(text):
             return self.plain(state, seat, text)
@@ -229,7 +244,7 @@ class Conditional(Game[TheOptions, TheSetup, TheOrders, TheTwoSides, TheView], P
         """The same, with the reports on which conditions rest."""
         return state._replace(told=tuple(tuple(reports) for reports in turns[-self.asked_about :]))
 
-    def unmendable(self, state: TheTwoSides, seat: int, text: str) -> tuple[Fault, ...]:
+    def ahead(self, state: TheTwoSides, seat: int, _turn: int, text: str) -> tuple[Fault, ...]:
         """The faults in orders that no later position can mend, those of all branches."""
         if not is_conditional(text):
             return self.lasting(state, seat, text)

@@ -15,7 +15,8 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import BUILT_IN, GAMES, INTERFACE
+from pbem.games import BUILT_IN, GAMES, INTERFACE, part_in
+from pbem.games.parts import OF_RULES
 from pbem.i18n import template_folder
 
 if TYPE_CHECKING:
@@ -83,10 +84,12 @@ def enable(names: Iterable[str]) -> None:
                 packages = " and ".join(sorted(_named(entry) for entry in found))
                 raise UnusableGame(f'there are two games "{name}", of {packages}: uninstall one of the packages')
             entry = found[0]
-            # The module must be made for this interface.
+            # The module and its parts must be made for this interface.
             who = f'the game "{entry.name}" of {_named(entry)}'
             try:
                 module = import_module(entry.module)
+                for part in OF_RULES if hasattr(module, "__path__") else ():
+                    part_in(entry.module, part)
             except Exception as error:  # it is somebody else's code
                 raise UnusableGame(f"{who} cannot be loaded: {type(error).__name__}: {error}") from error
             if not hasattr(module, "__path__"):

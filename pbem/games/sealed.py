@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
-from pbem.games import Fault, Game, Options, Refused, Setup, State, TheOrders, TheState, part_of
+from pbem.games import Fault, Game, Options, Orders, Refused, Setup, State, TheState, part_of, parts
 from pbem.games.two_sides import TwoSides
 from pbem.phrase import Phrase
 
@@ -105,6 +105,9 @@ class Table(State, Protocol):
         """
 
 
+TheOrders = TypeVar("TheOrders", bound=Orders)
+
+
 class Own(NamedTuple, Generic[TheState, TheOrders]):
     """A player's own side at the start of the turn that is due, from the player's secrets."""
 
@@ -135,7 +138,7 @@ class SealedGame(Protocol[Options_contra, TheTable, TheState, TheOrders]):
     `own`, `order` and `lines`. When everything is revealed, `first_false` judges one seat and `settled` the game.
     """
 
-    game: Game[Any, Any, TheOrders, TheState, Any]
+    game: Game[Any, Any, TheOrders, TheState]
     """The rules by which setups and orders are judged."""
     papers: Mapping[str, Paper]
     """The paper that a step makes, in the order of a turn; `commit` makes none."""
@@ -165,7 +168,7 @@ class SealedGame(Protocol[Options_contra, TheTable, TheState, TheOrders]):
     def view(self, table: TheTable, seat: int | None) -> Mapping[str, object]:
         """The game's `view` for the public, the same for every reader."""
         del seat
-        return cast("Mapping[str, object]", self.game.view(table.position, None, table.played))
+        return parts.view(self.game, table.position, None, table.played)
 
     def own(
         self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], table: TheTable
@@ -208,6 +211,10 @@ class SealedGame(Protocol[Options_contra, TheTable, TheState, TheOrders]):
     def own_view(self, own: Own[TheState, TheOrders], table: TheTable) -> Mapping[str, object]:
         """Everything that this player knows at the start of the turn that is due: the `view` of the refereed game."""
 
+    def recalled(self, own: Own[TheState, TheOrders], table: TheTable) -> TheState:
+        """The position as `own_view` shows it, for orders to be judged: a game that is played sealed recalls one."""
+        return cast("TheState", parts.recalled(self.game, self.own_view(own, table), own.seat))
+
     def first_false(
         self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[SealedStep]
     ) -> Falsehood | None:
@@ -243,7 +250,7 @@ class Answering(SealedGame[Options_contra, TheTable, ThePosition, TheOrders], Pr
     def own_view(self, own: Own[ThePosition, TheOrders], table: TheTable) -> Mapping[str, object]:
         """Everything that this player knows, as in the refereed game."""
         state = table.position.with_side(own.seat, own.state.sides[own.seat - 1])
-        return cast("Mapping[str, object]", self.game.view(state, own.seat, table.played))
+        return parts.view(self.game, state, own.seat, table.played)
 
     def first_false(
         self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[SealedStep]

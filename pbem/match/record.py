@@ -13,7 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
 
-from pbem.games import GAMES, Refused, Report, Rules, State, rules
+from pbem.games import GAMES, Refused, Report, Rules, State, parts, rules
 from pbem.games.draws import play_turn
 
 if TYPE_CHECKING:
@@ -432,7 +432,7 @@ class _RecordReplay:
     def leave(self, state: State, number: int) -> State:
         """The position at the start of a turn, without the seats that had resigned by then."""
         for seat in sorted(seat for seat, turn_due in self.record.left.items() if turn_due == number):
-            without = self.rules.without(state, seat, self.record.rules)
+            without = parts.without(self.rules, state, seat, self.record.rules)
             if without is None:
                 raise Illegal(number, seat, None, "the others do not play on when this seat resigns")
             state = without

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Self, TypedDict, cast, overload
 
 import msgspec
 
-from pbem.games import Options, Report, Rules, ShownReports, State, rules
+from pbem.games import Options, Report, Rules, ShownReports, State, parts, rules
 from pbem.games.sealed import SealedRules, sealed_rules
 from pbem.grown import Grown
 from pbem.match import stored_orders
@@ -381,7 +381,7 @@ class Match(msgspec.Struct, frozen=True):
         """Everything that the seat knows about the position; None before the game begins."""
         if self.position is not None and self.sealed_rules is not None:
             return self.sealed_rules.view(self.table, seat)
-        return self.rules.view(self.position, seat, self.shown(seat)) if self.position else None
+        return parts.view(self.rules, self.position, seat, self.shown(seat)) if self.position else None
 
     def keep_view(self, seat: int | None) -> bool:
         """Keep the view with the latest turn, so that later views can begin with it; returns False if it has none."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, parts
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt, SetAside
 from pbem.phrase import Phrase
@@ -46,7 +46,7 @@ def judge(match: Match, seat: int, submission: Submission) -> Orders:
 def counting(match: Match, seat: int, submission: Submission, orders: Orders) -> Submission:
     """A submission as it counts in the turn that is due: in canonical form, its receipt with the branch, if any."""
     assert match.position is not None
-    if branch := match.rules.branch(match.position, seat, submission.text):
+    if branch := parts.branch(match.rules, match.position, seat, submission.text):
         paper = replace(Receipt.read(submission.paper), branch=str(branch)).text()
         submission = replace(submission, paper=paper, written=submission.text)
     return replace(submission, text=orders.text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, parts
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, SetAside, Withdrawal
 from pbem.match.state import RUNNING, Submission, not_played, standing
@@ -211,7 +211,7 @@ def faults_in_advance(rules: Rules, position: State, seat: int, turn: int, text:
         found.append(Fault("default", None, _NOT_AGREED.given(miss=miss)))
     if seat not in position.remaining:
         found.append(Fault("orders", None, Phrase("you are out of this game, and have nothing to order")))
-    return [*found, *rules.ahead(position, seat, turn, text)]
+    return [*found, *parts.ahead(rules, position, seat, turn, text)]
 
 
 def withdraw(step: Step, seat: int, form: SignedForm[Clear], signed: Signed) -> Submission:

@@ -21,7 +21,7 @@ import msgspec
 from markupsafe import Markup
 
 from pbem.boards.picture import card
-from pbem.games import BUILT_IN, part_of, rules, titles
+from pbem.games import BUILT_IN, part_of, parts, rules, titles
 from pbem.i18n import ENGLISH, LANGUAGES, catalogue, say, template_folder
 from pbem.pages import Home, composer, feed_file, page, page_file, served
 from pbem.pages.match_page import Link, OnSite, Witnessed, decisive_turns, replay
@@ -328,7 +328,7 @@ def link_preview(found: Bundle, language: str) -> LinkPreview | None:
     views: dict[int, Mapping[str, object]] = {}
     for seat in range(1, len(last.record.seats) + 1):
         told = [[said for report in turn if (said := judge.show(report, seat))] for turn in last.reports]
-        views[seat] = judge.view(last.state, seat, told)
+        views[seat] = parts.view(judge, last.state, seat, told)
     boards: list[Board] = part_of(last.record.game, "boards").truth(views, 1)
     return LinkPreview(title, " · ".join(line), card(title, " · ".join(line), boards, names))
 

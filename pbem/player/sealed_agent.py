@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pbem.failpoints import passing
-from pbem.games import Refused, rules
+from pbem.games import Refused, parts, rules
 from pbem.match import transcript
 from pbem.match.sealed_game import PaperPlace
 from pbem.player.correspondence.judge import Judged
@@ -318,8 +318,8 @@ class Agent:
         game, seat = self.game(standing), standing.seat
         asked = self._asking(standing, game, self._demanded(standing, game))
         (found, _), judge = canonical(standing, game, asked, text), rules(standing.rules)
-        state = judge.recalled(game.rules.own_view(asked.own, asked.table), seat)
-        return Judged(found, judge.unused(state, seat, judge.order(state, seat, found)))
+        state = game.rules.recalled(asked.own, asked.table)
+        return Judged(found, parts.unused(judge, state, seat, judge.order(state, seat, found)))
 
     def order(self, match: str, text: str, now: datetime) -> SentForm:
         """Decide on the orders for the turn that is due, and prepare their letter. Raises as `judge_orders`."""

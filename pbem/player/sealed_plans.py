@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.games import Refused, rules
+from pbem.games import Refused, parts, rules
 from pbem.phrase import Phrase
 from pbem.player.correspondence.judge import judged_ahead
 from pbem.player.correspondence.standings import Impossible
@@ -95,9 +95,9 @@ class Planning(NamedTuple):
         match, seat = self.standing.match, self.standing.seat
         if turn != DEFAULT and turn < self.first:
             raise Impossible("It is too late to order turn {turn} of {match} in advance.", turn=turn, match=match)
-        judge, view = rules(self.standing.rules), self.game.rules.own_view(self.asked.own, self.asked.table)
+        judge, state = rules(self.standing.rules), self.game.rules.recalled(self.asked.own, self.asked.table)
         before = self.secrets.by_turn.get(turn - 1, plans.get(turn - 1)) if turn != DEFAULT else None
-        return judged_ahead(judge, judge.recalled(view, seat), seat, turn, text, "default", before)
+        return judged_ahead(judge, state, seat, turn, text, "default", before)
 
     def waiting(self, plans: Mapping[int, str]) -> dict[int, str]:
         """The orders in advance that may still count, by turn: of a stopped match, also those that are due."""
@@ -194,11 +194,11 @@ def canonical(
     Only orders in advance (`planned`) may have conditions. Raises `Refused`.
     """
     judge, branch = rules(standing.rules), 0
-    if judge.depends(text):
-        state = judge.recalled(game.rules.own_view(asked.own, asked.table), standing.seat)
+    if parts.depends(judge, text):
+        state = game.rules.recalled(asked.own, asked.table)
         if planned:
-            state = judge.with_reports(state, asked.table.played)
+            state = parts.with_reports(judge, state, asked.table.played)
         orders = judge.order(state, standing.seat, text).text
-        branch = judge.branch(state, standing.seat, text)
+        branch = parts.branch(judge, state, standing.seat, text)
         text = orders
     return game.rules.order(asked.own, text), branch

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from pbem import identity
-from pbem.games import Refused
+from pbem.games import Refused, parts
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read_letter
 from pbem.match.changed import replace
@@ -356,7 +356,7 @@ def _storable(form: SignedForm[SubmitOrders], match: Match, seat: int) -> bool:
     if misplaced(match, form, seat, None, in_advance=True, turn=form.turn):
         return False
     assert match.position is not None
-    return not match.rules.ahead(match.position, seat, form.turn or DEFAULT, form.request.text)
+    return not parts.ahead(match.rules, match.position, seat, form.turn or DEFAULT, form.request.text)
 
 
 EARLY, LATE = timedelta(days=1), timedelta(days=10)

@@ -10,7 +10,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from pbem.games import BUILT_IN, faults, rules
+from pbem.games import BUILT_IN, faults, parts, rules
 from pbem.games.outside import enable
 from pbem.match.record import read, replay
 from pbem.match.transcript import canonical, sha256_hex
@@ -44,7 +44,7 @@ def whole_hash(record: Record) -> str:
         for reader, known in told.items():
             if number:
                 known.append(list(shown(judge, reports, reader)))
-            everything.append(judge.view(state, reader, known))  # type: ignore[arg-type]  # reports, as JSON has them
+            everything.append(parts.view(judge, state, reader, known))  # type: ignore[arg-type]  # reports, as JSON has them
         for seat, orders in world.orders[number].items() if number < len(world.orders) else ():
             everything += [faults(judge.order, state, seat, text) for text in _cut(orders)]
         everything += [list(reports), list(state.scores), [*state.due], list(state.remaining)]

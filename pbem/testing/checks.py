@@ -14,7 +14,7 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, parts
 from pbem.games.draws import Draws, play_turn
 from pbem.json_object import DEPTH, depth
 from pbem.mail.commands import parse
@@ -148,12 +148,20 @@ def texts(subject: Subject) -> None:
         (state, seat, own), first = random.choice(asked), game.setups[0]
         for text in (*_odd(first, subject.players.nearly, random), *(() if at else _long(first))):
             _refuses(_named("setup", text), judge.setup, game.options, 1, text)
-            _refuses(_named("meant", text), judge.meant, text)
+            _refuses(_named("slips", text), parts.meant, judge, text)
         for text in (*_odd(own, subject.players.nearly, random), *(() if at else _long(own))):
             if not _refuses(_named("order", text), judge.order, state, seat, text):
-                _refuses(_named("unused", text), judge.unused, state, seat, judge.order(state, seat, text))
-            _refuses(_named("meant", text), judge.meant, text)
-            _refuses(_named("ahead", text), judge.ahead, state, seat, random.choice((0, state.turn + 1, 10**6)), text)
+                _refuses(_named("unused", text), parts.unused, judge, state, seat, judge.order(state, seat, text))
+            _refuses(_named("slips", text), parts.meant, judge, text)
+            _refuses(
+                _named("ahead", text),
+                parts.ahead,
+                judge,
+                state,
+                seat,
+                random.choice((0, state.turn + 1, 10**6)),
+                text,
+            )
 
 
 def ahead(subject: Subject) -> None:
@@ -165,7 +173,7 @@ def ahead(subject: Subject) -> None:
             for text in (*ordered[:: len(ordered) // 8 + 1], *subject.players.nearly):
                 stored = 0
                 for state in game.states[:: len(game.states) // 16 + 1]:
-                    found = judge.ahead(state, seat, 0, text)
+                    found = parts.ahead(judge, state, seat, 0, text)
                     said = f"{text!r} could be stored before turn {stored}, and not in turn {state.turn}: {found}"
                     demand(not (found and stored), said)
                     stored = stored or (not found and state.turn)
@@ -287,7 +295,7 @@ def _check_text(subject: Subject, judged: Callable[[str], Setup | Orders], text:
     except forms.Unfit as error:
         raise Nonconforming(f"the canonical text {text!r} comes through no mail: {error}") from error
     assert isinstance(found, SubmitOrders | SubmitSetup)
-    likely = subject.judge.meant(text)
+    likely = parts.meant(subject.judge, text)
     for said, what in ((text, "again"), (found.text, "through the mail"), (likely, "corrected")):
         try:
             means = judged(said).text
@@ -305,7 +313,7 @@ def plain(subject: Subject) -> None:
             told_so_far: list[Sequence[Report]] = []
             for number, reports in enumerate(game.reports):
                 told_so_far.append(shown(subject.judge, reports, reader))
-                view = subject.judge.view(game.states[number + 1], reader, told_so_far)
+                view = parts.view(subject.judge, game.states[number + 1], reader, told_so_far)
                 for what, value in (("reports", list(reports)), ("the view", view)):
                     _check_plain(f"{what} of turn {number + 1}", value)
 

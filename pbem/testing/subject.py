@@ -16,7 +16,7 @@ from random import Random
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
-from pbem.games import GAMES, Refused, ShownReports, part_of, rules
+from pbem.games import GAMES, Refused, ShownReports, part_of, parts, rules
 from pbem.games.draws import play_turn
 from pbem.match.record import Record, Turn
 
@@ -129,7 +129,9 @@ def play(
     told: dict[int, list[ShownReports]] = {seat: [] for seat in range(1, seats + 1)}
     while state.result is None and len(played.orders) < most:
         texts = {
-            seat: players.orders(random, dict(judge.view(state, seat, told[seat]))) if forced is None else forced.text
+            seat: players.orders(random, dict(parts.view(judge, state, seat, told[seat])))
+            if forced is None
+            else forced.text
             for seat, forced in state.due.items()
         }
         orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.games import Refused
+from pbem.games import Refused, parts
 from pbem.testing.subject import World, play, shown
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def whole(judge: Rules, players: RandomPlayers) -> list[Change]:
             if at == number:
                 if state.due[seat] is not None:
                     return
-                text = players.orders(random, dict(world.judge.view(state, seat, told)))
+                text = players.orders(random, dict(parts.view(world.judge, state, seat, told)))
                 world.orders[at][seat] = world.judge.order(state, seat, text).text
                 return
 
@@ -82,7 +82,7 @@ def seen(found: World, reader: int | None, texts: Iterable[str] = ()) -> Iterato
         if number:
             told.append(shown(found.judge, reports, reader))
             yield f"show, turn {number}", list(told[-1])
-        yield f"view, after turn {number}", found.judge.view(state, reader, told)
+        yield f"view, after turn {number}", parts.view(found.judge, state, reader, told)
         yield f"due, after turn {number}", {seat: forced is None for seat, forced in state.due.items()}
         if reader is not None and reader in state.due:
             own = found.orders[number][reader] if number < len(found.orders) else ""
@@ -97,4 +97,4 @@ def answers(judge: Rules, state: State, reader: int, texts: Iterable[str]) -> It
         except Refused as refused:
             yield refused.faults
         else:
-            yield orders.text, judge.unused(state, reader, orders)
+            yield orders.text, parts.unused(judge, state, reader, orders)

@@ -51,7 +51,7 @@ def test_a_match_is_played_from_the_terminal(terminal: Terminal) -> None:
     bob = begun(terminal)
     assert "Hide from 1 to 9: `hide 5`" in terminal("m1")
     assert "say `hide` and a number from 1 to 9" in terminal("setup", "m1", "hide 10", "--yes", status=1)
-    assert "your setup\n  hide 3\n" in terminal("setup", "m1", "HIDE 3", "--yes")
+    assert "your setup\n  hide 3\n" in terminal("setup", "m1", "hide 3", "--yes")
     terminal.referee.send(bob, bob.filled("setup", "hide 5"))
     terminal.referee.send(bob, bob.filled("orders", "final\nguess 2"))
     shown = terminal("m1")

@@ -30,7 +30,7 @@ from in_a_box.referee import START, Mailbox, Referee, form_in
 from playing import random_players, unlearned
 from playing.conditions import with_conditions
 
-from pbem.games import rules
+from pbem.games import parts, rules
 from pbem.games.audience import EVERYBODY
 from pbem.games.dueling_masters.knowledge import SHOWN
 from pbem.match.view import view
@@ -159,7 +159,7 @@ class Play:
         for number, texts in enumerate(self.told.orders, start=1):
             state = positions[number - 1][0]
             asked = {seat: texts[seat] for seat, forced in state.due.items() if forced is None}
-            views: dict[int, Any] = {seat: judge.view(state, seat, reports) for seat, reports in shown.items()}
+            views: dict[int, Any] = {seat: parts.view(judge, state, seat, reports) for seat, reports in shown.items()}
             revs = Counter({seat: self.early[seat, number] for seat in asked})
             self.play_stage(Stage("orders", asked, START + number * 24 * HOUR, number, views, revs))
             for seat, reports in shown.items():

@@ -8,7 +8,7 @@ import pytest
 from in_a_box.small_games import PIECES
 from playing.random_players import PLAYERS
 
-from pbem.games import Fault, rules
+from pbem.games import Fault, parts, rules
 from pbem.games.conditional_orders import branch_said, condition_of, condition_said
 
 FORMS = {
@@ -63,15 +63,15 @@ def test_each_branch_is_judged_alone() -> None:
     state = judge.begin(
         options, [judge.setup(options, seat, PIECES[name]) for seat, name in ((1, "ann"), (2, "bob"))]
     )
-    found = judge.branches(state, 1, "if lost any then W A10-B8,\nelse if met C3 then Z1 D9-D8 else Z1 D1-D2")
+    found = parts.branches(judge, state, 1, "if lost any then W A10-B8,\nelse if met C3 then Z1 D9-D8 else Z1 D1-D2")
     assert [branch_said("dueling-masters", branch) for branch in found] == [
         "branch 1, if you lost a piece: W goes from A10 to B8",
         "branch 2, if pieces met on C3: Z1 D9-D8",
         "branch 3, otherwise: Z1 goes from D1 to D2",
     ]
     assert [bool(branch.faults) for branch in found] == [False, True, False]
-    assert judge.branches(state, 1, "Z1 D1-D2") == ()
-    assert judge.unasked(state, 1, "if lost any then Z1 D1-D2", "Z1 D1-D2") == ()
+    assert parts.branches(judge, state, 1, "Z1 D1-D2") == ()
+    assert parts.unasked(judge, state, 1, "if lost any then Z1 D1-D2", "Z1 D1-D2") == ()
 
 
 def test_what_a_condition_asks_in_vain() -> None:
@@ -84,15 +84,15 @@ def test_what_a_condition_asks_in_vain() -> None:
     words = "nothing of yours strikes or scans {} in the turn before"
 
     def doubts(before: str, orders: str = text) -> list[str]:
-        return list(judge.unasked(state, 1, orders, before))
+        return list(parts.unasked(judge, state, 1, orders, before))
 
     assert doubts("Gx3 bGv1Gv3") == [words.format("Rv1")]
     assert doubts("Gx3") == [words.format("Gv2"), words.format("Rv1")]
     assert doubts("next Gx5") == [], "what it stands for is not known yet"
     assert doubts("Gx9") == []
     assert doubts("Gx3", "Gx3") == []
-    assert isinstance(judge.ahead(state, 1, 2, text), tuple)
-    assert all(isinstance(fault, Fault) for fault in judge.ahead(state, 1, 2, "if x then y"))
+    assert isinstance(parts.ahead(judge, state, 1, 2, text), tuple)
+    assert all(isinstance(fault, Fault) for fault in parts.ahead(judge, state, 1, 2, "if x then y"))
 
 
 def test_a_game_without_conditions_has_no_branches() -> None:
@@ -100,6 +100,6 @@ def test_a_game_without_conditions_has_no_branches() -> None:
     options, random = judge.options({}, 2), Random(1)
     setups = [judge.setup(options, seat, PLAYERS["shoot-em-up"].setup(random, options, seat)) for seat in (1, 2)]
     state = judge.begin(options, setups)
-    assert judge.branches(state, 1, "if x then y") == ()
-    assert judge.unasked(state, 1, "if x then y", "") == ()
-    assert judge.with_reports(state, [[{"kind": "shot"}]]) is state
+    assert parts.branches(judge, state, 1, "if x then y") == ()
+    assert parts.unasked(judge, state, 1, "if x then y", "") == ()
+    assert parts.with_reports(judge, state, [[{"kind": "shot"}]]) is state

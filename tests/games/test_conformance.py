@@ -13,8 +13,8 @@ from in_a_box.small_games import PIECES
 from playing import random_players, unlearned
 from playing.conditions import CONDITIONAL, with_conditions
 
-from pbem.games import GAMES, rules
-from pbem.games.dueling_masters import DuelingMasters
+from pbem.games import GAMES, parts, rules
+from pbem.games.dueling_masters import Conditions
 from pbem.testing import CHECKS, Subject, World
 from pbem.testing.subject import readers
 from pbem.testing.worlds import seen
@@ -65,7 +65,7 @@ def test_nothing_is_ordered_for_a_turn_after_the_last(game: str) -> None:
     played = subject(game).played[0]
     judge, last = rules(game), played.options.max_turns
     seat = 2 - last % 2 if game == "dueling-masters" else 1
-    found = [judge.ahead(played.states[0], seat, turn, "") for turn in (last, last + 2)]
+    found = [parts.ahead(judge, played.states[0], seat, turn, "") for turn in (last, last + 2)]
     (fault,) = set(found[1]) - set(found[0])
     assert f"at most {last} turns" in fault.message
 
@@ -110,11 +110,11 @@ def test_conditions_are_asked_of_what_their_seat_was_shown(monkeypatch: pytest.M
         given.extend(asked[-1])
         return True
 
-    monkeypatch.setattr(DuelingMasters, "holds", holds)
+    monkeypatch.setattr(Conditions, "holds", holds)
     judge = rules("dueling-masters")
     options = judge.options({}, 2)
     setups = [judge.setup(options, seat, text) for seat, text in enumerate(PIECES.values(), start=1)]
     report = {"seat": 2, "kind": "check", "piece": "Z1", "from": "G2", "to": "G5"}
-    state = judge.with_reports(judge.begin(options, setups), [[report]])
-    judge.branch(state, 1, "if left G2 then Z1 D1-D2 else Z1 D1-D3")
+    state = parts.with_reports(judge, judge.begin(options, setups), [[report]])
+    parts.branch(judge, state, 1, "if left G2 then Z1 D1-D2 else Z1 D1-D3")
     assert given == [{name: said for name, said in report.items() if name != "to"}]

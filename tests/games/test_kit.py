@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from in_a_box.outside import RACE, found_in, install, record
+from in_a_box.outside import RACE, STICKS, found_in, install, record
 
 from pbem.cli.group import group
 from pbem.games.outside import enable
@@ -21,14 +21,9 @@ if TYPE_CHECKING:
 GUESS = '"number": guess, "answer": answer, "hidden": hidden}'
 SHOW = 'return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, 3)))'
 READ = "    found = re.fullmatch("
+RULES = "RULES = Rules()\n"
 
 FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
-    "a leak in view": (
-        "secret",
-        "view, after turn 0: ",
-        '"most": state.options.most,\n',
-        '"most": sum(state.hidden),\n',
-    ),
     "a leak in the answer to orders": (
         *("secret", "answers to orders, turn 1: "),
         *("_number(state.options, text, ", "_number(Options(sum(state.hidden)), text, "),
@@ -76,8 +71,8 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
     ),
     "orders ahead that a later position refuses": (
         *("ahead", " could be stored before turn 1"),
-        "found = faults(self.order, state, seat, text)",
-        'found = (Fault("1", None, Phrase("late")),) * (state.turn > 2)',
+        RULES,
+        f'{RULES}\ndef ahead(state, *_: object):\n    return (Fault("1", None, "late"),) * (state.turn > 2)\n',
     ),
     "an option that nobody knows": ("options", "an unknown option is not refused", 'set(raw) - {"most"} or', ""),
     "any number of seats": ("options", " seats are not refused", "if seats != 2 or set(raw)", "if set(raw)"),
@@ -95,7 +90,7 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
             'Words(f"{verb} {found[1]} end"',
         ),
     ),
-    "a correction of what is right": ("notation", "is, corrected, ", "return text.lower()", "return text.upper()"),
+    "a correction of what is right": ("notation", "is, corrected, ", RULES, f"{RULES}\nslips = str.upper\n"),
     "a fraction": ("plain", "is not JSON: ", GUESS, GUESS.replace("hidden}", "hidden / 2}")),
     "a large number": ("plain", "has a number beyond 2^53", GUESS, GUESS.replace("hidden}", "hidden + 2**53}")),
     "a tuple": ("plain", "changes on its way through JSON", GUESS, GUESS.replace("hidden}", "(hidden,)}")),
@@ -105,19 +100,6 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
         *("self.result.scores if self.result else (0, 0)", "(0, 0)"),
     ),
     "options that cannot be carried over": ("ends", "`carry` gives options", "min(options.most + 1, 999)", "1000"),
-    "a side recalled by other options": (
-        *("recalled", "judged"),
-        *('return State(Options(view["most"])', "return State(Options(5)"),
-    ),
-    "a view that is none raises something else": (
-        *("recalled", "raises AttributeError"),
-        *('own, guesses = view["own"], ', 'own, guesses = view["own"].real, '),
-    ),
-    "anything taken for a view": (
-        *("recalled", "it is no view"),
-        *('view["own"], view["guesses"]', 'view.get("own") or 1, view.get("guesses", [])'),
-        *('State(Options(view["most"])', 'State(Options(view.get("most", 9))'),
-    ),
 }
 """By name: the check that finds it, what that says, and pairs of what is written in the example, and what instead."""
 
@@ -194,28 +176,35 @@ RULES = """,
     ),
 }
 
+OF_RECALL: dict[str, tuple[str, str, *tuple[str, ...]]] = {
+    "a side recalled otherwise": ("recalled", "judged", 'view["left"], view["turn"]', '0, view["turn"]'),
+    "a view that is none raises something else": (
+        *("recalled", "raises AttributeError"),
+        *('view["seat"] != seat', 'view.get("seat").real != seat'),
+    ),
+    "anything taken for a view": (
+        *("recalled", "it is no view"),
+        *('    if view["seat"] != seat:', "    view = {'seats': 2, 'left': 20, 'turn': 1, **view}\n    if False:"),
+    ),
+}
 
-@pytest.mark.parametrize("fault", OF_CHANCE)
-def test_a_fault_planted_in_dice_or_cards_is_found_by_name(fault: str, tmp_path: Path) -> None:
-    check, said, *pairs = OF_CHANCE[fault]
-    rewrite(install(tmp_path, "pbem-race", game="race", source=RACE) / "__init__.py", *pairs)
+
+@pytest.mark.parametrize("fault", OF_CHANCE | OF_RECALL)
+def test_a_fault_planted_in_another_game_is_found_by_name(fault: str, tmp_path: Path) -> None:
+    game, (check, said, *pairs) = "race" if fault in OF_CHANCE else "sticks", (OF_CHANCE | OF_RECALL)[fault]
+    folder = install(tmp_path, f"pbem-{game}", game=game, source=RACE if game == "race" else STICKS)
+    rewrite(next(path for path in folder.glob("*.py") if pairs[0] in path.read_text("utf-8")), *pairs)
     with found_in(tmp_path):
-        enable(["race"])
+        enable([game])
         with pytest.raises(Nonconforming) as found:
-            CHECKS[check](subject("race"))
+            CHECKS[check](subject(game))
         assert said in str(found.value)
 
 
 def test_a_turn_in_which_all_have_no_choice_is_no_fault(tmp_path: Path) -> None:
     """The last cards of both hands are played for them: nobody is asked, and the view says so."""
     forced = 'Words(f"guess {(one := min(self.turn // 2 + 1, self.options.most))}", one) if self.turn > 1 else None'
-    pairs = (
-        "{self.seat: None}",
-        f"{{self.seat: {forced}}}",
-        "if seat in state.due",
-        "if state.due.get(seat, 0) is None",
-    )
-    rewrite(install(tmp_path) / "__init__.py", *pairs)
+    rewrite(install(tmp_path) / "__init__.py", "{self.seat: None}", f"{{self.seat: {forced}}}")
     with found_in(tmp_path):
         enable(["marbles"])
         for check in ("texts", "secret"):

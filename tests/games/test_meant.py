@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pbem.games import rules
+from pbem.games import parts, rules
 
 SHIPS = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS1 Bv5 Bw5"
 
@@ -37,7 +37,7 @@ SHIPS = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS1 Bv5 Bw5"
     ],
 )
 def test_one_slip_is_mended(game: str, written: str, meant: str) -> None:
-    assert re.sub(" +", " ", rules(game).meant(written)).strip() == meant
+    assert re.sub(" +", " ", parts.meant(rules(game), written)).strip() == meant
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_one_slip_is_mended(game: str, written: str, meant: str) -> None:
     ],
 )
 def test_what_is_right_stays(game: str, right: str) -> None:
-    assert rules(game).meant(right) == right
+    assert parts.meant(rules(game), right) == right

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from playing import random_players
 
-from pbem.games import GAMES, part_of, rules
+from pbem.games import GAMES, part_of, parts, rules
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -21,7 +21,7 @@ def test_what_is_no_view_is_said_to_be_none(game: str) -> None:
     )
     for view in views:
         with pytest.raises((KeyError, TypeError, ValueError, IndexError)):
-            rules(game).recalled(view, 1)
+            parts.recalled(rules(game), view, 1)
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_the_public_has_no_side_to_be_recalled(game: str) -> None:
     played = random_players.play(game, Random("public"), raw, seats, 2000)
     judge = rules(game)
     with pytest.raises(ValueError, match="the public has no"):
-        judge.recalled(judge.view(played.states[0], None, []), 1)
+        parts.recalled(judge, parts.view(judge, played.states[0], None, []), 1)

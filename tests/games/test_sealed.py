@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playing import random_players, sealed_players
 
-from pbem.games import GAMES, Refused, rules
+from pbem.games import GAMES, Refused, parts, rules
 from pbem.games.sealed import COMMIT, Falsehood, SealedRules, SealedStep, sealed_rules, settled
 from pbem.mail.commands.sections import SECTIONS
 from pbem.match import record
@@ -131,9 +131,9 @@ def test_an_owner_sees_what_a_referee_shows(game: str, case: int) -> None:
         for seat in whole.setups:
             own = judge.own(whole.options, seat, whole.setups[seat], whole.orders[seat], table)
             assert own.seat == seat
-            assert judge.own_view(own, table) == rules(game).view(states[number], seat, table.played)
+            assert judge.own_view(own, table) == parts.view(rules(game), states[number], seat, table.played)
         public = judge.view(table, None)
-        assert public == rules(game).view(states[number], None, table.played)
+        assert public == parts.view(rules(game), states[number], None, table.played)
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from in_a_box.small_games import FLEETS, PIECES
 
-from pbem.games import rules
+from pbem.games import parts, rules
 from verifier.rules import Refused
 from verifier.rules import rules as second_rules
 
@@ -55,7 +55,7 @@ def test_what_could_be_stored(game: str) -> None:
             position.store(1, 0, text)
         except Refused:
             refused = True
-        assert bool(judge.ahead(state, 1, 0, text)) == refused == (text in NEVER[game]), text
+        assert bool(parts.ahead(judge, state, 1, 0, text)) == refused == (text in NEVER[game]), text
 
 
 def test_no_orders_for_a_turn_of_the_other() -> None:
@@ -63,8 +63,8 @@ def test_no_orders_for_a_turn_of_the_other() -> None:
     setups = [judge.setup(judge.options({}, 2), seat, text) for seat, text in enumerate(PIECES.values(), start=1)]
     state, position = judge.begin(judge.options({}, 2), setups), second.begin({}, [setup.text for setup in setups])
     for turn in (1, 3):
-        assert not judge.ahead(state, 1, turn, "")
+        assert not parts.ahead(judge, state, 1, turn, "")
         position.store(1, turn, "")
-        assert judge.ahead(state, 2, turn, "")
+        assert parts.ahead(judge, state, 2, turn, "")
         with pytest.raises(Refused):
             position.store(2, turn, "")

@@ -14,7 +14,7 @@ import pytest
 from judges.game_letters import GameLetters, reads_well
 from playing import random_players
 
-from pbem.games import rules
+from pbem.games import parts, rules
 from pbem.games.dueling_masters.words import summary
 from pbem.match import record
 
@@ -34,7 +34,7 @@ def after(case: str, seat: int | None, names: dict[int, str] = NAMES) -> str:
     """What a reader is told after a case of the book."""
     replay = record.replay(record.read((CASES / f"{case}.pbem.toml").read_text(encoding="utf-8")))
     turns = shown(replay.turns, seat)
-    return report(turns[-1] if turns else [], seat, JUDGE.view(replay.state, seat, turns), names)
+    return report(turns[-1] if turns else [], seat, parts.view(JUDGE, replay.state, seat, turns), names)
 
 
 def help_of(options: dict[str, Any], seat: int) -> str:
@@ -65,7 +65,7 @@ def test_any_position_and_any_name_stays_within_the_column(case: int, seat: int 
     names = {1: "Ann", 2: "Somebody with a name of which one line has too little room " * 2}
     for number in range(1, len(game.reports), 25):
         turns = shown(game.reports[:number], seat)
-        reads_well(report(turns[-1], seat, JUDGE.view(game.states[number], seat, turns), names))
+        reads_well(report(turns[-1], seat, parts.view(JUDGE, game.states[number], seat, turns), names))
 
 
 def test_the_opponent_is_not_told_of_a_ram_nor_where_to() -> None:

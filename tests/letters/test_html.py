@@ -13,7 +13,7 @@ import pytest
 from playing.random_players import play, sensible_orders
 
 from pbem.boards import TINTS
-from pbem.games import GAMES, part_of, rules
+from pbem.games import GAMES, part_of, parts, rules
 from pbem.letters.digest import framed_html, framed_text
 from pbem.letters.draft import LetterSection, WrittenLetter
 from pbem.letters.render import InWords, Templates
@@ -184,7 +184,7 @@ def facts(game: PlayedGame, seat: int, turn: int) -> dict[str, Any]:
     """What the letter writer hands to the templates after a turn (0: before the first)."""
     judge = rules(game.game)
     shown = [[found for one in reports if (found := judge.show(one, seat))] for reports in game.reports[:turn]]
-    view = judge.view(game.states[turn], seat, shown)
+    view = parts.view(judge, game.states[turn], seat, shown)
     over = game.states[turn].result is not None
     m: dict[str, Any] = {
         "match": "m17", "title": judge.title, "rules": game.game, "game": 2, "turn": turn + 1,

@@ -15,7 +15,7 @@ from playing.random_players import play, sensible_orders
 
 from pbem.boards import TINTS
 from pbem.boards.picture import card, draw, sheet
-from pbem.games import GAMES, part_of, rules
+from pbem.games import GAMES, part_of, parts, rules
 from pbem.games.squares import PLAIN, Board, Panel, Square
 
 NAMES = {1: "ann", 2: "bob", 3: "cem", 4: "dee"}
@@ -27,7 +27,7 @@ def shown(game: str) -> list[Board]:
     judge = rules(game)
     seen = [[found for report in reports if (found := judge.show(report, 2))] for reports in one.reports]
     boards = part_of(game, "boards")
-    drawn: list[Board] = boards.boards(judge.view(one.states[-1], 2, seen))
+    drawn: list[Board] = boards.boards(parts.view(judge, one.states[-1], 2, seen))
     return drawn
 
 

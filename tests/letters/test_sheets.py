@@ -10,7 +10,7 @@ import pytest
 from playing.random_players import PLAYERS, play
 
 from pbem.boards.picture import TEXT, font, sheet
-from pbem.games import GAMES, part_of, rules
+from pbem.games import GAMES, part_of, parts, rules
 from pbem.i18n import LANGUAGES
 from pbem.letters.render import Templates
 
@@ -51,7 +51,7 @@ def test_a_sheet_has_the_grids_of_the_boards(game: str) -> None:
     one = play(game, Random(1), raw, seats, most=1)
     boards = part_of(game, "boards")
     assert boards is not None
-    shown = boards.boards(rules(game).view(one.states[0], 1, []))
+    shown = boards.boards(parts.view(rules(game), one.states[0], 1, []))
     grids = [
         [[(panel.name, list(panel.columns), list(panel.rows)) for panel in board.panels] for board in some]
         for some in (boards.blank(), shown)

@@ -14,7 +14,7 @@ import pytest
 from judges.game_letters import GameLetters
 from playing import random_players
 
-from pbem.games import rules
+from pbem.games import parts, rules
 from pbem.games.shoot_em_up.words import summary
 
 ROOT = Path(__file__).parents[2]
@@ -85,7 +85,7 @@ def begun(board: str, seats: int) -> Any:
     options = judge.options({"board": board}, seats)
     setup = random_players.PLAYERS["shoot-em-up"].setup
     setups = [judge.setup(options, seat, setup(Random(seat), options, seat)) for seat in range(1, seats + 1)]
-    return judge.view(judge.begin(options, setups), 2, [])
+    return parts.view(judge, judge.begin(options, setups), 2, [])
 
 
 def begin(view: dict[str, Any], names: dict[int, str]) -> str:
@@ -148,7 +148,7 @@ def test_boards_and_words_tell_all_that_reports_and_views_hold(seed: int) -> Non
                 end = "destroyed" if one["destroyed"] else f"{left} shield{'' if left == 1 else 's'} left"
                 by = " and ".join(named(letter, names) for letter in one["by"])
                 assert f"{named(one['ship'], names)}, hit by {by}: {end}" in words
-        view: Any = rules("shoot-em-up").view(game.states[number + 1], 1, game.reports[: number + 1])
+        view: Any = parts.view(rules("shoot-em-up"), game.states[number + 1], 1, game.reports[: number + 1])
         text = call("position", "position", view, names)
         (board,) = drawn(text)
         assert len(board) == view["board"]["columns"] * view["board"]["rows"]

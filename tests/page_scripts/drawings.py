@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from playing import sealed_players
 from playing.random_players import PLAYERS, play, sensible_orders
 
-from pbem.games import part_of, rules
+from pbem.games import part_of, parts, rules
 from pbem.games.sealed import sealed_rules
 from pbem.games.squares import PLAIN
 from pbem.letters.render import Templates
@@ -52,7 +52,7 @@ def squares(game: str, played: PlayedGame, turn: int, seat: int, board_of: int =
     judge, module = rules(game), part_of(game, "boards")
     assert module is not None
     shown = [[found for one in reports if (found := judge.show(one, seat))] for reports in played.reports[:turn]]
-    board = module.boards(judge.view(played.states[turn], seat, shown))[board_of]
+    board = module.boards(parts.view(judge, played.states[turn], seat, shown))[board_of]
     return [
         [[None if square == PLAIN else square for square in row] for row in panel.squares] for panel in board.panels
     ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from playing.random_players import PLAYERS, play, sensible_orders
 
-from pbem.games import Refused, rules
+from pbem.games import Refused, parts, rules
 from pbem.games.spaceships.space import CELLS
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def orders(game: str, count: int) -> list[tuple[dict[str, Any], str, Verdict]]:
                 shown = [
                     [s for report in reports if (s := judge.show(report, seat))] for reports in one.reports[:turn]
                 ]
-                view: Any = judge.view(state, seat, shown)
+                view: Any = parts.view(judge, state, seat, shown)
                 for _ in range(4):
                     text = mangled(random, player.orders(random, view) if view["entitled"] else "", game)
                     if game == "spaceships" and random.random() < 0.3:

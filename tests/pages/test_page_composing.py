@@ -12,7 +12,7 @@ from page_scripts.javascript import Failed, Scripts
 from page_scripts.rules import mangled
 from playing.random_players import PLAYERS
 
-from pbem.games import GAMES, Refused, rules
+from pbem.games import GAMES, Refused, parts, rules
 from pbem.i18n import catalogue, say, template_folder
 from pbem.pages import fragment, ruled
 
@@ -186,7 +186,7 @@ def test_a_ship_goes_where_its_path_says() -> None:
         asked = {seat: "\n".join(f"{ship}: {''.join(random.choices('LRMS', k=3))}" for ship in ships)
                  for seat, ships in ((1, "ABC"), (2, "DEF"))}  # fmt: skip
         orders = {seat: judge.order(state, seat, text) for seat, text in asked.items()}
-        view: Any = judge.view(state, 1, [])
+        view: Any = parts.view(judge, state, 1, [])
         state, reports = judge.turn(state, orders)
         told = [report["ships"] for report in reports if report["kind"] == "state"]
         for line in "\n".join(asked.values()).split("\n"):

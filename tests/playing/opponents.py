@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from playing import random_players
 
-from pbem.games import GAMES, Refused, ShownReports, rules
+from pbem.games import GAMES, Refused, ShownReports, parts, rules
 from pbem.player.opponent import Chance, Position, strategy
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Game:
 def told(options: Options, state: State, seat: int, shown: Sequence[Sequence[Report]]) -> Position:
     """What the seat's letters say of a position."""
     judge = rules(next(name for name, module in GAMES.items() if type(state).__module__.startswith(f"{module}.")))
-    view, turns = json.loads(json.dumps([judge.view(state, seat, shown), shown]))
+    view, turns = json.loads(json.dumps([parts.view(judge, state, seat, shown), shown]))
     return Position(options, seat, view, turns)
 
 
@@ -80,7 +80,7 @@ def play(game: str, seed: str, levels: Sequence[int], raw: Mapping[str, Any] | N
                 texts[seat] = plays.orders(level, chances[seat].of(f"turn {state.turn}"), position)
                 played.seconds[seat].append(time.process_time() - start)
             else:
-                seen = dict(judge.view(state, seat, shown[seat]))
+                seen = dict(parts.view(judge, state, seat, shown[seat]))
                 texts[seat] = random_players.PLAYERS[game].orders(randoms[seat], seen)
         try:
             orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pbem.games import Fault, Game, Refused, Result, faults
+from pbem.games import Fault, Game, Refused, Result
 from pbem.games.audience import Shown, audience, cut, everybody
 from pbem.phrase import Phrase
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Report
 
-INTERFACE = 1
+INTERFACE = 2
 """The number of the interface for which this is written."""
 
 SHOWN: Shown = {"guess": everybody("seat", "kind", "number", "answer")}
@@ -79,8 +79,8 @@ class State:
         return self.result.scores if self.result else (0, 0)
 
 
-class Rules(Game[Options, Words, Words, State, dict[str, Any]]):
-    """The rules."""
+class Rules(Game[Options, Words, Words, State]):
+    """The rules: seven methods."""
 
     name = "marbles"
     title = "Marbles"
@@ -113,17 +113,6 @@ class Rules(Game[Options, Words, Words, State, dict[str, Any]]):
         del seat
         return _number(state.options, text, "guess")
 
-    def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """The faults of orders for a later turn, whatever happens until then."""
-        found = faults(self.order, state, seat, text)
-        if turn and turn % 2 != seat % 2:
-            found += (Fault("2", f"turn {turn}", Phrase("that turn is not yours")),)
-        return found
-
-    def meant(self, text: str) -> str:
-        """The orders that were probably meant: the player is asked."""
-        return text.lower()
-
     def turn(self, state: State, orders: Mapping[int, Words]) -> tuple[State, list[Report]]:
         """Resolve a turn."""
         seat, guess = state.seat, orders[state.seat].number
@@ -136,25 +125,6 @@ class Rules(Game[Options, Words, Words, State, dict[str, Any]]):
     def show(self, report: Report, seat: int | None) -> Report | None:
         """The part of a report that a seat, or the public, may read."""
         return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, 3)))
-
-    def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
-        """The view of a seat, or of the public: its own side from the state, all else from what it was shown."""
-        return {
-            "most": state.options.most,
-            "own": state.hidden[seat - 1] if seat else None,
-            "guesses": [report for reports in turns for report in reports],
-            "entitled": {"most": state.options.most} if seat in state.due else None,
-        }
-
-    def recalled(self, view: Mapping[str, Any], seat: int) -> State:
-        """The position as far as a view shows it: enough to judge the orders of its seat."""
-        own, guesses = view["own"], view["guesses"]
-        if type(own) is not int:
-            raise ValueError("the public has no side of its own")
-        over = bool(guesses) and guesses[-1]["answer"] == "right"
-        result = Result.of((1, 0) if guesses[-1]["seat"] == 1 else (0, 1)) if over else None
-        hidden = (own, 0) if seat == 1 else (0, own)
-        return State(Options(view["most"]), hidden, len(guesses) + (result is None), result)
 
     def carry(self, options: Options, result: Result) -> Options:
         """The options of the next game of a continued match."""

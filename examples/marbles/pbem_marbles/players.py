@@ -20,7 +20,7 @@ def setup(random: Random, options: Options, seat: int) -> str:
 
 def orders(random: Random, view: dict[str, Any]) -> str:
     """Legal orders of a seat, from all that it knows."""
-    return f"guess {random.randint(1, view['entitled']['most'])}"
+    return f"guess {random.randint(1, view['options'].get('most', 9))}"
 
 
 PLAYERS = RandomPlayers(

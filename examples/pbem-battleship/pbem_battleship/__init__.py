@@ -7,7 +7,7 @@ files. The rulings whose numbers the faults name are in `rules.txt`, among the t
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Game, Result, beyond, faults, refuse
 from pbem.games.audience import Shown, audience, cut, everybody
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Report
 
-INTERFACE = 1
+INTERFACE = 2
 """The number of the interface for which this is written."""
 
 ROWS: Final = "ABCDEFGHIJ"
@@ -120,7 +120,7 @@ def shooters(options: Options, turn: int) -> tuple[int, ...]:
     return (1, 2) if options.turns == "together" else (2 - turn % 2,)
 
 
-class Battleship(Game[Options, Fleet, Shots, State, dict[str, Any]]):
+class Battleship(Game[Options, Fleet, Shots, State]):
     """The rules."""
 
     name = "battleship"
@@ -177,17 +177,6 @@ class Battleship(Game[Options, Fleet, Shots, State, dict[str, Any]]):
         """The shots of a seat, such as `B7 C3`."""
         return read_shots(text, state.sides[seat - 1].fired, state.shots(seat))
 
-    def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """The faults of orders for a later turn, whatever happens until then."""
-        found = faults(read_shots, text, frozenset(), None) + beyond(state.options.most_turns, turn, "6")
-        if turn and seat not in shooters(state.options, turn):
-            found += (Fault("4", f"turn {turn}", Phrase("that turn is not yours")),)
-        return found
-
-    def meant(self, text: str) -> str:
-        """The orders that were probably meant: the player is asked."""
-        return plain(text).replace("-", " ")
-
     def turn(self, state: State, orders: Mapping[int, Shots]) -> tuple[State, list[Report]]:
         """Resolve a turn: all shots hit ships as they were at its start, those that sink in it too."""
         sides, reports = list(state.sides), []
@@ -203,32 +192,6 @@ class Battleship(Game[Options, Fleet, Shots, State, dict[str, Any]]):
     def show(self, report: Report, seat: int | None) -> Report | None:
         """The part of a report that a seat, or the public, may read."""
         return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, 3)))
-
-    def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
-        """The view of a seat, or of the public: its own ships from the state, all else from what it was shown."""
-        shots = [shot for reports in turns for shot in reports]
-        of = {str(owner): [shot for shot in shots if shot["seat"] != owner] for owner in (1, 2)}
-        last = turns[-1] if turns else ()
-        return {
-            "turn": state.turn,
-            "shots": state.options.shots,
-            "turns": state.options.turns,
-            "over": state.result is not None,
-            "seat": seat,
-            "own": {name: list(cells) for name, cells in state.sides[seat - 1].ships.items()} if seat else None,
-            "seas": {owner: {shot["square"]: shot["result"] for shot in of[owner]} for owner in of},
-            "sunk": {owner: [shot["sunk"] for shot in of[owner] if "sunk" in shot] for owner in of},
-            "last": {owner: [shot["square"] for shot in last if str(shot["seat"]) != owner] for owner in of},
-            "entitled": {"shots": state.shots(seat)} if seat and seat in state.due else None,
-        }
-
-    def recalled(self, view: Mapping[str, Any], seat: int) -> State:
-        """The position as far as a view shows it: enough to judge the orders of its seat."""
-        ships = {name: tuple(cells) for name, cells in dict(view["own"]).items()}
-        own = Side(ships, frozenset(view["seas"][str(seat)]), frozenset(view["seas"][str(3 - seat)]))
-        sides = (own, Side()) if seat == 1 else (Side(), own)
-        result = Result(0, (0, 0)) if view["over"] else None
-        return State(Options(view["shots"], view["turns"]), view["turn"], sides, result)
 
 
 def line(one: str, other: str) -> tuple[str, ...]:
@@ -262,3 +225,16 @@ def read_shots(text: str, fired: frozenset[str], number: int | None) -> Shots:
 
 
 RULES: Final = Battleship()
+
+
+def ahead(state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+    """The faults of orders for a later turn, whatever happens until then."""
+    found = faults(read_shots, text, frozenset(), None) + beyond(state.options.most_turns, turn, "6")
+    if turn and seat not in shooters(state.options, turn):
+        found += (Fault("4", f"turn {turn}", Phrase("that turn is not yours")),)
+    return found
+
+
+def slips(text: str) -> str:
+    """The orders that were probably meant: the player is asked."""
+    return plain(text).replace("-", " ")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pbem_battleship import RULES, line
+from pbem_battleship import RULES, ahead, line
 from pbem_battleship.boards import boards, truth
+from pbem_battleship.recall import view
 from pbem_battleship.words import example, said, sheet_rows, summary
 
 from pbem.games import Refused
@@ -96,8 +97,8 @@ def test_players_alternate_as_a_rule() -> None:
     state, reports = played(state, "J10")
     assert reports == [{"seat": 1, "kind": "shot", "square": "J10", "result": "hit", "sunk": "destroyer"}]
     assert (state.turn, state.scores, [*state.due]) == (4, (17, 15), [2])
-    assert [fault.rule for fault in RULES.ahead(state, 1, 6, "B1")] == ["4"]
-    assert [fault.rule for fault in RULES.ahead(state, 1, 201, "B1")] == ["6"]
+    assert [fault.rule for fault in ahead(state, 1, 6, "B1")] == ["4"]
+    assert [fault.rule for fault in ahead(state, 1, 201, "B1")] == ["6"]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_the_last_squares_are_fewer_than_the_shots() -> None:
     one, two = state.sides
     fired = frozenset(square for row in "ABCDEFGHI" for column in range(1, 11) if (square := f"{row}{column}"))
     state = state._replace(sides=(one._replace(fired=fired | {"J1", "J2", "J3", "J4"}), two))
-    assert RULES.view(state, 1, [])["entitled"] == {"shots": 6}
+    assert view(state, 1, [])["entitled"] == {"shots": 6}
     assert RULES.order(state, 1, "J5 J6 J7 J8 J9 J10").squares[-1] == "J10"
 
 
@@ -142,13 +143,13 @@ def test_the_last_squares_are_fewer_than_the_shots() -> None:
 
 def test_the_boards_show_own_ships_and_what_was_called() -> None:
     state, reports = played(begun(shots=2, turns="together"), "A1 B1")
-    view = RULES.view(state, 1, [reports])
-    own, other = (board.panels[0].squares for board in boards(view))
+    seen = view(state, 1, [reports])
+    own, other = (board.panels[0].squares for board in boards(seen))
     assert [square.text for square in own[0][:3]] == ["c!", "C", "C"]
     assert [square.text for square in other[0][:3]] == ["X!", ".", "."]
     assert [row[0].text for row in own[:2]] == ["c!", "o!"]
-    assert [board.seat for board in boards(RULES.view(state, None, [reports]))] == [1, 2]
-    views = {seat: RULES.view(state, seat, [reports]) for seat in (1, 2)}
+    assert [board.seat for board in boards(view(state, None, [reports]))] == [1, 2]
+    views = {seat: view(state, seat, [reports]) for seat in (1, 2)}
     assert truth(views, 2)[1].panels[0].squares[0][1].text == "C"
 
 

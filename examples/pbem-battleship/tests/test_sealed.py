@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pbem_battleship import RULES
 from pbem_battleship.players import orders, setup
+from pbem_battleship.recall import view
 from pbem_battleship.sealed import SEALED
 
 from pbem.games import Refused, rules
@@ -130,9 +131,9 @@ def test_a_game_of_misses_ends() -> None:
     while table.due:
         (seat,) = table.due
         step = SEALED.owed(table, seat)[0]
-        view = {**RULES.view(table.position, None, table.played), "seat": seat}
-        view["entitled"] = {"shots": table.position.shots(seat)}
-        squares = orders(random, view).split() if step == "open" else table.opened[3 - seat]
+        seen = {**view(table.position, None, table.played), "seat": seat}
+        seen["entitled"] = {"shots": table.position.shots(seat)}
+        squares = orders(random, seen).split() if step == "open" else table.opened[3 - seat]
         text = " ".join(squares if step == "open" else (f"{square} miss" for square in squares))
         table = SEALED.enter(table, seat, step, SEALED.judge(table, seat, step, text))
     assert (len(table.played), table.scores) == (24, (17, 17))

@@ -8,7 +8,7 @@ among the templates.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Game, NoSetup, Refused, Result, faults, refuse
 from pbem.games.audience import ANY, Audience, Shown, audience, cut, everybody
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.games.draws import Draws
 
-INTERFACE = 1
+INTERFACE = 2
 """The number of the interface for which this is written."""
 
 _OWN: Final = frozenset({Audience.OWNER})
@@ -112,7 +112,7 @@ class State(NamedTuple):
         return min(self.remaining, key=lambda other: (other <= seat, other))
 
 
-class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
+class LiarsDice(Game[Options, NoSetup, Call, State]):
     """The rules."""
 
     name = "liars-dice"
@@ -165,15 +165,6 @@ class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
                 raise Refused(Fault("3", call.text, Phrase("that is no more than the last bid")))
         return call
 
-    def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """The faults of orders for a later turn, whatever happens until then."""
-        del state, seat, turn
-        return faults(read, text)
-
-    def meant(self, text: str) -> str:
-        """The orders that were probably meant: the player is asked."""
-        return plain(text).lower()
-
     def turn(self, state: State, orders: Mapping[int, Call], chance: Draws) -> tuple[State, list[Report]]:
         """Resolve a turn, and roll all dice once more if its hands are shown."""
         if not state.seat:
@@ -196,44 +187,9 @@ class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
         after, rolled = roll(after, loser if loser in after.remaining else after.after(loser), chance)
         return after, reports + rolled
 
-    def without(self, state: State, seat: int, edition: int) -> State | None:
-        """The position once a seat has resigned: its dice are gone, and the bids of this round do not count."""
-        del edition
-        after = state.with_hand(seat, ())._replace(bid=None)
-        if len(after.remaining) < 2:
-            return None
-        return after._replace(seat=after.after(seat)) if state.seat == seat else after
-
     def show(self, report: Report, seat: int | None) -> Report | None:
         """The part of a report that a seat, or the public, may read."""
         return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, max(self.seats) + 1)))
-
-    def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
-        """The view of a seat, or of the public: its own dice, and all that is open."""
-        del turns  # nothing that was shown before is still under a cup
-        return {
-            "turn": state.turn,
-            "ones": state.options.ones,
-            "dice": state.options.dice,
-            "over": state.result is not None,
-            "seat": seat,
-            "own": list(state.hands[seat - 1]) if seat and state.seat else [],
-            "counts": {str(owner): count for owner, count in enumerate(state.scores, start=1)},
-            "bid": state.bid._asdict() if state.bid else None,
-            "due": state.seat,
-            "entitled": list(state.entitled) if seat in state.due else None,
-        }
-
-    def recalled(self, view: Mapping[str, Any], seat: int) -> State:
-        """The position as far as a view shows it: enough to judge the orders of its seat."""
-        if view["seat"] != seat:
-            raise ValueError("these are not the dice of this seat")
-        hands = [(0,) * view["counts"][str(owner)] for owner in range(1, len(view["counts"]) + 1)]
-        hands[seat - 1] = tuple(view["own"]) or hands[seat - 1]
-        bid = Bid(**view["bid"]) if view["bid"] else None
-        result = Result(0, (0,) * len(hands)) if view["over"] else None
-        options = Options(view["dice"], view["ones"], len(hands))
-        return State(options, tuple(hands), view["due"], bid, view["turn"], result)
 
 
 def roll(state: State, seat: int, chance: Draws) -> tuple[State, list[Report]]:
@@ -258,3 +214,23 @@ def read(text: str) -> Call:
 
 
 RULES: Final = LiarsDice()
+
+
+def ahead(state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+    """The faults of orders for a later turn, whatever happens until then."""
+    del state, seat, turn
+    return faults(read, text)
+
+
+def slips(text: str) -> str:
+    """The orders that were probably meant: the player is asked."""
+    return plain(text).lower()
+
+
+def without(state: State, seat: int, edition: int) -> State | None:
+    """The position once a seat has resigned: its dice are gone, and the bids of this round do not count."""
+    del edition
+    after = state.with_hand(seat, ())._replace(bid=None)
+    if len(after.remaining) < 2:
+        return None
+    return after._replace(seat=after.after(seat)) if state.seat == seat else after

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pbem_liars_dice import RULES, Bid, Options, State
+from pbem_liars_dice import RULES, Bid, Options, State, without
 from pbem_liars_dice.boards import blank, boards, happened, truth
+from pbem_liars_dice.recall import view
 from pbem_liars_dice.words import hands, said, sheet_rows, standing, summary, told
 
 from pbem.games import Refused
@@ -120,11 +121,11 @@ def test_the_last_with_dice_has_won() -> None:
 
 def test_others_play_on_without_whoever_resigns() -> None:
     state = at((4,), (5,), (6,), seat=2, bid=Bid(1, 1, 4))
-    after = RULES.without(state, 2, 1)
+    after = without(state, 2, 1)
     assert after
     assert (after.hands, after.seat, after.bid, after.turn) == (((4,), (), (6,)), 3, None, 9)
-    assert RULES.without(after, 1, 1) is None
-    kept = RULES.without(state, 1, 1)
+    assert without(after, 1, 1) is None
+    kept = without(state, 1, 1)
     assert kept
     assert kept.seat == 2
 
@@ -134,17 +135,17 @@ def test_others_play_on_without_whoever_resigns() -> None:
 
 def test_the_board_hides_the_dice_of_others() -> None:
     state = at((1, 4), (2,), (), bid=Bid(2, 1, 4))
-    (board,) = boards(RULES.view(state, 1, []))
+    (board,) = boards(view(state, 1, []))
     assert [[square.symbol for square in row[:3]] for row in board.panels[0].squares] == [
         ["1", "4", "."],
         ["?", ".", "."],
         [".", ".", "."],
     ]
-    assert {square.symbol for row in boards(RULES.view(state, None, []))[0].panels[0].squares for square in row} == {
+    assert {square.symbol for row in boards(view(state, None, []))[0].panels[0].squares for square in row} == {
         "?",
         ".",
     }
-    (board,) = truth({seat: RULES.view(state, seat, []) for seat in (1, 2, 3)}, 3)
+    (board,) = truth({seat: view(state, seat, []) for seat in (1, 2, 3)}, 3)
     assert board.panels[0].squares[1][0].symbol == "2"
     assert len(blank()[0].panels[0].rows) == 6
     _, reports = played(state._replace(seat=1), "liar")
@@ -156,15 +157,15 @@ def test_the_board_hides_the_dice_of_others() -> None:
 
 def test_what_happened_is_told_to_each_as_it_knows_it() -> None:
     state = at((1, 4), (2,), (), bid=Bid(2, 1, 4))
-    assert [*hands(RULES.view(state, 2, []), NAMES)] == ["You have 2", "ann: dice 2", "cid is out"]
-    assert standing(RULES.view(state, 2, []), NAMES) == "The bid of bob: 1 x 4"
+    assert [*hands(view(state, 2, []), NAMES)] == ["You have 2", "ann: dice 2", "cid is out"]
+    assert standing(view(state, 2, []), NAMES) == "The bid of bob: 1 x 4"
     after, reports = played(state, "liar")
     mine = [found for report in reports if (found := RULES.show(report, 1))]
     lines = [*told(mine, 1, NAMES)]
     assert lines[:4] == ["ann says: liar", "ann shows 1 4", "bob shows 2", "Bid 1 x 4, shown 2: ann loses a die"]
     assert [line.split(" ")[0:2] for line in lines[4:]] == [["You", "roll"], ["ann", "begins"]]
     assert summary(mine, NAMES) == "ann loses a die"
-    assert standing(RULES.view(after, None, []), NAMES) == "ann begins"
+    assert standing(view(after, None, []), NAMES) == "ann begins"
     assert [said(text) for text in ("bid 3 5", "liar", "shake well")] == [
         ["bid: at least 3 dice show 5"],
         ["call the last bid a lie"],

@@ -13,7 +13,7 @@ from pbem.desk.caller import Caller, refused
 from pbem.desk.match_facts import branch_facts
 from pbem.desk.outcomes import Reply
 from pbem.desk.position_files import keys_of
-from pbem.games import Fault, Refused, is_the_example
+from pbem.games import Fault, Refused, parts
 from pbem.games.conditional_orders import branch_said
 from pbem.letters.safe_text import escaped
 from pbem.match import progress, stored_orders, submissions
@@ -57,8 +57,8 @@ def setup(seated: SeatContext, caller: Caller, command: Command[SubmitSetup]) ->
     facts, attachments = seated.enclosed(submission.paper, name, "commitment")
     facts |= {"setup": submission.text, "rev": submission.rev, "level": submission.level}
     match = seated.match
-    facts["example"] = match.options is not None and is_the_example(
-        match.terms.game, match.options, seated.seat, submission.text
+    facts["example"] = match.options is not None and parts.is_the_example(
+        match.rules, match.options, seated.seat, submission.text
     )
     seated.submit(step, submission)
     return Reply("setup", facts | seated.facts(), attachments, seated)
@@ -82,7 +82,7 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
         match, seat = seated.match, seated.seat
         assert match.position is not None
         judged = match.rules.order(match.position, seat, submission.text)
-        facts["unused"] = match.rules.unused(match.position, seat, judged)
+        facts["unused"] = parts.unused(match.rules, match.position, seat, judged)
     facts["branch"] = branch_facts(seated.match, submission)
     facts["replaced"] = before if before and before.text != submission.text else None
     seated.submit(step, submission)
@@ -155,12 +155,14 @@ def branches(match: Match, seat: int, text: str) -> list[Phrase]:
     """The branches of conditional orders, in words."""
     if match.position is None:
         return []
-    return [branch_said(match.terms.game, branch) for branch in match.rules.branches(match.position, seat, text)]
+    return [
+        branch_said(match.terms.game, branch) for branch in parts.branches(match.rules, match.position, seat, text)
+    ]
 
 
 def _now(match: Match, seat: int, text: str) -> str:
     """The orders for which these would stand in the turn that is due, if that depends on what is known by then."""
-    if match.position is None or not match.rules.depends(text):
+    if match.position is None or not parts.depends(match.rules, text):
         return ""
     try:
         return match.rules.order(match.position, seat, text).text

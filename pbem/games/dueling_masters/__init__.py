@@ -1,24 +1,24 @@
 """Dueling Masters of Space-Time as one object of rules: `RULES`, edition 1 of the rulings.
 
 Here the parts are put together behind the interface of `pbem.games`: `board` (squares and moves), `notation` (text
-and options), `transit` (resolution), `knowledge` (what is shown). Implements rules/dueling-masters.md.
+and options), `transit` (resolution), `knowledge` (what is shown); and
+the conditions of orders. Implements rules/dueling-masters.md.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pbem.games import Fault, beyond, faults
+from pbem.games import Fault, Game, beyond, faults
 from pbem.games.conditional_orders import Conditional
 from pbem.games.dueling_masters import knowledge, notation, transit
 from pbem.games.dueling_masters.board import ASTEROID, SQUARES
-from pbem.games.dueling_masters.knowledge import View
 from pbem.games.dueling_masters.notation import Options, Orders, Setup
 from pbem.games.dueling_masters.transit import State
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pbem.games import Report
     from pbem.games.conditional_orders import Atom
@@ -29,24 +29,13 @@ _ANY: Final = "any"
 """The word for whichever piece, in a condition."""
 
 
-class DuelingMasters(Conditional[Options, Setup, Orders, State, View]):
-    """The rules of Dueling Masters of Space-Time; stateless."""
+class Conditions(Conditional[State, Orders]):
+    """The conditions of orders: which atoms there are, and when they hold (rulings 38 and 39)."""
 
-    name = "dueling-masters"
-    title = "Dueling Masters of Space-Time"
-    editions = (1,)
-    seats = (2,)
-    empty_orders = False
     form, choice = "38", "39"
     asked_about = 2
 
-    options = staticmethod(notation.options)
-    setup = staticmethod(notation.read_setup)
-    begin = staticmethod(transit.begin)
-    meant = staticmethod(notation.meant)
     show = staticmethod(knowledge.show)
-    view = staticmethod(knowledge.view)
-    recalled = staticmethod(knowledge.recalled)
 
     def plain(self, state: State, seat: int, text: str) -> Orders:
         """Parse and judge one seat's order; raises `Refused` with all faults."""
@@ -100,14 +89,34 @@ class DuelingMasters(Conditional[Options, Setup, Orders, State, View]):
 
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
         """The faults in one seat's order for a later turn, wherever the pieces will stand then."""
-        found = [*self.unmendable(state, seat, text)]
+        found = [*super().ahead(state, seat, turn, text)]
         if turn and transit.moves(turn) != seat:
             found.append(Fault("8", f"turn {turn}", Phrase("players move in turn, and that turn is your opponent's")))
         return (*found, *beyond(state.options.max_turns, turn, "28"))
 
-    def turn(self, state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
-        """Resolve a turn; total on the judged order of the seat that moves."""
-        return transit.resolve(state, orders[state.seat])
+
+# The optional parts.
+recall = knowledge
+slips = notation.meant
+conditions: Final = Conditions()
+ahead = conditions.ahead
+
+
+class DuelingMasters(Game[Options, Setup, Orders, State]):
+    """The rules of Dueling Masters of Space-Time; stateless."""
+
+    name = "dueling-masters"
+    title = "Dueling Masters of Space-Time"
+    editions = (1,)
+    seats = (2,)
+    empty_orders = False
+
+    options = staticmethod(notation.options)
+    setup = staticmethod(notation.read_setup)
+    begin = staticmethod(transit.begin)
+    order = staticmethod(conditions.order)
+    turn = staticmethod(transit.resolve)
+    show = staticmethod(knowledge.show)
 
 
 RULES: Final = DuelingMasters()

@@ -125,11 +125,19 @@ class _Reading:
             elif word in SQUARES:
                 self.read.blame("34", word, Phrase("{word} comes before the first piece", word=word), at)
             else:
-                rule, message = self._why_no_word(word)
+                rule, message = "34", Phrase("`{word}` is neither a piece nor a square", word=word)
+                if word in self.slots:
+                    rule, message = "35", Phrase("{word} is read as a piece only at the start of a line", word=word)
+                elif _NUMBERED.fullmatch(word):
+                    rule, message = "36", Phrase("there is no piece {word}", word=word)
                 self.read.blame(rule, word, message, at)
                 piece, left, whole = word, None, False
-        if whole:
-            self._blame_what_is_missing()
+        if whole and (count := self.asteroids.bit_count()) < ASTEROIDS:
+            message = Phrase("place {asteroids} asteroids, not {count}", asteroids=ASTEROIDS, count=count)
+            self.read.blame("2", None, message)
+        for name, square in zip(self.names, self.squares, strict=True) if whole else ():
+            if square < 0:
+                self.read.blame("2", None, Phrase("{name} is not placed", name=name))
         self.read.refuse_faults()
         return setup_of(self.names, self.asteroids, tuple(self.squares))
 
@@ -142,13 +150,6 @@ class _Reading:
                 return None
         self.placed.update(self.names[slot] for slot in slots)
         return slots
-
-    def _why_no_word(self, word: str) -> tuple[str, Phrase]:
-        if word in self.slots:
-            return "35", Phrase("{word} is read as a piece only at the start of a line", word=word)
-        if _NUMBERED.fullmatch(word):
-            return "36", Phrase("there is no piece {word}", word=word)
-        return "34", Phrase("`{word}` is neither a piece nor a square", word=word)
 
     def _put(self, word: str, at: int, piece: str, left: list[int] | None) -> None:
         square = SQUARES[word]
@@ -171,15 +172,6 @@ class _Reading:
             self.read.blame(
                 "2", word, Phrase("{word} is one square too many for {piece}", word=word, piece=piece), at
             )
-
-    def _blame_what_is_missing(self) -> None:
-        count = self.asteroids.bit_count()
-        if count < ASTEROIDS:
-            message = Phrase("place {asteroids} asteroids, not {count}", asteroids=ASTEROIDS, count=count)
-            self.read.blame("2", None, message)
-        for name, square in zip(self.names, self.squares, strict=True):
-            if square < 0:
-                self.read.blame("2", None, Phrase("{name} is not placed", name=name))
 
 
 def _slots(names_: tuple[str, ...]) -> dict[str, list[int]]:

@@ -14,7 +14,7 @@ from pbem.games.dueling_masters.notation import PASS, Options
 from pbem.games.two_sides import TwoSides
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pbem.games import Report
     from pbem.games.dueling_masters.notation import Orders, Setup
@@ -121,9 +121,9 @@ class Field:
             self.starts[slot] = _RESTING
 
 
-def resolve(state: State, orders: Orders) -> tuple[State, list[Report]]:
+def resolve(state: State, given: Mapping[int, Orders]) -> tuple[State, list[Report]]:
     """Play one turn; total on the judged order of the seat that is due."""
-    seat, options = state.seat, state.options
+    seat, options, orders = state.seat, state.options, given[state.seat]
     fields = (Field(1, state.sides[0]), Field(2, state.sides[1]))
     own, slot = fields[seat - 1], orders.slot
     reports: list[Report] = []

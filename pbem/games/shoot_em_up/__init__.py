@@ -10,19 +10,27 @@ from typing import TYPE_CHECKING, Final
 
 from pbem.games import Game, beyond, faults
 from pbem.games.shoot_em_up import action, board, knowledge, notation
-from pbem.games.shoot_em_up.action import State
+from pbem.games.shoot_em_up.action import State, without
 from pbem.games.shoot_em_up.board import SEATS, Options
-from pbem.games.shoot_em_up.knowledge import View
 from pbem.games.shoot_em_up.notation import Orders, Setup
 
 if TYPE_CHECKING:
     from pbem.games import Fault
 
+__all__ = ["RULES", "Options", "Orders", "Setup", "ShootEmUp", "State", "ahead", "recall", "slips", "without"]
 
-__all__ = ["RULES", "Options", "Orders", "Setup", "ShootEmUp", "State"]
+# The optional parts, with `without`.
+recall = knowledge
+slips = notation.meant
 
 
-class ShootEmUp(Game[Options, Setup, Orders, State, View]):
+def ahead(state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+    """The faults in one seat's orders for a later turn, whichever ships will be left then."""
+    found = [fault for fault in faults(RULES.order, state, seat, text) if fault.rule in notation.WRITING]
+    return (*found, *beyond(state.options.max_turns, turn, "26"))
+
+
+class ShootEmUp(Game[Options, Setup, Orders, State]):
     """The rules of Shoot 'em up Spaceships; stateless."""
 
     name = "shoot-em-up"
@@ -34,29 +42,12 @@ class ShootEmUp(Game[Options, Setup, Orders, State, View]):
     options = staticmethod(board.options)
     setup = staticmethod(notation.read_setup)
     begin = staticmethod(action.begin)
-    meant = staticmethod(notation.meant)
     turn = staticmethod(action.resolve)
     show = staticmethod(knowledge.show)
-    view = staticmethod(knowledge.view)
 
     def order(self, state: State, seat: int, text: str) -> Orders:
         """Parse and judge one seat's orders; raises `Refused` with all faults."""
         return notation.read_orders(state.ships, seat, text)
-
-    def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """The faults in one seat's orders for a later turn, whichever ships will be left then."""
-        found = [fault for fault in faults(self.order, state, seat, text) if fault.rule in notation.WRITING]
-        return (*found, *beyond(state.options.max_turns, turn, "26"))
-
-    def without(self, state: State, seat: int, edition: int) -> State | None:
-        """The position without a seat's ships, among three or four; else None (ruling 29)."""
-        del edition
-        return action.without(state, seat)
-
-    def recalled(self, view: View, seat: int) -> State:
-        """The position: the board is open, so that a view shows all of it."""
-        del seat
-        return knowledge.recalled(view)
 
 
 RULES: Final = ShootEmUp()

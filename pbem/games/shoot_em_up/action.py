@@ -58,7 +58,7 @@ def begin(options: Options, setups: Sequence[Setup]) -> State:
     return State(options, 1, tuple(ship for setup in setups for ship in setup.ships))
 
 
-def without(state: State, seat: int) -> State | None:
+def without(state: State, seat: int, _edition: int) -> State | None:
     """The position once a seat has resigned, if it was in the game and two others still are (ruling 29)."""
     others = [other for other in state.remaining if other != seat]
     if state.result or seat not in state.remaining or len(others) < 2:

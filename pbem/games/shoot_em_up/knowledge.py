@@ -116,7 +116,7 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
     }
 
 
-def recalled(view: View) -> State:
+def recalled(view: View, _seat: int) -> State:
     """The position that a view shows; all of it, for the board is open."""
     options = Options(
         len(view["scores"]), (view["board"]["columns"], view["board"]["rows"]), max_turns=view["max_turns"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import ShownReports
 from pbem.games.sealed import COMMIT, Own, Paper, SealedGame
-from pbem.games.shoot_em_up import RULES, action
+from pbem.games.shoot_em_up import RULES, action, knowledge
 from pbem.games.shoot_em_up.action import State
 from pbem.games.shoot_em_up.board import Options
 from pbem.games.shoot_em_up.notation import Orders, Setup
@@ -156,7 +156,7 @@ class SealedShootEmUp(SealedGame[Options, Table, State, Orders]):
 
     def view(self, table: Table, seat: int | None) -> View:
         """The view of everybody; for a seat also which of its ships need orders."""
-        return RULES.view(table.position, seat, table.played)
+        return knowledge.view(table.position, seat, table.played)
 
     def own(self, options: Options, seat: int, setup: str, orders: Mapping[int, str], table: Table) -> OwnSide:
         """The player's setup and orders; raises `Refused`."""

@@ -1,8 +1,8 @@
 """Spaceships 2.6.1 as one object of rules: `RULES`, edition 1 of the rulings.
 
 Here the parts are put together behind the interface of `pbem.games`: `space` (cells and lines), `ships` (types
-and shapes), `fleet` (options and fleets), `notation` (text), `turn` (resolution), `knowledge` (what is shown).
-Implements rules/spaceships.md.
+and shapes), `fleet` (options and fleets), `notation` (text), `turn` (resolution), `knowledge` (what is shown); and
+the conditions of orders. Implements rules/spaceships.md.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from pbem.games import faults
+from pbem.games import Game, faults
 from pbem.games.conditional_orders import Conditional, is_conditional
 from pbem.games.spaceships import fleet, knowledge, notation, turn
-from pbem.games.spaceships.fleet import Options, Setup, spendable
-from pbem.games.spaceships.knowledge import View
+from pbem.games.spaceships.fleet import Options, Setup
 from pbem.games.spaceships.notation import Orders
 from pbem.games.spaceships.space import CELLS
 from pbem.games.spaceships.turn import State
@@ -23,7 +22,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pbem.games import Fault, Report, Result
+    from pbem.games import Fault, Report
     from pbem.games.conditional_orders import Atom
 
 __all__ = ["RULES", "Options", "Orders", "Setup", "Spaceships", "State"]
@@ -42,36 +41,19 @@ _RESULTS: Final = {
 """The kinds of own reports, and their result, by the word behind a cell in a condition."""
 
 
-class Spaceships(Conditional[Options, Setup, Orders, State, View]):
-    """The rules of Spaceships; stateless."""
+class Conditions(Conditional[State, Orders]):
+    """The conditions of orders: which atoms there are, when they hold, and which ask in vain (rulings 41 and 42)."""
 
-    name = "spaceships"
-    title = "Spaceships"
-    editions = (1,)
-    seats = (2,)
-    empty_orders = True
     form, choice = "41", "42"
     asked_about = 1
 
-    options = staticmethod(fleet.options)
-    setup = staticmethod(notation.read_setup)
-    begin = staticmethod(turn.begin)
-    meant = staticmethod(notation.meant)
-    turn = staticmethod(turn.resolve)
     show = staticmethod(knowledge.show)
-    view = staticmethod(knowledge.view)
-    recalled = staticmethod(knowledge.recalled)
 
     def plain(self, state: State, seat: int, text: str) -> Orders:
         """Parse and judge one seat's orders; raises `Refused` with all faults."""
         side, other = state.sides[seat - 1], state.sides[2 - seat]
         known = None if other.empty is None else other.destroyed | other.empty
         return notation.read_orders(side.setup, side.entitled, text, known)
-
-    def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """The faults in one seat's orders for a later turn, whatever it will be entitled to then."""
-        del turn
-        return self.unmendable(state, seat, text)
 
     def lasting(self, state: State, seat: int, text: str) -> tuple[Fault, ...]:
         """The faults in one seat's orders, whatever it will be entitled to then.
@@ -147,13 +129,30 @@ class Spaceships(Conditional[Options, Setup, Orders, State, View]):
         """True if there is a condition or a target list in these orders."""
         return is_conditional(text) or notation.has_target_list(text)
 
-    def unused(self, state: State, seat: int, orders: Orders) -> tuple[Phrase, ...]:
-        """The conventional strikes, beams and scans that a seat leaves unused; missiles are kept for later."""
-        return notation.unused(state.sides[seat - 1].entitled, orders)
 
-    def carry(self, options: Options, result: Result) -> Options:
-        """The next game of a continued match: each seat's remaining materiel buys additional ships."""
-        return options._replace(additional=tuple(spendable(options, score) for score in result.scores))
+# The optional parts.
+recall = knowledge
+slips = notation.meant
+conditions: Final = Conditions()
+ahead = conditions.ahead
+
+
+class Spaceships(Game[Options, Setup, Orders, State]):
+    """The rules of Spaceships; stateless."""
+
+    name = "spaceships"
+    title = "Spaceships"
+    editions = (1,)
+    seats = (2,)
+    empty_orders = True
+
+    options = staticmethod(fleet.options)
+    setup = staticmethod(notation.read_setup)
+    begin = staticmethod(turn.begin)
+    order = staticmethod(conditions.order)
+    turn = staticmethod(turn.resolve)
+    show = staticmethod(knowledge.show)
+    carry = staticmethod(fleet.carry)
 
 
 RULES: Final = Spaceships()

@@ -20,8 +20,9 @@ from pbem.games.spaceships.space import NAMES, cells, names
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from pbem.games import Result
     from pbem.games.spaceships.ships import Ship
 
 FIRST: Final = ("alternate", "1", "2")
@@ -143,6 +144,11 @@ def spendable(agreed: Options, materiel: int) -> int:
     return max((cost for cost, needed in enumerate(more) if needed <= room), default=0)
 
 
+def carry(options: Options, result: Result) -> Options:
+    """The next game of a continued match: each seat's remaining materiel buys additional ships."""
+    return options._replace(additional=tuple(spendable(options, score) for score in result.scores))
+
+
 def _least_cells(most: int, allowed: Allowed | None) -> list[float]:
     """For each cost up to this, the fewest cells of allowed ships that cost it; infinitely many if there are none."""
     least: list[float] = [0, *([inf] * most)]
@@ -164,6 +170,31 @@ def is_agreed(agreed: Options, seat: int, codes: Iterable[str]) -> bool:
         additional = [ships - base for base in STANDARD_FLEETS if base <= ships]
         return any(cost_of(more) == extra and allows(agreed.additional_allowed, more) for more in additional)
     return cost_of(ships) == agreed.cost + extra and _splits(ships, agreed, agreed.cost)
+
+
+def why_not_agreed(options: Options, seat: int, codes: Sequence[str]) -> tuple[str, None, Phrase]:
+    """The fault of ships, a code each, that are not agreed: its ruling, the token that there is none of, and why."""
+    free = options._replace(allowed=None, additional_allowed=None)
+    if options != free and is_agreed(free, seat, codes):
+        return "9", None, Phrase("there are more ships of a type than agreed")
+    extra = options.additional[seat - 1]
+    base = Phrase("the standard fleet")
+    if options.cost is not None:
+        base = Phrase("a fleet of cost {cost}", cost=options.cost)
+    total = cost_of(Counter(codes))
+    if not extra:
+        # The types of the standard fleet that are not there, alternatives side by side.
+        missing = ", ".join("/".join(types) for types in STANDARD_TYPES if not {*codes} & {*types})
+        if missing and options.cost is None:
+            return "7", None, Phrase("this is not {base}; missing: {missing}", base=base, missing=missing)
+        return "7", None, Phrase("these ships cost {total}; they are not {base}", total=total, base=base)
+    message = Phrase(
+        "these ships cost {total}; they are not {base} and additional ships of cost {extra}",
+        total=total,
+        base=base,
+        extra=extra,
+    )
+    return "8", None, message
 
 
 def allows(allowed: Allowed | None, ships: Counter[str]) -> bool:

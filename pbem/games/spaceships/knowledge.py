@@ -14,12 +14,14 @@ from pbem.games.spaceships.fleet import SEATS, Options, setup_of
 from pbem.games.spaceships.ships import Ship, strikes
 from pbem.games.spaceships.space import CELLS, mask_of, names
 from pbem.games.spaceships.turn import NOBODY, Side, State, entitle, first_to_report
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pbem.games import Report
     from pbem.games.audience import Fields, Shown
+    from pbem.games.spaceships.notation import Orders
 
 
 class ShipCells(TypedDict):
@@ -230,6 +232,22 @@ def recalled(view: View, seat: int) -> State:
     sides = (own_side, other) if seat == 1 else (other, own_side)
     result = Result(0, (sides[0].score, sides[1].score)) if view["over"] else None
     return State(Options(), view["turn"], sides, result)
+
+
+def unused(state: State, seat: int, orders: Orders) -> tuple[Phrase, ...]:
+    """The strikes, beams and scans that a player did not order: unlike missiles, they are lost."""
+    entitled = state.sides[seat - 1].entitled
+    struck = len(orders.strikes) - orders.fired.bit_count() - len(orders.launches)
+    left = (
+        (entitled.conventional - struck, Phrase("conventional strike"), Phrase("conventional strikes")),
+        (len(entitled.beams) - len(orders.beams), Phrase("beam"), Phrase("beams")),
+        (entitled.scans - len(orders.scans), Phrase("scan"), Phrase("scans")),
+    )
+    return tuple(
+        Phrase("{count} {what}", count=count, what=one if count == 1 else several)
+        for count, one, several in left
+        if count
+    )
 
 
 def _own(side: Side, picture: _Picture) -> OwnSpace:

@@ -15,13 +15,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games.player_text import WORDS, Text, plain, without_comments
-from pbem.games.spaceships.fleet import STANDARD_TYPES, Setup, cost_of, is_agreed, setup_of
+from pbem.games.spaceships.fleet import Setup, is_agreed, setup_of, why_not_agreed
 from pbem.games.spaceships.ships import TYPES, Ship, fits
 from pbem.games.spaceships.space import CELLS, LINES, PARTS, box, names
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pbem.games.spaceships.fleet import Options
 
@@ -122,9 +122,13 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
         seen.add((code, number))
     _judge_shapes(read, ships)
     if whole and not is_agreed(options, seat, [ship.code for ship in ships]):
-        read.blame(*_why_not_agreed(options, seat, ships))
+        read.blame(*why_not_agreed(options, seat, [ship.code for ship in ships]))
     read.refuse_faults()
-    return setup_of(tuple(_in_fleet_order(ships)))
+    order = list(TYPES)
+    ships.sort(key=lambda ship: (order.index(ship.code), ship.number or 0))
+    numbers = (ship.number if several[ship.code] > 1 else "" for ship in ships)
+    named = (Ship(f"{ship.code}{number}", ship.code, ship.mask) for ship, number in zip(ships, numbers, strict=True))
+    return setup_of(tuple(named))
 
 
 def _read_list(read: Text) -> tuple[list[_Named], bool]:
@@ -203,39 +207,6 @@ def _judge_shapes(read: Text, ships: list[_Named]) -> None:
             read.blame("5" if ship.code == "DS" else "4", token, message, ship.at)
 
 
-def _why_not_agreed(options: Options, seat: int, ships: list[_Named]) -> tuple[str, None, Phrase]:
-    free = options._replace(allowed=None, additional_allowed=None)
-    if options != free and is_agreed(free, seat, [ship.code for ship in ships]):
-        return "9", None, Phrase("there are more ships of a type than agreed")
-    extra = options.additional[seat - 1]
-    base = Phrase("the standard fleet")
-    if options.cost is not None:
-        base = Phrase("a fleet of cost {cost}", cost=options.cost)
-    total = cost_of(Counter(ship.code for ship in ships))
-    if not extra:
-        codes = {ship.code for ship in ships}
-        # The types of the standard fleet that are not there, alternatives side by side.
-        missing = ", ".join("/".join(types) for types in STANDARD_TYPES if not codes & set(types))
-        if missing and options.cost is None:
-            return "7", None, Phrase("this is not {base}; missing: {missing}", base=base, missing=missing)
-        return "7", None, Phrase("these ships cost {total}; they are not {base}", total=total, base=base)
-    message = Phrase(
-        "these ships cost {total}; they are not {base} and additional ships of cost {extra}",
-        total=total,
-        base=base,
-        extra=extra,
-    )
-    return "8", None, message
-
-
-def _in_fleet_order(ships: list[_Named]) -> Iterator[Ship]:
-    several = Counter(ship.code for ship in ships)
-    order = list(TYPES)
-    for ship in sorted(ships, key=lambda ship: (order.index(ship.code), ship.number or 0)):
-        number = ship.number if several[ship.code] > 1 else ""
-        yield Ship(f"{ship.code}{number}", ship.code, ship.mask)
-
-
 # Orders
 
 NEXT: Final = "next"
@@ -291,21 +262,6 @@ def read_orders(setup: Setup, entitled: Entitled, text: str, known: int | None) 
 def has_target_list(text: str) -> bool:
     """True if orders have a target list, so that what they stand for depends on what is known by then."""
     return NEXT in WORDS.findall(without_comments(text))
-
-
-def unused(entitled: Entitled, orders: Orders) -> tuple[Phrase, ...]:
-    """The strikes, beams and scans that a player did not order: unlike missiles, they are lost."""
-    struck = len(orders.strikes) - orders.fired.bit_count() - len(orders.launches)
-    left = (
-        (entitled.conventional - struck, Phrase("conventional strike"), Phrase("conventional strikes")),
-        (len(entitled.beams) - len(orders.beams), Phrase("beam"), Phrase("beams")),
-        (entitled.scans - len(orders.scans), Phrase("scan"), Phrase("scans")),
-    )
-    return tuple(
-        Phrase("{count} {what}", count=count, what=one if count == 1 else several)
-        for count, one, several in left
-        if count
-    )
 
 
 class _Reading:

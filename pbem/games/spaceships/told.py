@@ -188,20 +188,15 @@ class Telling:
         if explosions != self.exploded.setdefault(cell, explosions):
             self._denied("23", cell)
         if explosions:
-            self._explode(cell, explosions)
+            around, in_line = explosions & ~bit, extents(explosions)[:2] == (1, 1)
+            if not explosions & bit or around & ~ADJACENT[cell] or not in_line:
+                self._blame("23", Phrase("no missile explodes like that"))
+            elif explosions & (self.before | self.empty) or bit & self.launches:
+                self._denied("23", cell)
         fresh = (bit | explosions) & ~self.destroyed
         self.destroyed |= bit | explosions
         self.ship |= bit | explosions
         return fresh
-
-    def _explode(self, cell: int, explosions: int) -> None:
-        bit = 1 << cell
-        around = explosions & ~bit
-        in_line = extents(explosions)[:2] == (1, 1)
-        if not explosions & bit or around & ~ADJACENT[cell] or not in_line:
-            self._blame("23", Phrase("no missile explodes like that"))
-        elif explosions & (self.before | self.empty) or bit & self.launches:
-            self._denied("23", cell)
 
     def _at(self, name: str, mask: int) -> int:
         """The same cells; none if another line names the ship elsewhere."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.games import Fault, Refused, Result
+from pbem.games import Fault, Refused, Result, parts
 from pbem.match.asking import banks
 from pbem.match.changed import replace, without
 from pbem.match.documents import Evidence, level_in_words
@@ -75,7 +75,7 @@ def position_without(match: Match, seat: int, *, whole_match: bool) -> State | N
         return None
     if match.terms.sealed:  # which two play
         return None
-    return match.rules.without(match.position, seat, match.terms.edition)
+    return parts.without(match.rules, match.position, seat, match.terms.edition)
 
 
 def _leave(step: Step, seat: int, position: State) -> None:

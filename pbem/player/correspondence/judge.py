@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import Fault, Refused, faults, is_the_example, part_of, refuse, rules
+from pbem.games import Fault, Refused, faults, part_of, parts, refuse, rules
 from pbem.games.conditional_orders import branch_said
 from pbem.match import submissions
 from pbem.phrase import Phrase
@@ -21,7 +21,8 @@ from pbem.requests import DEFAULT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pbem.games import Branch, Options, Orders, Rules, Setup, State
+    from pbem.games import Options, Orders, Rules, Setup, State
+    from pbem.games.conditional_orders import Branch
     from pbem.player.correspondence.standings import OwnMatches
 
 
@@ -67,10 +68,12 @@ class Judge:
         """Judge orders for the turn that is due; raises `Refused`, or `Impossible` if none are due."""
         position = self._matches.position_asked(match)
         with _readable(_POSITION, match):
-            judge = rules(position["rules"])
-            state = judge.recalled(position["view"], position["seat"])
-            orders: Orders = judge.order(state, position["seat"], text)
-            return Judged(orders.text, judge.unused(state, position["seat"], orders))
+            judge, seat = rules(position["rules"]), position["seat"]
+            state = parts.recalled(judge, position["view"], seat)
+            if state is None:
+                return Judged(text, as_written=True)
+            orders: Orders = judge.order(state, seat, text)
+            return Judged(orders.text, parts.unused(judge, state, seat, orders))
 
     def ahead(self, match: str, turn: int, text: str) -> Judged:
         """Judge orders for a later turn, or default orders, by what no position could mend.
@@ -96,7 +99,7 @@ class Judge:
         with _readable(_POSITION, match):
             before = forms.text_of(sent.form) if sent is not None and turn != DEFAULT else None
             judge, seat = rules(position["rules"]), position["seat"]
-            state = judge.recalled(position["view"], seat)
+            state = parts.recalled(judge, position["view"], seat)
             return judged_ahead(judge, state, seat, turn, text, standing.miss, before)
 
     def setup(self, match: str, text: str) -> Judged:
@@ -104,7 +107,9 @@ class Judge:
         asked, options = self._matches.setup_asked(match), self.options(match)
         with _readable(_SETUP, match):
             setup: Setup = rules(asked["rules"]).setup(options, asked["seat"], text)
-        return Judged(setup.text, example=is_the_example(asked["rules"], options, asked["seat"], setup.text))
+        return Judged(
+            setup.text, example=parts.is_the_example(rules(asked["rules"]), options, asked["seat"], setup.text)
+        )
 
     def options(self, match: str) -> Options:
         """The options of the game whose setup is due; raises `Impossible`."""
@@ -114,16 +119,18 @@ class Judge:
 
 
 def judged_ahead(
-    judge: Rules, state: State, seat: int, turn: int, text: str, miss: str, before: str | None
+    judge: Rules, state: State | None, seat: int, turn: int, text: str, miss: str, before: str | None
 ) -> Judged:
     """Judge orders for a later turn, or default orders, by what no position could mend; raises `Refused`.
 
     `before` are the orders of the turn before it, if they are known.
     """
+    if state is None:
+        return Judged(text, as_written=True)
     refuse(submissions.faults_in_advance(judge, state, seat, turn, text, miss))
-    if judge.depends(text):
-        doubts = judge.unasked(state, seat, text, before) if before is not None else ()
-        return Judged(text, branches=judge.branches(state, seat, text), doubts=doubts, as_written=True)
+    if parts.depends(judge, text):
+        doubts = parts.unasked(judge, state, seat, text, before) if before is not None else ()
+        return Judged(text, branches=parts.branches(judge, state, seat, text), doubts=doubts, as_written=True)
     if now := faults(judge.order, state, seat, text):
         return Judged(text, faults=now, as_written=True)
     return Judged(judge.order(state, seat, text).text)
@@ -146,7 +153,7 @@ def in_words(game: str, judged: Judged) -> Sequence[Phrase | str]:
 
 def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:
     """The probable meaning of refused orders or a refused setup; None if that is refused, too."""
-    found = rules(game).meant(text)
+    found = parts.meant(rules(game), text)
     try:
         judge(found)
     except Refused:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from pbem.games import rules
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SHIPS
+from pbem.games.shoot_em_up.knowledge import recalled
 from pbem.games.shoot_em_up.notation import ACTIONS
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from pbem import games
     from pbem.games.shoot_em_up import Options, State
+    from pbem.games.shoot_em_up.knowledge import View
     from pbem.player.opponent import Chance, Position, Wish
 
 
@@ -62,7 +64,7 @@ def setup(_level: int, chance: Chance, options: games.Options, seat: int) -> str
 
 def orders(level: int, chance: Chance, position: Position) -> str:
     """Orders drawn from the mixture that solves the sampled matrix."""
-    state = cast("State", rules("shoot-em-up").recalled(position.view, position.seat))
+    state = recalled(cast("View", position.view), position.seat)
     game = _Matrix(chance, state, position.seat)
     budget = BUDGETS[level - 1]
     game.draw(budget.drawn)

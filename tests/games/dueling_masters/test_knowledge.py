@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playing import random_players
 
-from pbem.games import Report, rules
+from pbem.games import Report, parts, rules
 from pbem.match import record
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def shown(turns: Sequence[Sequence[Report]], seat: int | None) -> list[list[Repo
 
 def case_view(name: str, seat: int | None, last: int | None = None) -> Any:
     replay = record.replay(record.read((CASES / f"{name}.pbem.toml").read_text(encoding="utf-8")))
-    return JUDGE.view(replay.state, seat, shown(replay.turns[:last], seat))
+    return parts.view(JUDGE, replay.state, seat, shown(replay.turns[:last], seat))
 
 
 @pytest.mark.parametrize(("case", "seed"), MANY)
@@ -43,10 +43,10 @@ def test_what_a_picture_says_of_the_other_side_is_true(case: int, seed: int) -> 
     for turn in range(1 + seed, len(game.reports) + 1, 3):
         state = game.states[turn]
         for seat in (1, 2, None):
-            view: Any = JUDGE.view(state, seat, shown(game.reports[:turn], seat))
+            view: Any = parts.view(JUDGE, state, seat, shown(game.reports[:turn], seat))
             for other, known in view["known"].items():
                 side = state.sides[int(other) - 1]
-                true: Any = JUDGE.view(state, int(other), [])["own"]
+                true: Any = parts.view(JUDGE, state, int(other), [])["own"]
                 standing = {piece["piece"]: piece for piece in true["pieces"]}
                 for piece in known["pieces"]:
                     found = standing.get(piece["piece"])
@@ -62,7 +62,7 @@ def test_what_a_picture_says_of_the_other_side_is_true(case: int, seed: int) -> 
                 assert known["asteroids"] >= side.asteroids.bit_count()
                 now = {square for square, when in known["empty"].items() if when == turn}
                 at_start = game.states[turn - 1].sides[int(other) - 1]
-                before: Any = JUDGE.view(game.states[turn - 1], int(other), [])["own"]
+                before: Any = parts.view(JUDGE, game.states[turn - 1], int(other), [])["own"]
                 assert at_start.asteroids.bit_count() == len(before["asteroids"])
                 assert not now & {*before["asteroids"], *(piece["square"] for piece in before["pieces"])}
 
@@ -75,7 +75,7 @@ def test_two_secrets_that_were_never_told_give_one_picture(case: int, seed: int)
     for number in range(0, len(game.orders), 7):
         state = game.states[number]
         seat = state.seat
-        able: Any = JUDGE.view(state, seat, [])["entitled"]
+        able: Any = parts.view(JUDGE, state, seat, [])["entitled"]
         if state.result or not able:
             continue
         piece = dice.choice(able)
@@ -87,7 +87,7 @@ def test_two_secrets_that_were_never_told_give_one_picture(case: int, seed: int)
                 continue
             for reader in (3 - seat, None):
                 turns = shown([*game.reports[:number], reports], reader)
-                seen.add(json.dumps([reader, turns[-1], JUDGE.view(after, reader, turns)]))
+                seen.add(json.dumps([reader, turns[-1], parts.view(JUDGE, after, reader, turns)]))
         assert len(seen) in (0, 2)
 
 
@@ -117,5 +117,5 @@ def test_nothing_of_the_other_side_is_read_from_the_state() -> None:
     game = played(0, 3)
     state = game.states[20]
     for seat in (1, 2):
-        known: Any = JUDGE.view(state, seat, [])["known"]
+        known: Any = parts.view(JUDGE, state, seat, [])["known"]
         assert known[str(3 - seat)] == {"pieces": [], "asteroids": 7, "asteroids_destroyed": {}, "empty": {}}

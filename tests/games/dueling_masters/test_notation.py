@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from judges.refusals import faults, messages
 from playing import random_players
 
-from pbem.games import Options, Refused, State, rules
+from pbem.games import Options, Refused, State, parts, rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,7 +126,7 @@ def test_what_a_destroyed_piece_and_a_home_planet_may_not_is_said() -> None:
 
 
 def test_an_order_for_a_later_turn_is_for_a_turn_of_ones_own_and_of_this_game() -> None:
-    found = [JUDGE.ahead(start(), 2, turn, "Z1 G2-G3") for turn in (0, 2, 3, 400, 401, 402)]
+    found = [parts.ahead(JUDGE, start(), 2, turn, "Z1 G2-G3") for turn in (0, 2, 3, 400, 401, 402)]
     assert [[(fault.rule, fault.token) for fault in faults] for faults in found] == [
         *([], [], [("8", "turn 3")], []),
         *([("8", "turn 401"), ("28", "turn 401")], [("28", "turn 402")]),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playing.conditions import some_conditions
 
-from pbem.games import Refused, State, rules
+from pbem.games import Refused, State, parts, rules
 from verifier.rules import Refused as SecondRefused
 from verifier.rules.dueling_masters import BOARD, Game, Piece, Square, apart, begin, name_of
 
@@ -101,7 +101,7 @@ def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int
         text = some_conditions(dice, atom, orders)
         assert first(text) == second(text), text
         if first(text) is not None:
-            assert real.branch(state, seat, text) == game.branch(seat, text), text
+            assert parts.branch(real, state, seat, text) == game.branch(seat, text), text
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playing import random_players
 
-from pbem.games.shoot_em_up import RULES
+from pbem.games.shoot_em_up import RULES, knowledge
 
 if TYPE_CHECKING:
     from pbem.testing import PlayedGame
@@ -30,7 +30,7 @@ def test_a_view_before_and_after_a_turn() -> None:
     options = RULES.options({"board": "5x5"}, 2)
     setups = ("A b1 E\nB c1 W\nC d1 N", "D b5 S\nE c5 S\nF d5 S")
     state = RULES.begin(options, [RULES.setup(options, seat, text) for seat, text in enumerate(setups, start=1)])
-    view = RULES.view(state, 1, [])
+    view = knowledge.view(state, 1, [])
     assert list(view) == [
         "turn",
         "over",
@@ -48,7 +48,7 @@ def test_a_view_before_and_after_a_turn() -> None:
     assert (view["last"], view["destroyed"], view["entitled"]) == (None, [], ["A", "B", "C"])
     texts = {1: "A: SSS\nB: LLL\nC: LFL", 2: "D: LLL\nE: LLL\nF: MMM"}
     state, reports = RULES.turn(state, {seat: RULES.order(state, seat, text) for seat, text in texts.items()})
-    view = RULES.view(state, 1, [reports])
+    view = knowledge.view(state, 1, [reports])
     assert view["last"] == {
         "turn": 1,
         "orders": {"A": "SSS", "B": "LLL", "C": "LFL", "D": "LLL", "E": "LLL", "F": "MMM"},
@@ -62,7 +62,7 @@ def test_all_readers_are_told_the_same_but_for_what_is_theirs(case: int, seed: i
     game = played(case, seed)
     state = game.states[len(game.states) // 2]
     shown = game.reports[: state.turn - 1]
-    views = [RULES.view(state, seat, shown) for seat in (None, *range(1, game.options.seats + 1))]
+    views = [knowledge.view(state, seat, shown) for seat in (None, *range(1, game.options.seats + 1))]
     assert json.loads(json.dumps(views)) == views
     assert len({json.dumps(view | {"seat": None, "entitled": None}) for view in views}) == 1
     assert views[0]["entitled"] is None

@@ -10,7 +10,7 @@ import random
 
 import pytest
 
-from pbem.games import Orders, Refused, rules
+from pbem.games import Orders, Refused, parts, rules
 from verifier.rules import Refused as SecondRefused
 from verifier.rules.shoot_em_up import FLEET, Game, begin, name, zone
 
@@ -101,7 +101,7 @@ def play_both(seed: int) -> None:
         assert reports == table.play(given)
         if table.result is None and dice.random() < 0.1:
             seat = dice.choice(list(state.due))
-            left = game.without(state, seat, 1)
+            left = parts.without(game, state, seat, 1)
             assert (left is not None) == table.leaves(seat)
             state = left or state
         assert state.scores == table.scores

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playing import random_players
 
-from pbem.games.spaceships import RULES
+from pbem.games.spaceships import RULES, knowledge
 from pbem.games.spaceships.fleet import setup_of
 from pbem.games.spaceships.space import mask_of
 
@@ -36,7 +36,7 @@ def played(
 
 
 def test_before_the_first_turn() -> None:
-    view: Any = RULES.view(played()[0], 1, [])
+    view: Any = knowledge.view(played()[0], 1, [])
     assert list(view) == ["turn", "over", "first", "own", "known", "entitled"]
     assert (view["turn"], view["over"], view["first"]) == (1, False, 1)
     assert view["known"] == {"2": {"empty": [], "ship": [], "destroyed": [], "named": {}, "ships": [], "fresh": []}}
@@ -60,7 +60,7 @@ def test_before_the_first_turn() -> None:
 
 def test_after_some_turns() -> None:
     state, reports = played(("Rv1 Gx3 Bv3 sYv1 bYw1Yw3", "Bv5 Bw5 Rv5 sRz1 m5 Rz1"), ("Yv1", "Rz2"))
-    view: Any = RULES.view(state, 1, reports)
+    view: Any = knowledge.view(state, 1, reports)
     assert view["first"] == 1
     assert view["known"]["2"] == {
         "empty": ["Bv3", "Bv5", "Bw5"],
@@ -77,18 +77,18 @@ def test_after_some_turns() -> None:
     assert [ship["ship"] for ship in view["entitled"]["conventional"]] == ["DS", "KC", "PC", "MD"]
     assert view["entitled"]["beams"] == []
     assert view["entitled"]["scans"] == 0
-    other: Any = RULES.view(state, 2, reports)
+    other: Any = knowledge.view(state, 2, reports)
     assert other["own"]["ships"][3]["fired"] == ["Gx5"]
     assert other["known"]["1"]["named"] == {"Bv5": "HS", "Bw5": "HS"}
     assert other["known"]["1"]["empty"] == ["Rv1", "Rv5"]
-    public: Any = RULES.view(state, None, reports)
+    public: Any = knowledge.view(state, None, reports)
     assert public["own"] is public["entitled"] is None
     assert public["known"] == {"1": other["known"]["1"], "2": view["known"]["2"]}
 
 
 def test_flashcube_data_names_living_ships() -> None:
     state, reports = played(("Gx4", ""), one=ANN, two=BOB)
-    known = RULES.view(state, 2, reports)["known"]["1"]
+    known = knowledge.view(state, 2, reports)["known"]["1"]
     assert known["named"] == {"Gx4": "KC", "Gx5": "KC"}
     assert known["ship"] == ["Gx4", "Gx5"]
     assert known["empty"] == ["Gx3"]
@@ -99,12 +99,12 @@ def test_kamikaze_death_is_known_of_its_owner() -> None:
     raw = {"fleet": "cost:4"}
     turns = (("Bv2 Bv4", ""), ("", "kBv1 Rv1"), ("", "kBv3 Rv5"))
     state, reports = played(*turns, one="PC Rv1-Rv4", two="PC Bv1-Bv4", raw=raw)
-    view: Any = RULES.view(state, 1, reports)
+    view: Any = knowledge.view(state, 1, reports)
     assert view["over"] is True
     assert view["entitled"] is None
     assert view["known"]["2"]["ships"] == [{"ship": "PC", "cells": ["Bv1", "Bv2", "Bv3", "Bv4"]}]
     assert view["own"]["misses"] == ["Rv5"]
-    assert RULES.view(state, 2, reports)["known"]["1"]["empty"] == ["Rv5", "Bv1", "Bv2", "Bv3", "Bv4"]
+    assert knowledge.view(state, 2, reports)["known"]["1"]["empty"] == ["Rv5", "Bv1", "Bv2", "Bv3", "Bv4"]
 
 
 @settings(max_examples=20, deadline=None)
@@ -115,9 +115,9 @@ def test_a_view_owes_nothing_to_the_other_side_of_the_state(seed: int, which: in
     state = game.states[-1]
     empty = state.sides[1]._replace(setup=setup_of(()), destroyed=0, fired=0, burnt_out=0)
     blind = state.with_side(2, empty)
-    assert RULES.view(blind, 1, game.reports) == RULES.view(state, 1, game.reports)
+    assert knowledge.view(blind, 1, game.reports) == knowledge.view(state, 1, game.reports)
     for seat in (1, 2):
-        (known,) = RULES.view(state, seat, game.reports)["known"].values()
+        (known,) = knowledge.view(state, seat, game.reports)["known"].values()
         other = state.sides[2 - seat]
         assert mask_of(known["destroyed"]) == other.destroyed
         assert not mask_of(known["empty"]) & other.setup.cells

@@ -15,8 +15,10 @@ from playing import random_players
 from pbem.games import Fault, Refused
 from pbem.games.player_text import Text
 from pbem.games.spaceships import RULES, Options, State
-from pbem.games.spaceships.notation import Entitled, Orders, unused
+from pbem.games.spaceships.knowledge import unused
+from pbem.games.spaceships.notation import Entitled, Orders
 from pbem.games.spaceships.space import NAMES
+from pbem.games.spaceships.turn import NOBODY
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -331,4 +333,5 @@ LINE = ((0, 1, 2), 0)
 )
 def test_what_was_not_ordered(orders: Orders, left: list[str]) -> None:
     """A missile and a kamikaze strike, too, and use no other strike up."""
-    assert list(unused(Entitled(3, 0b1100, 0b11, ((0, 1), (1, 1)), 2), orders)) == left
+    side = NOBODY._replace(entitled=Entitled(3, 0b1100, 0b11, ((0, 1), (1, 1)), 2))
+    assert list(unused(State(Options(), 1, (side, NOBODY)), 1, orders)) == left

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 from playing.conditions import some_conditions
 
-from pbem.games import Refused, State, rules
-from pbem.games.spaceships import RULES
+from pbem.games import Refused, State, parts, rules
+from pbem.games.spaceships import RULES, conditions
 from verifier.rules import Refused as SecondRefused
 from verifier.rules.spaceships import (
     BOXES,
@@ -163,8 +163,8 @@ def part_of(dice: random.Random, player: Player) -> Callable[[str], str]:
     ready = [cell for ship in player.ships for cell in player.missiles(ship)]
 
     def sparing(launch: str) -> str:
-        parts = [[launch[i] for i in kept] for size in (1, 2) for kept in combinations(range(3), size)]
-        alone = ["".join(part) for part in parts if [all(v in cell for v in part) for cell in ready].count(True) == 1]
+        some = [[launch[i] for i in kept] for size in (1, 2) for kept in combinations(range(3), size)]
+        alone = ["".join(part) for part in some if [all(v in cell for v in part) for cell in ready].count(True) == 1]
         return dice.choice([launch, *alone]) if launch in ready else launch
 
     return sparing
@@ -206,7 +206,7 @@ def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int
         text = some_conditions(dice, atom, [dice.choice((orders, "Gx3", "sYw3")) or "Rv1" for _ in range(3)])
         assert canonical(state, seat, text) == canonical(game, seat, text), text
         if canonical(state, seat, text) is not None:
-            assert real.branch(state, seat, text) == game.branch(seat, text), text
+            assert parts.branch(real, state, seat, text) == game.branch(seat, text), text
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -266,4 +266,4 @@ def test_a_lone_ship_may_have_its_number(gone: str, word: str, held: bool) -> No
     options = RULES.options({}, 2)
     fleets = [setup_of(fleet(random.Random(seat), FLEETS["standard"][0])) for seat in (1, 2)]
     state = RULES.begin(options, [RULES.setup(options, seat, text) for seat, text in enumerate(fleets, start=1)])
-    assert RULES.holds(state, 1, ("sunk", word), told) == holds(1, ("sunk", word), told, able) == held
+    assert conditions.holds(state, 1, ("sunk", word), told) == holds(1, ("sunk", word), told, able) == held

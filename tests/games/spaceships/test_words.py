@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pbem.games import parts
 from pbem.games.spaceships import RULES
 from pbem.games.spaceships.boards import truth as boards_of_truth
 from pbem.games.spaceships.words import OWN_SIGNS, STRUCK, _legend, _named, truth
@@ -43,7 +44,7 @@ def test_a_legend_draws_what_it_explains() -> None:
 def test_a_space_as_it_was_is_named_in_its_captions() -> None:
     options = RULES.options({"fleet": "cost:1"}, 2)
     state = RULES.begin(options, [RULES.setup(options, seat, "LG Rv1") for seat in (1, 2)])
-    views: dict[int, Any] = {seat: RULES.view(state, seat, []) for seat in (1, 2)}
+    views: dict[int, Any] = {seat: parts.view(RULES, state, seat, []) for seat in (1, 2)}
     spaces = list(truth(views, {1: "Ann", 2: "Bob"}, 1, boards_of_truth(views, 1)))
     titles = ["Your space, as it was", "Bob's space, as it was"]
     assert [space.title for space in spaces] == titles

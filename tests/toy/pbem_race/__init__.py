@@ -6,9 +6,9 @@ A game with chance, to show that the interface has room for it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.games import Fault, Game, NoSetup, Refused, Result, faults
+from pbem.games import Fault, Game, NoSetup, Refused, Result
 from pbem.games.audience import Audience, audience, cut, everybody
 from pbem.phrase import Phrase
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.games.draws import Draws
 
-INTERFACE = 1
+INTERFACE = 2
 
 SHOWN = {
     "die": everybody("seat", "kind", "number"),
@@ -39,6 +39,7 @@ class Throw(NamedTuple):
 
 
 class State(NamedTuple):
+    options: Options = Options()
     scores: tuple[int, ...] = (0, 0)
     cards: tuple[int, ...] = ()
     turn: int = 1
@@ -57,7 +58,7 @@ class State(NamedTuple):
         return (1, 2)
 
 
-class Race(Game[Options, NoSetup, Throw, State, dict[str, Any]]):
+class Race(Game[Options, NoSetup, Throw, State]):
     name = "race"
     title = "Race"
     editions = (1,)
@@ -87,13 +88,6 @@ class Race(Game[Options, NoSetup, Throw, State, dict[str, Any]]):
             raise Refused(Fault("1", text.strip(), Phrase("say `throw` and a word")))
         return Throw(f"throw {found[1]}")
 
-    def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        del turn
-        return faults(self.order, state, seat, text)
-
-    def meant(self, text: str) -> str:
-        return text.lower()
-
     def turn(self, state: State, orders: Mapping[int, Throw], chance: Draws) -> tuple[State, list[Report]]:
         (seat,) = orders
         number, card = chance.die(6), chance.shuffled(52)[0]
@@ -101,20 +95,10 @@ class Race(Game[Options, NoSetup, Throw, State, dict[str, Any]]):
         result = Result.of(scores) if max(scores) >= 30 else None
         cards = (*state.cards, card)
         reports = [{"seat": seat, "kind": "die", "number": number}, {"seat": seat, "kind": "card", "number": card}]
-        return State(scores, cards, state.turn + (result is None), result), reports
+        return State(state.options, scores, cards, state.turn + (result is None), result), reports
 
     def show(self, report: Report, seat: int | None) -> Report | None:
         return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, 3)))
-
-    def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
-        cards = [report["number"] for turn in turns for report in turn if report["kind"] == "card"]
-        now = {"scores": list(state.scores), "turn": state.turn, "seat": seat, "cards": cards if seat else []}
-        return {**now, "entitled": "throw" if seat in state.due else None}
-
-    def recalled(self, view: Mapping[str, Any], seat: int) -> State:
-        if view["seat"] != seat:
-            raise ValueError("not this seat's")
-        return State(tuple(view["scores"]), (), view["turn"])
 
 
 RULES = Race()

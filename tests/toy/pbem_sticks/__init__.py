@@ -6,7 +6,7 @@ A game without setups and secrets, to show that the interface has room for it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import Fault, Game, NoSetup, Refused, Result, faults
 from pbem.games.audience import audience, cut, everybody
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Report
 
-INTERFACE = 1
+INTERFACE = 2
 
 SHOWN = {"take": everybody("seat", "kind", "number")}
 
@@ -59,7 +59,7 @@ class State(NamedTuple):
         return self.result.scores if self.result else (0,) * self.options.seats
 
 
-class Sticks(Game[Options, NoSetup, Take, State, dict[str, Any]]):
+class Sticks(Game[Options, NoSetup, Take, State]):
     name = "sticks"
     title = "Sticks"
     editions = (1,)
@@ -88,13 +88,6 @@ class Sticks(Game[Options, NoSetup, Take, State, dict[str, Any]]):
             raise Refused(Fault("1", text.strip(), Phrase("say `take` and a number from 1 to 3")))
         return Take(f"take {found[1]}", int(found[1]))
 
-    def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        del turn
-        return faults(self.order, state._replace(left=99), seat, text)
-
-    def meant(self, text: str) -> str:
-        return text.lower()
-
     def turn(self, state: State, orders: Mapping[int, Take]) -> tuple[State, list[Report]]:
         seat, number = state.seat, orders[state.seat].number
         left = state.left - number
@@ -106,15 +99,10 @@ class Sticks(Game[Options, NoSetup, Take, State, dict[str, Any]]):
     def show(self, report: Report, seat: int | None) -> Report | None:
         return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, 4)))
 
-    def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
-        del turns
-        now = {"left": state.left, "turn": state.turn, "seats": state.options.seats, "seat": seat}
-        return {**now, "entitled": min(state.left, 3) if seat in state.due else None}
-
-    def recalled(self, view: Mapping[str, Any], seat: int) -> State:
-        if view["seat"] != seat:
-            raise ValueError("not this seat's")
-        return State(Options(seats=view["seats"]), view["left"], view["turn"])
-
 
 RULES = Sticks()
+
+
+def ahead(state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
+    del turn
+    return faults(RULES.order, state._replace(left=99), seat, text)
