@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Refused
 from pbem.match.changed import replace
+from pbem.player.correspondence.standings import Contradiction
 from pbem.player.sealed_agent import Agent
 from pbem.player.sealed_view import SealedSide
-from pbem.player.signed_texts import Contradiction
 
 if TYPE_CHECKING:
     from random import Random

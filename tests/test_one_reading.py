@@ -19,7 +19,8 @@ from pbem.games.sealed import sealed_rules
 from pbem.identity import parse_key, ssh
 from pbem.match.sealed_game import SealedGameState, SealedPlay
 from pbem.match.step import Signed
-from pbem.player.signed_texts import Contradiction, SealedState, fold
+from pbem.player.correspondence.standings import Contradiction
+from pbem.player.signed_texts import SealedState, fold
 from pbem.proof.signed_letters import BundleLetters
 from pbem.requests import Resign, Seal, Section, SignedForm
 

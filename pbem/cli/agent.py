@@ -23,9 +23,8 @@ from pbem.games import Refused
 from pbem.phrase import clean
 from pbem.player import mail_in
 from pbem.player.account_file import places
-from pbem.player.correspondence.standings import Impossible
+from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.play_table import PlayTable
-from pbem.player.signed_texts import Contradiction
 
 if TYPE_CHECKING:
     from pbem.match.view import MatchView

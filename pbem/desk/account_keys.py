@@ -146,8 +146,7 @@ def delay(config: Config) -> Phrase:
 
 def stop_recoveries(keys: Keyring, caller: Caller) -> bool:
     """An old key signed a new letter: stop recoveries by the mailbox alone; returns True if there were any."""
-    player = caller.player
-    assert player is not None
+    player = caller.known_player
     found = [waiting for waiting in keys.changes.of_player(player.name) if waiting.proof == "mailbox"]
     if not found:
         return False
@@ -163,8 +162,7 @@ def stop_recoveries(keys: Keyring, caller: Caller) -> bool:
 def carry_out(keys: Keyring, until: datetime, now: datetime) -> None:
     """Replace old keys with new ones whose delay was over by then, within the caller's transaction."""
     for waiting in keys.changes.due(to_db(until)):
-        player = keys.players.by_name(waiting.player)
-        assert player is not None
+        player = keys.players.known(waiting.player)
         if keys.players.owner(waiting.key.fingerprint):
             keys.changes.forget(player.name, fingerprint=waiting.key.fingerprint)
             continue
@@ -182,8 +180,7 @@ def put_off(keys: Keyring, gap: timedelta, now: datetime) -> None:
         assert waiting.due is not None
         due = from_db(waiting.due) + gap
         keys.changes.ask(replace(waiting, due=to_db(due)))
-        player = keys.players.by_name(waiting.player)
-        assert player is not None
+        player = keys.players.known(waiting.player)
         tell_recovery(keys, player, waiting, due, now)
 
 
@@ -223,8 +220,7 @@ def stop_encrypting(keys: Keyring, before: PlayerRow, now: datetime) -> None:
 
     If none could before, either, such as an expired one, letters without contents go on to come in their place.
     """
-    player = keys.players.by_name(before.name)
-    assert player is not None
+    player = keys.players.known(before.name)
     could, can = (encryption.usable(keys_of(row.keys), now) for row in (before, player))
     if could and not can and keys.players.setting(player.name, "encrypted", "no") == "yes":
         keys.players.choose(player.name, "encrypted", "no")

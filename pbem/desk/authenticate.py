@@ -33,7 +33,6 @@ from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, AnyCommand, Reading, asked_by_subject, masked
 from pbem.mail.marks import Arrival, marks_of, was_here
 from pbem.match.changed import replace
-from pbem.match.events import silence
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import misdated
 from pbem.requests import DEFAULT
@@ -303,7 +302,7 @@ class Authentication:
         waits = [command for spec, command in specs if spec.signed and (spec.stands or spec.withdraws)]
         for number, default in {(number_of(command), command.form.turn == DEFAULT) for command in waits}:
             if seated := find_seat(self.seats, number, player.name):
-                received = silence.counted_as_received(seated.match, seated.seat, received, default=default)
+                received = seated.match.play.counted_as_received(seated.match, seated.seat, received, default=default)
         return received
 
     def _refuse_signature(self, mail: Incoming) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk import match_facts
-from pbem.match.sealed_game import SIGNED_TEXT
+from pbem.match.documents import SIGNED_TEXT
 from pbem.match.transcript import sha256_hex, written
 from pbem.match.view import TranscriptHead
 from pbem.requests import InTournament

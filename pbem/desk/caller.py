@@ -13,6 +13,7 @@ import msgspec
 from pbem.games import Fault, Refused
 from pbem.match.step import Signed
 from pbem.match.transcript import written
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
     from pbem.desk.reading import Understood
     from pbem.desk.reply_tokens import MailboxProof
     from pbem.identity import Verdict
-    from pbem.mail.commands import Reading
+    from pbem.mail.commands import AnyCommand, Reading
     from pbem.mail.message import Letter
-    from pbem.phrase import Phrase
     from pbem.store.inbox import InboxRow
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Place, Token
@@ -195,3 +195,31 @@ class Caller(Incoming, frozen=True, kw_only=True):
 def refused(rule: str, token: str | None, message: Phrase) -> Refused:
     """The refusal of a command for one fault."""
     return Refused(Fault(rule, token, message))
+
+
+_AS_TEXT = Phrase(
+    "your opponent checks what you sign, so sign it as text: with an SSH key, or with OpenPGP in the clear"
+    " (`gpg --clearsign`)"
+)
+
+_UNLIKE = Phrase(
+    "your opponent gets what you sign as text, with the signature below it, and could not verify yours there: sign"
+    " only the form, as UTF-8, with the same line end after every line, including the last, and nothing like"
+    " `-----BEGIN` in a comment"
+)
+
+
+def demand_text(caller: Caller, command: AnyCommand, keys: Sequence[str]) -> None:
+    """Refuse a letter whose words the other players' programs would not find signed as the server does.
+
+    A program that cannot read what its opponent signed does not answer, and loses by the clock. The sandbox read it
+    by the keys that the player has here; those of the match, `keys`, are among them.
+    """
+    signed = caller.signed
+    if not signed.pasted:
+        raise refused(command.name, None, _AS_TEXT)
+    read, tried = caller.understood.judged_by_others, {key.public: key.fingerprint for key in caller.understood.keys}
+    pinned = [tried.get(public) for public in keys]
+    known = signed.key in pinned and None not in pinned
+    if not known or read is None or (read.verdict.key, read.words) != (signed.key, caller.words):
+        raise refused(command.name, None, _UNLIKE)

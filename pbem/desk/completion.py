@@ -89,7 +89,7 @@ def completed(
     if isinstance(request, Accept) and match.phase == "proposed":
         return faults, _agreement(match, request, command.faults)
     here_and_now = form.turn in {match.turn, None} and form.game in {match.game, None}
-    if command.name != _due(match, seat) or not here_and_now:
+    if command.name != match.play.due(match, seat) or not here_and_now:
         return faults, None
     text = command.unclosed if command.block is None else command.block
     found = _complete(match, seat, text, final=getattr(request, "final", False), rev=form.rev)
@@ -141,7 +141,7 @@ def _complete(
     match: Match, seat: int, text: str, *, final: bool = False, rev: int | None = None
 ) -> _Completed | None:
     """The form of what is due, with this text; None if nothing is due, or nothing legal is one slip away."""
-    if not says_something(text) or len(text) > MOST or _due(match, seat) is None:
+    if not says_something(text) or len(text) > MOST or match.play.due(match, seat) is None:
         return None
     judged: set[str] = set()  # most readings are one and the same, and a game takes its time over many faults
     for meant, at_once in _readings(match, text, final=final):
@@ -171,7 +171,7 @@ def understood(
     assert end is not None
     # The text after a first sentence that says only yes.
     after = short[end.end() :] if not older and consents(short[: end.start()]) else None
-    if after is not None and (match.phase == "proposed" or _due(match, seat)):
+    if after is not None and (match.phase == "proposed" or match.play.due(match, seat)):
         consent = Command("accept", short[: len(short) - len(after)], "", 1, SignedForm(Accept()))
         return consent, _consented(mailboxes, caller, at, short), after.split("\n")
     sentence = named(match, short)
@@ -203,7 +203,7 @@ def _unplaced(
             facts |= {"level": "mailbox", "yes": against is None and says_something(FINAL.sub("", text))}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:
-        facts = {"faults": [*older, *map(escaped, wrong)], "due": _due(match, seat)}
+        facts = {"faults": [*older, *map(escaped, wrong)], "due": match.play.due(match, seat)}
         reply = Reply("nearly", facts, at=at, outcome="unplaced")
     else:
         return None
@@ -261,7 +261,7 @@ def _consented(mailboxes: ReplyTokens, caller: Caller, at: SeatContext, short: s
 
 def nearly(match: Match, seat: int, text: str) -> tuple[Fault, ...] | None:
     """The faults of a text that is at least half right for what is due; other words are just prose."""
-    if _due(match, seat) is None or len(text) > MOST:
+    if match.play.due(match, seat) is None or len(text) > MOST:
         return None
     meant = parts.meant(match.rules, FINAL.sub("", NAMED.sub("", text)))
     faults = faults_of(match, seat, meant)
@@ -270,17 +270,6 @@ def nearly(match: Match, seat: int, text: str) -> tuple[Fault, ...] | None:
 
 def _accepting(match: Match) -> str:
     return f"accept {match.id} {match.rules_hash}"
-
-
-def _due(match: Match, seat: int) -> str | None:
-    """The command that is due from a seat, or may replace an earlier one; in a sealed match a program writes it."""
-    if match.terms.sealed:
-        return None
-    if match.phase == "setup":
-        return "setup"
-    if match.phase == "playing" and match.position and match.position.due.get(seat, 0) is None:
-        return "orders"
-    return None
 
 
 def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bool]]:
@@ -312,11 +301,8 @@ def _mean_the_same(match: Match, seat: int, one: str, other: str) -> bool:
     """True if two texts say the same, even if their lines end elsewhere."""
     if one == other or faults_of(match, seat, other):
         return one == other
-    if match.phase == "setup":
-        assert match.options is not None
-        return match.rules.setup(match.options, seat, one).text == match.rules.setup(match.options, seat, other).text
-    assert match.position is not None
-    return match.rules.order(match.position, seat, one).text == match.rules.order(match.position, seat, other).text
+    read = match.setup_of if match.phase == "setup" else match.orders_of
+    return read(seat, one).text == read(seat, other).text
 
 
 def _slips(text: str, meant: str) -> Iterator[Fault]:

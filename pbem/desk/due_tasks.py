@@ -148,8 +148,7 @@ class DueTasks:
         while (failing := self.keys.topics.failing(_FAILURES)) is not None:
             with self.decision():
                 self.keys.topics.drop(failing)
-                player = self.keys.players.by_name(failing)
-                assert player is not None
+                player = self.keys.players.known(failing)
                 text = self.seats.letters.template("letters/notify_failed.txt")
                 out = OutgoingLetter(Phrase("[pbem] No more notifications"), text)
                 self.seats.letters.send(player.address, out, now)

@@ -139,8 +139,7 @@ class Operator:
         directing, matches = self.tournaments, self.seats.archive.matches
         for tournament in directing.archive.rows.running():
             with self._alone(f"t{tournament}"):
-                t = directing.archive.load(tournament)
-                assert t is not None
+                t = directing.archive.known(tournament)
                 # They may have begun since, too, and stand still like all others.
                 directing.begin_matches(self.seats, t, now)
                 entered = directing.step(t, now)

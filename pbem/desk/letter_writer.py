@@ -314,8 +314,7 @@ class LetterWriter:
 
     def send_digest(self, now: datetime) -> None:
         """Send the first digest that is due; to a player without a key, one for each match, for its reply address."""
-        player = self._players.by_name(self._held.players_due(now)[0])
-        assert player is not None
+        player = self._players.known(self._held.players_due(now)[0])
         matches: dict[int, list[WrittenLetter]] = {}
         for row in self._held.take(player.name):
             about = row.match if player.keyless else 0

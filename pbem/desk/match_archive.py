@@ -17,8 +17,9 @@ import msgspec
 from pbem.desk.ratings import rated, reliability
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt, SetAside
+from pbem.match.modes import proposed
 from pbem.match.seat_clock import Clock
-from pbem.match.state import Match, Submission
+from pbem.match.state import Submission
 from pbem.match.step import Signed
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from pbem.match.pinned_keys import KeyChange
     from pbem.match.remaking import Proving
+    from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.store.people import People
     from pbem.store.tlog import CheckpointRow, TransparencyLog
@@ -160,13 +162,13 @@ class MatchRepository:
     def _restore(self, row: MatchRow) -> Match:
         if row.head == BEFORE:
             terms, replies = Terms.read(row.terms), self.matches.secret(row.number)
-            return Match(f"m{row.number}", self._server, terms, phase=row.phase, replies=replies)
+            return proposed(f"m{row.number}", self._server, terms, phase=row.phase, replies=replies)
         match = self._replayed(row.number)
         rows = self.matches.waiting(row.number, match.game, match.turn)
         waiting = {r.seat: _submission(r) for r in rows if (r.game, r.turn) == (match.game, match.turn)}
         if match.phase == "setup":
             match = replace(match, setups=waiting)
-        elif match.phase == "playing" and match.sealed_game is None:
+        elif match.phase == "playing":
             stored = {
                 (row.seat, DEFAULT if row.turn == _OF_DEFAULTS else row.turn): _submission(row)
                 for row in rows

@@ -10,17 +10,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import Refused, rules
+from pbem.games import rules
 from pbem.games.conditional_orders import condition_of, is_conditional
 from pbem.match.notices import NOTICES
-from pbem.match.sealed_game import SETUP
 from pbem.match.seat_clock import VACATION, Clock, on_a_day, written
 from pbem.match.terms import Terms
-from pbem.match.transcript import sha256_hex
 from pbem.match.view import TermsView
 from pbem.phrase import Phrase, Span
 from pbem.tournament.crosstable import TableRow, scored, table, teams
@@ -97,8 +95,8 @@ def _result(match: Match, ended: Ended, seat: int) -> Phrase:
 
 def asked_for(match: Match) -> Phrase:
     """The submission that a match asks its players for now."""
-    if match.revealing:
-        return Phrase("reveal")
+    if last := match.awaits:
+        return last
     return Phrase("turn {turn}", turn=match.turn) if match.phase == "playing" else Phrase("setup")
 
 
@@ -136,49 +134,6 @@ def standing_orders(submission: Submission | None) -> Facts | None:
     if submission is None or not submission.standing:
         return None
     return {"rev": submission.rev, "final": submission.final, "orders": submission.text}
-
-
-def truth_of(match: Match) -> dict[int, Mapping[str, Any]] | None:
-    """The true views of all owners; None unless everybody revealed theirs, truthfully."""
-    rules, game = match.sealed_rules, match.sealed_game
-    if rules is None or game is None or not rules.reveals:
-        return {owner: match.view(owner) or {} for owner in match.seats}
-    if len(game.reveals) < len(match.seats):
-        return None
-    assert match.options is not None
-    try:
-        own = {
-            owner: rules.own(match.options, owner, revealed.setup, revealed.orders, match.table)
-            for owner, revealed in sorted(game.reveals.items())
-        }
-    except Refused:
-        return None
-    return {owner: rules.own_view(side, match.table) for owner, side in own.items()}
-
-
-def setups_of(match: Match) -> dict[int, str]:
-    """The setups, once none of them is secret any more."""
-    game = match.sealed_game
-    if game is not None and match.sealed_rules is not None:
-        if match.sealed_rules.reveals:
-            return {seat: revealed.setup for seat, revealed in sorted(game.reveals.items())}
-        opened = {step.seat: "\n".join(step.lines) for step in game.steps if step.step == SETUP}
-        return dict(sorted(opened.items()))
-    return {seat: submission.text for seat, submission in sorted(match.setups.items())}
-
-
-def commitments_of(match: Match) -> dict[int, str]:
-    """The hash to which each seat is committed."""
-    if match.sealed_game is not None:
-        return dict(sorted(match.sealed_game.commitments.items()))
-    return {seat: sha256_hex(submission.paper.encode()) for seat, submission in sorted(match.setups.items())}
-
-
-def levels_of(match: Match) -> dict[int, str]:
-    """The level at which each setup came."""
-    if match.terms.sealed:
-        return dict.fromkeys(match.seats, "key")
-    return {seat: submission.level for seat, submission in sorted(match.setups.items())}
 
 
 def time_of(match: Match, seat: int) -> Facts:

@@ -8,7 +8,6 @@ so a letter cannot say more than the game lets its reader know. Implements proto
 from __future__ import annotations
 
 import json
-from collections import deque
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -20,17 +19,13 @@ from pbem.desk.match_facts import (
     LetterView,
     asked_for,
     branch_facts,
-    commitments_of,
     is_for_observers,
     is_over,
-    levels_of,
     outcome_of_game,
     outcome_of_match,
-    setups_of,
     stage_of,
     subject_of,
     time_of,
-    truth_of,
 )
 from pbem.games import part_of
 from pbem.identity.security_keys import way
@@ -42,13 +37,13 @@ from pbem.match import stored_orders
 from pbem.match.changed import replace
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import written
-from pbem.match.transcript import Entry, canonical, sha256_hex
+from pbem.match.transcript import Entry, sha256_hex
 from pbem.match.view import TranscriptHead, submitted, view
 from pbem.phrase import Phrase, Span
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from types import ModuleType
 
@@ -57,9 +52,8 @@ if TYPE_CHECKING:
     from pbem.desk.position_files import PositionFiles
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.tournament_archive import TournamentRepository
-    from pbem.letters.draft import Enclosed
     from pbem.mail.compose import Attachment, Composer
-    from pbem.match.events.sealed_events import Entered
+    from pbem.match.play import Play
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.match.view import MatchView
@@ -70,12 +64,6 @@ if TYPE_CHECKING:
 
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 _PROOF = Phrase("game {game}, the proof")
-
-_OF_SEALED = frozenset({"step", "reveals", "revealed"})
-"""The kinds of notices that only sealed matches have."""
-
-_ASK_AGAIN = frozenset({"reminder", "resumed"})
-"""The kinds of notices that repeat a request: in a sealed match, they bring again all that a program needs."""
 
 _OF_SEATS = frozenset({"substitute", "substituted", "welcome"})
 """The kinds of notices about a seat that gets another player."""
@@ -90,7 +78,7 @@ class MatchLetters:
     """Writes the letters of matches, for players and observers."""
 
     _writer: LetterWriter
-    _files: PositionFiles
+    _files: Mapping[type[Play], PositionFiles]
     _composer: Composer
     _players: Players
     _people: People
@@ -141,7 +129,7 @@ class MatchLetters:
             facts = {"turns": [{"turn": turn, "reports": match.show(None, told[turn])} for turn in told]}
         elif notice.kind == "ended":
             ended = notice.facts["ended"]
-            facts = {"ended": ended, "outcome": outcome_of_game(match, ended), "setups": setups_of(match)}
+            facts = {"ended": ended, "outcome": outcome_of_game(match, ended), "setups": match.play.setups(match)}
         elif notice.kind == "closed":
             facts = {"outcome": outcome_of_match(match)}
         facts |= {"kind": notice.kind, "view": match.view(None), "m": self.view(match, row)}
@@ -176,6 +164,10 @@ class MatchLetters:
         facts = {**out.text.facts, "m": replace(m, in_words=wanted == "words")}
         return self._writer.written(replace(out, text=replace(out.text, facts=facts)), language)
 
+    def files_of(self, match: Match) -> PositionFiles:
+        """The files of matches of this mode."""
+        return self._files[type(match.play)]
+
     def view(self, match: Match, row: MatchRow, seat: int = 0, latest: Match | None = None) -> LetterView:
         """The view of a match for a seat, or for readers without one: the `m` of the templates.
 
@@ -207,7 +199,7 @@ class MatchLetters:
             key=self._archive.key,
             terms=match.terms,
             terms_signature=self._archive.vouch(match.id, match.rules_hash) if match.phase == "proposed" else "",
-            options=dict(match.options.changed) if match.options else {},
+            options=dict(match.options.changed),
             levels={number: self._players.level(name) for number, name in enumerate(match.names, start=1)},
             owes={number: match.owes(number) for number in match.seats},
         )
@@ -252,17 +244,13 @@ class MatchLetters:
     def _facts_of(self, notice: Notice, row: MatchRow, latest: Match, out: OutgoingLetter, now: datetime) -> Facts:
         """The facts of a letter besides those of its notice; attaches its files."""
         match, seat, facts = notice.match, notice.seat, notice.facts
-        # In sealed matches the files are those for the player's program.
-        if notice.kind in _OF_SEALED or (match.terms.sealed and notice.kind in _ASK_AGAIN):
-            return self._of_sealed(notice, row, out)
+        if (own := self.files_of(match).facts_of(self, notice, row, out)) is not None:
+            return own
         match notice.kind:
-            case "setup":
-                self._files.setup(match, row, seat, out)
-                return {}
             case "begin":
                 return self._position(match, row, seat, out)
-            case "resumed":
-                return self._asked_again(match, row, seat, out)
+            case "setup" | "resumed":
+                return self._asked(match, row, seat, out)
             case "turn":
                 return self._of_turn(notice, row, out)
             case "ended":
@@ -337,33 +325,35 @@ class MatchLetters:
         deadline = match.clocks[seat].deadline if seat in match.clocks else None
         if deadline is None:
             return []
-        what = "reveal" if match.revealing else f"turn-{match.turn}" if match.phase == "playing" else "setup"
-        summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=asked_for(match))
+        asked = asked_for(match)
+        summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=asked)
         address = self._composer.sub_address(match.id)
         language = self._writer.language_of(self._players.by_name(match.name(seat)))
         say = partial(self._writer.text, language=language)
         texts = say(summary), say(Phrase("To be sent to {address}", address=address))
-        due = Appointment(match.server, match.id, match.game, what, seat, *texts, deadline, match.seq)
+        due = Appointment(
+            match.server, match.id, match.game, asked.replace(" ", "-"), seat, *texts, deadline, match.seq
+        )
         return [attached(due, now)]
 
     def _position(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
         """The facts for a seat about the beginning of a game: its view, also attached, and the commitments."""
-        view = self._files.position(match, row, seat, out)
-        return {"view": view, "commitments": commitments_of(match), "levels": levels_of(match)}
+        view = self.files_of(match).position(match, row, seat, out)
+        return {"view": view, "commitments": match.play.commitments(match), "levels": match.play.levels(match)}
 
-    def _asked_again(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
-        """Attach the files of what is due: those of before may tell what a restored server has forgotten."""
+    def _asked(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
+        """Attach the files of what is due: earlier ones may tell what a restored server has forgotten."""
         if match.phase == "playing":
-            self._files.position(match, row, seat, out)
+            self.files_of(match).position(match, row, seat, out)
         elif not match.begins_by_itself:
-            self._files.setup(match, row, seat, out)
+            self.files_of(match).setup(match, row, seat, out)
         return {}
 
     def _of_turn(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
         """The facts for the report of a turn; attaches the reports as the file whose hash is in the transcript."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         name = f"{match.id}-game-{match.game}-turn-{facts['turn']}"
-        file = self._file(match, f"{name}.json", facts["file"])
+        file = self.vouched(match, f"{name}.json", facts["file"])
         out.attachments.append((file["file_name"], "application/json", facts["file"]))
         taken_up, stand_in, played = facts["taken_up"], facts["stand_in"], None
         # The server played default orders for this seat: the receipt proves which.
@@ -373,7 +363,7 @@ class MatchLetters:
             hashed = sha256_hex(paper)
             played = {"text": stand_in.text, "branch": branch_facts(match, stand_in), "file": receipt, "hash": hashed}
             played["signature"] = self._archive.vouch(match.id, hashed)
-        view = self._files.position(match, row, seat, out, facts["reports"])
+        view = self.files_of(match).position(match, row, seat, out, facts["reports"])
         return {
             "played": played,
             "others_by_default": [match.name(other) for other in facts["by_default"] if other != seat],
@@ -385,67 +375,10 @@ class MatchLetters:
             **file,
         }
 
-    def _file(self, match: Match, name: str, content: bytes) -> dict[str, str]:
+    def vouched(self, match: Match, name: str, content: bytes) -> dict[str, str]:
         """The name and hash of an attached file, and the server's signature of the hash."""
         hashed = sha256_hex(content)
         return {"file_name": name, "file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
-
-    def sealed_files(self, match: Match, row: MatchRow, seat: int) -> list[Enclosed]:
-        """The files about a sealed match that an answer brings to the player's program."""
-        out = self.thread(match, row, seat, Phrase("your letter"))
-        if match.phase == "setup":
-            document, what = self._files.setup_document(match, row, seat, out), "setup"
-        elif match.phase == "playing":
-            document, what = self._files.position_document(match, row, seat, out), "position"
-        else:
-            return []
-        whole = {**document, "deadline": time_of(match, seat)["deadline"]}
-        name = f"{match.id}-game-{match.game}-{what}.json"
-        return [*out.attachments, (name, "application/json", canonical(whole))]
-
-    def signed_before(
-        self, match: Match, row: MatchRow, seat: int, beside: Sequence[Enclosed]
-    ) -> Iterator[OutgoingLetter]:
-        """The signed texts of a sealed game that are not `beside`, in letters that any mail server takes."""
-        before = deque(text for text in self._files.signed(match, row) if text not in beside)
-        while before:
-            out = self.thread(match, row, seat, Phrase("game {game}, as it was signed", game=match.game))
-            out.text = self._writer.template(
-                "letters/again.txt", m=self.view(match, row, seat), game=match.game, again=()
-            )
-            room = _BESIDE
-            while before and (not out.attachments or len(before[0][2]) <= room):
-                room -= len(before[0][2])
-                out.attachments.append(before.popleft())
-            yield out
-
-    def _of_sealed(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
-        """The facts of a letter about a sealed match: new steps, the present position, or a reveal."""
-        match, seat = notice.match, notice.seat
-        if notice.kind == "revealed":
-            return {"by": match.name(notice.facts["seat"])}
-        if match.phase == "setup":
-            self._files.setup(match, row, seat, out)
-            return {}
-        facts: Facts = {}
-        reports: list[Mapping[str, Any]] = []
-        if notice.kind == "step":
-            told, files = self.steps(match, seat, notice.facts["told"])
-            out.attachments += files
-            reports = [report for turn in told["turns"] for report in turn["reports"]]
-            facts |= {**told, "reports": reports}
-        return facts | {"view": self._files.position(match, row, seat, out, reports)}
-
-    def steps(self, match: Match, seat: int, told: Entered) -> tuple[Facts, list[Attachment]]:
-        """The facts for a seat about a letter with steps, with the reports of each turn that the letter finished."""
-        turns: list[dict[str, object]] = []
-        files: list[Attachment] = []
-        for turn, reports in told.reports.items():
-            name, content = f"{match.id}-game-{match.game}-turn-{turn}.json", told.files[turn][seat]
-            files.append((name, "application/json", content))
-            turns.append({"turn": turn, "reports": match.show(seat, reports), **self._file(match, name, content)})
-        facts = {"by": match.name(told.seat), "turn": told.turn, "steps": [entered.step for entered in told.steps]}
-        return {**facts, "turns": turns, "over": is_over(match)}, files
 
     def _of_seats(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
         """The facts about a seat that gets another player: for the newcomer, its setup and all that it knows."""
@@ -461,19 +394,19 @@ class MatchLetters:
         if submission := match.setups.get(seat):  # some games have none
             name, paper = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt", submission.paper.encode()
             out.attachments.append((name, "text/plain", paper))
-            opening = self._file(match, name, paper)
+            opening = self.vouched(match, name, paper)
         return {"setup": match.setup_text(seat), **self._position(match, row, seat, out), **opening}
 
     def _reveal(self, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime) -> Facts:
         match, seat = notice.match, notice.seat
         game = part_of(match.terms.game, "boards")
-        truth, view = truth_of(match), match.view(seat)
+        truth, view = match.play.truth(match), match.view(seat)
         name = f"{match.id}-game-{match.game}.pbem.zip"
         return {
             "apart": self._bring_bundle(name, notice, latest, row, out, now),
             "outcome": outcome_of_game(match, notice.facts["ended"]),
-            "setups": setups_of(match),
-            "levels": levels_of(match),
+            "setups": match.play.setups(match),
+            "levels": match.play.levels(match),
             "bundle_name": name,
             "truth": truth,
             "view": view,

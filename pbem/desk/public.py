@@ -87,8 +87,7 @@ class Public:
     def tournaments(self) -> Iterator[PublicTournament]:
         """All tournaments, newest first: nothing about them is secret but addresses, which the letters hold."""
         for number in reversed(self._tournaments.rows.numbers()):
-            t = self._tournaments.load(number)
-            assert t is not None
+            t = self._tournaments.known(number)
             entries = self._tournaments.entries(number)
             pinning = [entry.body for entry in entries if entry.type in {"announced", "entered"}]
             players = [body.get("player") or body["organiser"] for body in pinning]

@@ -24,6 +24,7 @@ from pbem.mail.commands import Reading
 from pbem.mail.delivery_status import DeliveryReport
 from pbem.mail.html import own_words
 from pbem.mail.message import Letter, Unreadable, received
+from pbem.match.modes import MODES
 from pbem.phrase import Phrase
 from pbem.proof import key_changes
 from pbem.proof.normal_form import VOCABULARY, JudgedText, judged_by_others, judged_text
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 
 BATCH = 8  # letters that are read together
 
-_READ_BY_OTHERS = frozenset({"seal", "step", "reveal", "resign"})
-"""The commands whose signed text the others' programs read in a sealed match."""
+_READ_BY_OTHERS = frozenset[str]().union(*(mode.read_by_others for mode in MODES))
+"""The commands whose signed text the others' programs read, in some mode."""
 
 
 BringsKey = Register | AddKey | Recover

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from pbem.desk.caller import Caller, refused
+from pbem.desk.caller import Caller, demand_text, refused
 from pbem.games import Fault
 from pbem.mail.commands import COMMANDS, AnyCommand, Command
 from pbem.match import progress
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.match_letters import MatchLetters
-    from pbem.letters.draft import Enclosed, Facts
+    from pbem.letters.draft import Facts
     from pbem.mail.compose import Attachment
-    from pbem.match.events.sealed_events import Entered
     from pbem.match.terms import Terms
     from pbem.store.matches import MatchRow
     from pbem.store.players import Players
@@ -102,9 +101,15 @@ class SeatContext(msgspec.Struct):
 
     def say(self, caller: Caller, command: Command[Requested], event: Event[Requested, T]) -> tuple[Step, T]:
         """A new step in which this seat says what a command says, and what came of that; raises `Refused`."""
+        match, matches = self.match, self._seats.archive.matches
+        read = command.name in match.play.read_by_others and match.phase in RUNNING
+        if read:
+            demand_text(caller, command, match.players[self.seat - 1].public_keys)
         step = self.step(caller.now)
-        said = placed(caller, command, self.match, self.seat)
-        return step, event(step, self.seat, said, caller.signed)
+        found = event(step, self.seat, placed(caller, command, match, self.seat), caller.signed)
+        if read:  # the other players' programs believe what was signed, and nobody's word
+            matches.keep_text(self.row.number, caller.signed.hash, caller.signed.pasted)
+        return step, found
 
     def submit(self, step: Step, submission: Submission, turn: int | None = None) -> None:
         """Write what this seat sent or withdrew, for what is due or for a later turn; and the result."""
@@ -112,12 +117,8 @@ class SeatContext(msgspec.Struct):
         progress.advance(step)
         self.commit(step)
 
-    def keep_text(self, signed: Signed) -> None:
-        """Keep a letter's text for the other players of a sealed match, whose programs verify it."""
-        self._seats.archive.matches.keep_text(self.row.number, signed.hash, signed.pasted)
-
     def keep_note(self, text: str) -> None:
-        """Keep the note that the player of a sealed match wrote to itself."""
+        """Keep the note that the player's program wrote to itself."""
         self._seats.archive.matches.keep_note(self.row.number, self.match.game, self.seat, text)
 
     def give_up(self, phase: str) -> None:
@@ -131,14 +132,6 @@ class SeatContext(msgspec.Struct):
         if everybody:
             self._seats.archive.publish(self.row.number, self.match, by, text, to_db(now))
             self._seats.match_letters.tell_observers_press(self.match, self.row, by, text, now)
-
-    def files(self) -> list[Enclosed]:
-        """The files that say how a sealed match stands now, for the player's program."""
-        return self._seats.match_letters.sealed_files(self.match, self.row, self.seat)
-
-    def steps(self, told: Entered) -> tuple[Facts, list[Attachment]]:
-        """The facts about steps that this seat told, and the files of the turns that they finished."""
-        return self._seats.match_letters.steps(self.match, self.seat, told)
 
     def facts(self) -> Facts:
         """The facts about the match for an answer."""
@@ -261,8 +254,7 @@ def without_keys(players: Players, terms: Terms, *names: str) -> list[Fault]:
 
 def pinned(players: Players, name: str, place: tuple[str, str, int], salt: str) -> Player:
     """A player as a transcript pins one: by keys, or by the mailbox; the place is server, match and seat."""
-    row = players.by_name(name)
-    assert row is not None
+    row = players.known(name)
     keys = tuple(key.document() for key in row.keys)
     if row.level != "mailbox":
         return Player(name, keys)

@@ -49,6 +49,12 @@ class TournamentRepository:
     _proof: tuple[str, bytes] = ("", b"")
     """A head, and the file of its tournament."""
 
+    def known(self, number: int) -> Tournament:
+        """The tournament of a number that must exist."""
+        loaded = self.load(number)
+        assert loaded is not None
+        return loaded
+
     def load(self, number: int) -> Tournament | None:
         """The tournament of this number; None if there is none."""
         head = self.rows.head(number)
@@ -114,8 +120,7 @@ class TournamentRepository:
     def demand_room(self, player: str) -> None:
         """Refuse a new key if the letters about earlier ones, which each match that begins gets, are long by now."""
         for number in self.rows.of_player(player):
-            t = self.load(number)
-            assert t is not None
+            t = self.known(number)
             if sum(len(one) for change in self.changes(t, player) for one in change.letters.values()) > _KEYS:
                 says = Phrase(
                     "{id} keeps the letters about your last keys for your matches, and they are long: first send"

@@ -118,8 +118,7 @@ class Director:
         """Begin a match, or write a letter, that is planned."""
         if not self.archive.rows.take(task):
             return
-        t = self.archive.load(task.tournament)
-        assert t is not None
+        t = self.archive.known(task.tournament)
         if task.match is not None:
             pairing = t.pairing_of(task.match)
             assert pairing is not None
@@ -150,8 +149,7 @@ class Director:
     def over(self, match: Match, now: datetime) -> Callable[[], None]:
         """Write the result of a match that has closed; returns what follows, once its players are told."""
         assert match.terms.tournament is not None
-        t = self.archive.load(int(match.terms.tournament["id"][1:]))
-        assert t is not None
+        t = self.archive.known(int(match.terms.tournament["id"][1:]))
         step = self.step(t, now)
         rows = self.matches.entries(int(match.id[1:]))
         step.take([Entry.read(row.entry) for row in rows])
@@ -160,8 +158,7 @@ class Director:
 
     def wake(self, number: int, now: datetime) -> None:
         """Do what is due in a tournament by the clock."""
-        t = self.archive.load(number)
-        assert t is not None
+        t = self.archive.known(number)
         self.commit(self.step(t, now))
 
     # The matches.
@@ -260,8 +257,7 @@ class Director:
         """The most matches that may yet begin together for a player, in the tournaments that the player is in."""
         count = 0
         for number in self.archive.rows.of_player(player):
-            t = self.archive.load(number)
-            assert t is not None
+            t = self.archive.known(number)
             running = sum(bool(one.match) and player in one.players for one in t.awaited)
             count += max(0, t.terms.games_at_once - running)
         return count
@@ -270,8 +266,7 @@ class Director:
 
     def tell_table(self, number: int) -> None:
         """Plan the table of a tournament, if it is under way, for the digests of those who get digests."""
-        t = self.archive.load(number)
-        assert t is not None
+        t = self.archive.known(number)
         playing = [entrant.player.name for entrant in t.live]
         for name in playing if t.phase == "playing" else ():
             if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):

@@ -24,6 +24,7 @@ from pbem.desk.commands import (
     key_commands,
     orders,
     proposals,
+    sealed_steps,
     substitutes,
     tournament_commands,
 )
@@ -38,12 +39,15 @@ from pbem.desk.match_environment import OutagesAndZones, rehearse
 from pbem.desk.match_letters import MatchLetters
 from pbem.desk.position_files import PositionFiles
 from pbem.desk.reply_tokens import ReplyTokens
+from pbem.desk.sealed_files import SealedFiles
 from pbem.desk.seats import SeatContext, Seats, seated_at
 from pbem.desk.strangers import Strangers
 from pbem.desk.tournament_archive import TournamentRepository
 from pbem.desk.tournament_director import Director
 from pbem.desk.witnesses import Witnesses
 from pbem.failpoints import Failpoints, passing
+from pbem.match.events.sealed_events import SealedMode
+from pbem.match.refereed import RefereedMode
 from pbem.match.step import Environment
 from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches
@@ -69,6 +73,7 @@ if TYPE_CHECKING:
     from pbem.desk.reading import LetterReader
     from pbem.mail.commands import Command
     from pbem.mail.compose import Composer
+    from pbem.match.play import Play
     from pbem.store.database import Database
     from pbem.store.vault import Vault
 
@@ -130,9 +135,11 @@ class Desk:
         letters = self.letters = LetterWriter(
             config, composer, outbox, players, archive, random, vault.digest, mailboxes, held, topics, counts
         )
-        files = PositionFiles(letters, composer, matches, config.pages)
+        kept = letters, composer, matches, config.pages
+        sealed = SealedFiles(*kept)
+        modes: dict[type[Play], PositionFiles] = {RefereedMode: PositionFiles(*kept), SealedMode: sealed}
         match_letters = self.match_letters = MatchLetters(
-            letters, files, composer, players, people, archive, mailboxes, tournaments
+            letters, modes, composer, players, people, archive, mailboxes, tournaments
         )
 
         # What commands change.
@@ -185,9 +192,9 @@ class Desk:
             "orders": at_seat(orders.orders),
             "clear": at_seat(orders.clear),
             "preview": at_seat(orders.preview),
-            "seal": at_seat(orders.seal),
-            "step": at_seat(orders.take),
-            "reveal": at_seat(orders.reveal),
+            "seal": at_seat(partial(sealed_steps.seal, sealed, match_letters)),
+            "step": at_seat(partial(sealed_steps.take, sealed, match_letters)),
+            "reveal": at_seat(partial(sealed_steps.reveal, sealed, match_letters)),
             "press": at_seat(partial(beside_orders.press, people)),
             "resign": at_seat(beside_orders.resign),
             "observe": partial(help.observe, seats, people),

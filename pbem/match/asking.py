@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pbem.games import Options
-    from pbem.match.sealed_game import Ending
     from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
@@ -42,7 +41,7 @@ def ask_for_setups(step: Step, options: Options) -> None:
         orders={},
         stored={},
         position=None,
-        sealed_game=None,
+        play=match.play.anew(),
         turns=Grown(),
         left={},
         resolve_at=None,
@@ -69,44 +68,6 @@ def ask_for_orders(step: Step) -> None:
     step.match = replace(asked_anew, default_late_from=default_late_from)
     over = match.position is not None and match.position.result is not None
     start_clocks(step, () if over else match.choosing)
-
-
-def ask_for_steps(step: Step, by: int | None = None) -> None:
-    """Ask those who owe a step of a sealed game; the clock of a seat that owed one before continues.
-
-    `by` is the seat whose letter led here: its next step must cite the letters that are sent now.
-    """
-    match = step.match
-    game = match.sealed_game
-    assert game is not None
-    asked = [seat for seat in match.seats if match.asked(seat)]
-    before = {seat: heads for seat, heads in game.printed.items() if seat in asked and seat != by}
-    printed = {seat: (*before.get(seat, ()), match.prev) for seat in asked}
-    going = {seat: match.clocks[seat] for seat in asked if seat in game.printed and seat in match.clocks}
-    step.match = replace(
-        match,
-        banks=banks(step),
-        missed=match.missed & going.keys(),
-        sealed_game=replace(game, printed=printed),
-    )
-    start_clocks(step, [seat for seat in asked if seat not in going], going)
-
-
-def ask_for_reveals(step: Step, ending: Ending) -> None:
-    """The sealed game is over by what was told: ask everybody to reveal what was kept secret."""
-    match = step.match
-    assert match.sealed_game is not None
-    step.match = replace(
-        match,
-        prev=match.head,
-        sealed_game=replace(match.sealed_game, ending=ending, printed={}),
-        banks=banks(step),
-        missed=frozenset(),
-        offers={},
-        sentence_revs={},
-    )
-    start_clocks(step, match.seats)
-    step.notify("reveals", ending=ending)
 
 
 def banks(step: Step) -> dict[int, int]:

@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 SALT = re.compile(r"[0-9a-f]{64}")
 """A salt: 256 random bits."""
 
+SIGNED_TEXT = ".signed.txt"
+"""The end of the names of files with what was signed in a letter."""
+
+
+def text_name(match: str, letter: str) -> str:
+    """The name of the file with what was signed in a letter, by its path."""
+    return f"{match}-{letter.removeprefix('letters/').removesuffix('.eml')}{SIGNED_TEXT}"
+
 
 _OPTIONAL = frozenset({"branch", "evidence", "orders"})
 """Lines that stand in some papers of a kind only."""

@@ -65,6 +65,11 @@ class Player:
         """The keys that count, and then those that counted earlier."""
         return (*self.keys, *(key for _, key in self.former))
 
+    @property
+    def public_keys(self) -> list[str]:
+        """The keys that letters told here may be signed with: a revoked one signed what was entered before."""
+        return [key["public"] for key in self.ever]
+
     def keys_at(self, prev: str) -> tuple[Mapping[str, str], ...]:
         """The keys for letters that cite this head: keys revoked since then count, too."""
         return (*self.keys, *(key for cited, key in self.former if cited == prev))

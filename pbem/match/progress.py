@@ -7,18 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.match.changed import replace
-from pbem.match.events import sealed_events
-from pbem.match.events.begun import begin
 from pbem.match.events.clocks import catch_up
 from pbem.match.events.silence import forfeit, losing_seats, miss
-from pbem.match.events.turn import play_on, resolve
 from pbem.match.state import standing
 from pbem.match.step import Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from pbem.match.step import Step
 
 
@@ -46,8 +40,10 @@ def tick(step: Step) -> None:
 def advance(step: Step) -> None:
     """Do what is due by now, if the match is under way: what that is depends on its phase."""
     match = step.match
-    if not match.paused and (going_on := _PHASES.get(match.phase)):
-        going_on(step)
+    if match.phase == "setup" and not match.paused:
+        _setup(step)
+    elif match.phase == "playing" and not match.paused:
+        match.play.proceed(step)
 
 
 def _setup(step: Step) -> None:
@@ -57,32 +53,6 @@ def _setup(step: Step) -> None:
         return
     missing = [seat for seat in match.seats if not standing(match.setups, seat)]
     if match.begins_by_itself or not missing:
-        begin(step) if match.sealed_rules is None else sealed_events.begin(step)
+        match.play.begin(step)
     elif all(match.silent_by_now(seat) for seat in missing):
         forfeit(step, [seat for seat in losing_seats(match) if seat in missing])
-
-
-def _playing(step: Step) -> None:
-    """Resolve the turn when all orders are in."""
-    match = step.match
-    if match.sealed_game is not None:
-        sealed_events.proceed(step)
-        return
-    # Wait for each seat that is asked, until its silence counts as an answer.
-    waiting = {seat: standing(match.orders, seat) for seat in match.choosing}
-    if not all(orders or match.silent_by_now(seat) for seat, orders in waiting.items()):
-        return
-    # Orders that are not final may still be replaced, for the agreed time.
-    settled = match.resolve_at or step.world.now + match.terms.settling
-    if settled > step.world.now and not all(orders is None or orders.final for orders in waiting.values()):
-        step.match = replace(match, resolve_at=settled)
-    elif gone := [seat for seat in losing_seats(match) if not waiting.get(seat)]:
-        forfeit(step, gone)
-    else:
-        resolve(step)
-        play_on(step)
-        advance(step)  # the next turn's orders may all be here already
-
-
-_PHASES: Mapping[str, Callable[[Step], None]] = {"setup": _setup, "playing": _playing}
-"""The progress of a match by itself, by its phase."""

@@ -15,6 +15,7 @@ import msgspec
 from pbem.games.sealed import Falsehood, SealedStep
 from pbem.grown import Grown
 from pbem.match.transcript import sha256_hex
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 SETUP, ORDERS = "setup", "orders"
 """The papers that stay with their owner where the game does not open them before its end."""
 
-SIGNED_TEXT = ".signed.txt"
-"""The end of the names of files with what was signed in a letter."""
+KEEPS_SECRETS = Phrase("this match is sealed: keep your secrets, and send what is due; `help sealed` says how")
 
 NOTHING = "0" * 64
 """The hash in a paper where there is no other paper to name."""
@@ -105,11 +105,6 @@ def hashed(paper: str) -> str:
     return sha256_hex(paper.encode())
 
 
-def text_name(match: str, letter: str) -> str:
-    """The name of the file with what was signed in a letter, by its path."""
-    return f"{match}-{letter.removeprefix('letters/').removesuffix('.eml')}{SIGNED_TEXT}"
-
-
 HONEST, SILENT = "honest", "not revealed"
 
 Verdict = Mapping[int, str | Falsehood]
@@ -168,9 +163,9 @@ class Ending(msgspec.Struct, frozen=True):
 class SealedGameState(msgspec.Struct, frozen=True):
     """All commitments and everything told in a game so far."""
 
-    commitments: Mapping[int, str]
-    """The hashes of the papers of the setups, by seat."""
-    seals: Mapping[int, str]
+    commitments: Mapping[int, str] = msgspec.field(default_factory=dict)
+    """The hashes of the papers of the setups, by seat; none before the game begins."""
+    seals: Mapping[int, str] = msgspec.field(default_factory=dict)
     """The paths of the letters by which the seats committed to these."""
     steps: Grown[Filed] = msgspec.field(default_factory=Grown)
     """In the order of the transcript."""

@@ -1,4 +1,4 @@
-"""The players' letters in a sealed match, judged by form: seals, steps, reveals; and the verdict on what was told.
+"""The players' letters in a sealed match, judged by form: seals, steps and reveals.
 
 The server can tell whether a step is due, opens what was committed to, and contradicts nothing that was told. Only
 the reveal shows whether it is true. Nothing here enters a transcript; the events `sealed`, `step`, `reveal` and
@@ -15,17 +15,16 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from pbem.games import Fault, Refused
 from pbem.games.sealed import COMMIT
 from pbem.grown import Grown
 from pbem.match.changed import replace
-from pbem.match.documents import Receipt
 from pbem.match.sealed_game import (
-    HONEST,
     NOTHING,
     ORDERS,
     SETUP,
-    SILENT,
     Filed,
     PaperPlace,
     Revealed,
@@ -36,19 +35,15 @@ from pbem.match.sealed_game import (
     path,
     setup_paper,
 )
-from pbem.match.state import Submission
-from pbem.match.step import again, misplaced
-from pbem.match.submissions import answered
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from pbem.games.sealed import Falsehood, Paper
-    from pbem.match.sealed_game import SealedGameState, Verdict
-    from pbem.match.state import Match
-    from pbem.match.step import Signed, Step
-    from pbem.requests import Reveal, Seal, Section, SignedForm, TakeSteps
+    from pbem.games.sealed import Paper
+    from pbem.match.sealed_game import SealedGameState
+    from pbem.match.state import Match, Reports
+    from pbem.requests import Reveal, Section, SignedForm, TakeSteps
 
 
 def place(match: Match, seat: int) -> PaperPlace:
@@ -61,39 +56,6 @@ def receipt_path(game: int, seat: int) -> str:
     return f"receipts/game-{game}-setup-seat-{seat}.txt"
 
 
-def seal(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Submission:
-    """A seat's commitment to its setup of the next game, which begins with the last commitment.
-
-    It may be replaced until then. Raises `Refused`.
-    """
-    match = step.match
-    step.demand_key(signed)
-    before = match.setups.get(seat)
-    faults = misplaced(match, form, seat, before, game=match.game)
-    if match.phase != "setup" or match.sealed_rules is None:
-        raise Refused(Fault("seal", None, Phrase("no commitment is due")))
-    found = [section.words[0] for section in form.request.sections if section.name == "commitment"]
-    if len(found) != 1:
-        faults.append(Fault("seal", None, Phrase("the line `commitment HASH` is missing")))
-    if faults:
-        raise Refused(*faults)
-    if same := again(before, form.rev, found[0]):
-        return same
-    receipt = Receipt.of(match, seat, 0, form.rev, signed, step.world.salt(receipt_path(match.game, seat)))
-    aside = before.aside if before else ()
-    submission = Submission(form.rev or 1, found[0], receipt.text(), signed.raw, aside=aside)
-    step.match = replace(match, setups={**match.setups, seat: submission})
-    answered(step, seat, signed)
-    return submission
-
-
-def refuse_paused(match: Match, what: str) -> None:
-    """Refuse steps while the match is paused, because they would be told at once."""
-    if match.paused:
-        says = Phrase("the match is paused; send this again when it resumes")
-        raise Refused(Fault(what, match.id, says))
-
-
 class Taken(NamedTuple):
     """A judged step: how it will be filed, its paper, and the game after it."""
 
@@ -103,20 +65,17 @@ class Taken(NamedTuple):
     play: SealedPlay
 
 
-def under_way(match: Match) -> SealedPlay:
-    """The sealed game of a match, as steps are judged."""
-    assert match.sealed_rules is not None
-    assert match.sealed_game is not None
-    where = match.server, match.id, match.game
-    return SealedPlay(
-        match.sealed_rules,
-        *where,
-        match.names,
-        match.rules_hash,
-        match.sealed_game,
-        match.table,
-        restored=match.restored > 0,
-    )
+class Entered(msgspec.Struct, frozen=True):
+    """The result of a letter with steps, for the letters that report it."""
+
+    seat: int
+    turn: int
+    """The turn of the first step."""
+    steps: tuple[Filed, ...] = ()
+    files: Mapping[int, Mapping[int, bytes]] = msgspec.field(default_factory=dict)
+    """The files of reports, by finished turn and by seat."""
+    reports: Mapping[int, Reports] = msgspec.field(default_factory=dict)
+    """The reports, by finished turn."""
 
 
 def judge_steps(play: SealedPlay, seat: int, form: SignedForm[TakeSteps], mail: str, letter: str) -> list[Taken]:
@@ -252,21 +211,22 @@ class _StepJudge:
             raise Refused(Fault("step", step, says))
 
 
-def judge_reveal(match: Match, seat: int, form: SignedForm[Reveal]) -> tuple[Revealed, dict[str, str]]:
+def judge_reveal(
+    match: Match, game: SealedGameState, seat: int, form: SignedForm[Reveal]
+) -> tuple[Revealed, dict[str, str]]:
     """A seat's reveal, and its papers by path: all its commitments in this game. Raises `Refused`."""
-    assert match.sealed_game is not None
     found = {(section.name, *section.words): section.text for section in form.request.sections}
     seeds = [section.words[0] for section in form.request.sections if section.name == "seed"]
     if not seeds or (SETUP,) not in found:
         raise Refused(Fault("reveal", None, Phrase("`seed` and `setup` are due")))
     seed, where = bytes.fromhex(seeds[0]), place(match, seat)
+    commitment = game.commitments[seat]
     setup, orders, papers, faults = "", dict[int, str](), dict[str, str](), list[Fault]()
     try:
-        setup, papers[path(SETUP, where, 0)] = _setup_opened(match, where, seed, found[SETUP,])
+        setup, papers[path(SETUP, where, 0)] = _setup_opened(match, commitment, where, seed, found[SETUP,])
     except Refused as refused:
         faults += refused.faults
-    commitment = match.sealed_game.commitments[seat]
-    for turn, expected in named_orders(match.sealed_game, seat):
+    for turn, expected in named_orders(game, seat):
         write = partial(orders_paper, seed, where, turn, commitment)
         try:
             opened = _orders_opened(write, turn, expected, found.get((ORDERS, str(turn))))
@@ -279,10 +239,8 @@ def judge_reveal(match: Match, seat: int, form: SignedForm[Reveal]) -> tuple[Rev
     return Revealed(setup, orders), papers
 
 
-def _setup_opened(match: Match, where: PaperPlace, seed: bytes, text: str) -> tuple[str, str]:
+def _setup_opened(match: Match, commitment: str, where: PaperPlace, seed: bytes, text: str) -> tuple[str, str]:
     """The setup that a seat committed to, and its paper; raises `Refused` for another one."""
-    assert match.sealed_game is not None
-    commitment = match.sealed_game.commitments[where.seat]
     write = partial(setup_paper, seed, where, match.rules_hash)
     found = _opened(write, commitment, _setups(match, where.seat, text))
     if found is None:
@@ -328,20 +286,6 @@ def _texts(text: str) -> Iterator[str]:
 
 def _setups(match: Match, seat: int, text: str) -> Iterator[str]:
     """The readings of a setup: the rules know the lines of a legal one."""
-    assert match.options is not None
     yield from _texts(text)
     with suppress(Refused):
-        yield match.rules.setup(match.options, seat, text).text
-
-
-def verdict(match: Match) -> Verdict:
-    """The verdict on each seat by its own reveal; pure."""
-    game, rules = match.sealed_game, match.sealed_rules
-    assert game is not None
-    assert rules is not None
-    assert match.options is not None
-    found: dict[int, str | Falsehood] = dict.fromkeys(match.seats, SILENT)
-    for seat, revealed in game.reveals.items():
-        false = rules.first_false(match.options, seat, revealed.setup, revealed.orders, game.steps_for_rules())
-        found[seat] = false or HONEST
-    return found
+        yield match.setup_of(seat, text).text

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Self, TypedDict, cast, overload
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Self, TypedDict, overload
 
 import msgspec
 
-from pbem.games import Options, Report, Rules, ShownReports, State, parts, rules
-from pbem.games.sealed import SealedRules, sealed_rules
+from pbem.games import Options, Orders, Report, Rules, Setup, ShownReports, State, rules
 from pbem.grown import Grown
 from pbem.match import stored_orders
 from pbem.match.changed import replace
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from pbem.games.sealed import Table
     from pbem.json_object import JsonObject
     from pbem.match.documents import SetAside
     from pbem.match.pinned_keys import Player
-    from pbem.match.sealed_game import SealedGameState
+    from pbem.match.play import Play
     from pbem.match.seat_clock import Clock
+    from pbem.match.step import Signed
     from pbem.match.terms import Terms
 
 
@@ -115,6 +115,14 @@ class Submission:
     written: str = ""
     """Conditional orders of which one branch counts, as they were written; empty for others."""
 
+    @staticmethod
+    def of(
+        rev: int | None, text: str, paper: str, signed: Signed, before: Submission | None, *, final: bool = False
+    ) -> Submission:
+        """The submission that a signed letter brings, in the place of one before."""
+        aside = before.aside if before else ()
+        return Submission(rev or 1, text, paper, signed.raw, final, evidence=signed.evidence, aside=aside)
+
     @property
     def level(self) -> str:
         """The level of its letter: `key` or `mailbox`."""
@@ -163,27 +171,37 @@ class Nomination(msgspec.Struct, frozen=True):
     willing: frozenset[int]
 
 
+class _NoOptions(NamedTuple):
+    seats: int = 0
+    changed: Mapping[str, object] = MappingProxyType({})
+
+
+_NO_OPTIONS = _NoOptions()
+"""The options before any game is asked for."""
+
+
 class Match(msgspec.Struct, frozen=True):
     """The state of a match. Immutable; `prev` is the head that the last letters printed and orders must cite."""
 
     id: str
     server: str
     terms: Terms
+    play: Play
+    """The mode in which its games are played, with what only that mode knows of the game."""
     phase: str = "proposed"
     seq: int = 0
     head: str = BEFORE
     prev: str = BEFORE
     players: tuple[Player, ...] = ()
     game: int = 0
-    options: Options | None = None
+    options: Options = _NO_OPTIONS
+    """Those of the game that is asked for or played."""
     setups: Mapping[int, Submission] = msgspec.field(default_factory=dict)
     orders: Mapping[int, Submission] = msgspec.field(default_factory=dict)
     stored: Mapping[tuple[int, int], Submission] = msgspec.field(default_factory=dict)
     """Orders for later turns, by seat and turn, and default orders at `DEFAULT`; not judged yet."""
     position: State | None = None
-    """The position; in a sealed game the table, which is public."""
-    sealed_game: SealedGameState | None = None
-    """The game of a sealed match, as soon as all seats have committed to their setups."""
+    """The position as the server knows it: where nobody knows all, the public one."""
     turns: Grown[Played] = msgspec.field(default_factory=Grown)
     """The turns of this game."""
     left: Mapping[int, int] = msgspec.field(default_factory=dict)
@@ -257,28 +275,13 @@ class Match(msgspec.Struct, frozen=True):
         return rules(self.terms.game)
 
     @property
-    def sealed_rules(self) -> SealedRules | None:
-        """The rules for sealed play; None in a refereed match."""
-        return sealed_rules(self.terms.game) if self.terms.sealed else None
-
-    @property
-    def table(self) -> Table:
-        """The position of a sealed game that has begun."""
-        assert self.sealed_game is not None
-        return cast("Table", self.position)
-
-    @property
-    def revealing(self) -> bool:
-        """True if the game is over by the public table, and the match waits for reveals."""
-        return self.phase == "playing" and self.sealed_game is not None and self.sealed_game.ending is not None
+    def awaits(self) -> Phrase | None:
+        """What a game that is over by its rules still waits for, as one word; None if it is not over."""
+        return self.play.awaits(self)
 
     def owes(self, seat: int) -> tuple[str, ...]:
-        """The steps due from this seat in a sealed match: `seal`, the game's steps in order, or `reveal`."""
-        if self.sealed_rules is None or not self.asked(seat):
-            return ()
-        if self.phase == "setup":
-            return ("seal",)
-        return ("reveal",) if self.revealing else self.sealed_rules.owed(self.table, seat)
+        """The steps due from a seat, in order, where turns have steps."""
+        return self.play.owes(self, seat)
 
     @property
     def seats(self) -> range:
@@ -317,12 +320,26 @@ class Match(msgspec.Struct, frozen=True):
         """True if the match still waits for something from this seat."""
         if self.phase == "setup":
             return self.rules.secret_setups and not standing(self.setups, seat)
-        if self.revealing:
-            assert self.sealed_game is not None
-            return seat not in self.sealed_game.reveals
-        if self.phase == "playing" and self.position:
-            return self.position.due.get(seat, 0) is None and not standing(self.orders, seat)
-        return False
+        return self.phase == "playing" and self.play.asked(self, seat)
+
+    @property
+    def under_way(self) -> State:
+        """The position of a game that has begun."""
+        assert self.position is not None, "no game has begun"
+        return self.position
+
+    def setup_of(self, seat: int, text: str) -> Setup:
+        """A seat's setup of this text, for the game that is asked for; raises `Refused`."""
+        return self.rules.setup(self.options, seat, text)
+
+    def orders_of(self, seat: int, text: str) -> Orders:
+        """A seat's orders of this text, for the turn that is due; raises `Refused`."""
+        return self.rules.order(self.under_way, seat, text)
+
+    @property
+    def in_game(self) -> tuple[int, ...]:
+        """The seats that nobody has given up in the game that is being played; before it begins, all."""
+        return self.position.remaining if self.position and self.phase == "playing" else tuple(self.seats)
 
     @property
     def choosing(self) -> list[int]:
@@ -371,21 +388,17 @@ class Match(msgspec.Struct, frozen=True):
     def show(self, seat: int | None, reports: Reports) -> ShownReports:
         """The reports of a turn as the seat may read them, without what the game does not show."""
         if seat not in reports.shown:
-            rules = self.rules
-            # In a sealed game, the players have told each other all reports.
-            shown = reports if self.terms.sealed else [rules.show(report, seat) for report in reports]
+            shown = self.play.show(self, seat, reports)
             reports.shown[seat] = ShownReports([report for report in shown if report is not None])
         return reports.shown[seat]
 
     def view(self, seat: int | None) -> Mapping[str, object] | None:
         """Everything that the seat knows about the position; None before the game begins."""
-        if self.position is not None and self.sealed_rules is not None:
-            return self.sealed_rules.view(self.table, seat)
-        return parts.view(self.rules, self.position, seat, self.shown(seat)) if self.position else None
+        return self.play.view(self, self.position, seat) if self.position else None
 
     def keep_view(self, seat: int | None) -> bool:
         """Keep the view with the latest turn, so that later views can begin with it; returns False if it has none."""
-        told = self.table.played[-1] if self.terms.sealed else self.shown(seat)[-1]
+        told = self.play.latest(self, seat)
         if told.memory is None:
             self.view(seat)
         told.kept = told.memory is not None
@@ -394,12 +407,8 @@ class Match(msgspec.Struct, frozen=True):
     def folded(self) -> Match:
         """The match without the reports of earlier turns, if the latest turn holds the view of each reader."""
         whole = next((at for at, turn in enumerate(self.turns) if turn.reports is not None), 0)
-        if len(self.turns) - whole < 2:
+        if len(self.turns) - whole < 2 or not self.play.keeps_views(self):
             return self
-        if not self.terms.sealed:  # a sealed game's table has all reports
-            for reader in (*self.seats, None):
-                if not self.keep_view(reader):
-                    return self
         earlier = (replace(turn, reports=None) for turn in self.turns[whole:-1])
         return replace(self, turns=Grown((*self.turns[:whole], *earlier, self.turns[-1])))
 

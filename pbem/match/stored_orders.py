@@ -31,8 +31,7 @@ class TakenUp(msgspec.Struct, frozen=True):
 
 def judge(match: Match, seat: int, submission: Submission) -> Orders:
     """The orders of a stored text in the position and with the keys of this moment; raises `Refused`."""
-    position, receipt = match.position, Receipt.read(submission.paper)
-    assert position is not None
+    position, receipt = match.under_way, Receipt.read(submission.paper)
     if not match.players[seat - 1].counts(receipt.level, receipt.key, match.prev):
         message = Phrase("they no longer count: the key that signed them is revoked")
         if receipt.level == "mailbox":
@@ -45,8 +44,7 @@ def judge(match: Match, seat: int, submission: Submission) -> Orders:
 
 def counting(match: Match, seat: int, submission: Submission, orders: Orders) -> Submission:
     """A submission as it counts in the turn that is due: in canonical form, its receipt with the branch, if any."""
-    assert match.position is not None
-    if branch := parts.branch(match.rules, match.position, seat, submission.text):
+    if branch := parts.branch(match.rules, match.under_way, seat, submission.text):
         paper = replace(Receipt.read(submission.paper), branch=str(branch)).text()
         submission = replace(submission, paper=paper, written=submission.text)
     return replace(submission, text=orders.text)

@@ -20,24 +20,21 @@ from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from pbem.games import Rules, State
-    from pbem.match.state import Match
     from pbem.match.step import Signed, Step
     from pbem.requests import AnyForm, Clear, SignedForm, SubmitOrders, SubmitSetup
-
-SEALED = Phrase("this match is sealed: keep your secrets, and send what is due; `help sealed` says how")
 
 
 def setup(step: Step, seat: int, form: SignedForm[SubmitSetup], signed: Signed) -> Submission:
     """A seat's secret setup of the next game, which begins with the last setup."""
     match = step.match
-    refuse_secrets(match, "setup")
+    match.play.refuse_secrets(match, "setup")
     step.demand_key(signed)
     before = match.setups.get(seat)
     faults = misplaced(match, form, seat, before, game=match.game)
-    if match.phase != "setup" or match.options is None:
+    if match.phase != "setup":
         raise Refused(Fault("setup", None, Phrase("no setup is due")))
     try:
-        setup = match.rules.setup(match.options, seat, form.request.text)
+        setup = match.setup_of(seat, form.request.text)
     except Refused as refused:
         faults.extend(refused.faults)
     if faults:
@@ -58,14 +55,7 @@ def setup(step: Step, seat: int, form: SignedForm[SubmitSetup], signed: Signed) 
         received=signed.received,
         rev=form.rev or 1,
     )
-    submission = Submission(
-        form.rev or 1,
-        setup.text,
-        opening.text(),
-        signed.raw,
-        evidence=signed.evidence,
-        aside=before.aside if before else (),
-    )
+    submission = Submission.of(form.rev, setup.text, opening.text(), signed, before)
     step.match = replace(match, setups={**match.setups, seat: submission})
     answered(step, seat, signed)
     return submission
@@ -74,7 +64,7 @@ def setup(step: Step, seat: int, form: SignedForm[SubmitSetup], signed: Signed) 
 def order(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed) -> Submission:
     """A seat's whole set of orders for the turn that is due; replaces earlier ones."""
     match = step.match
-    refuse_secrets(match, "orders")
+    match.play.refuse_secrets(match, "orders")
     if match.phase != "playing" or match.position is None:
         raise Refused(Fault("orders", None, not_played(match)))
     step.demand_key(signed)
@@ -83,7 +73,7 @@ def order(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
     if match.position.due.get(seat, 0) is not None:
         raise Refused(Fault("orders", None, Phrase("you have nothing to order in turn {turn}", turn=match.turn)))
     try:
-        orders = match.rules.order(match.position, seat, form.request.text)
+        orders = match.orders_of(seat, form.request.text)
     except Refused as refused:
         faults.extend(refused.faults)
     if faults:
@@ -110,15 +100,7 @@ def receipted(
     match = step.match
     salt = step.world.salt(f"receipts/game-{match.game}-turn-{turn}-seat-{seat}.txt")
     receipt = Receipt.of(match, seat, turn, form.rev, signed, salt)
-    return Submission(
-        form.rev or 1,
-        text,
-        receipt.text(),
-        signed.raw,
-        final=form.request.final,
-        evidence=signed.evidence,
-        aside=before.aside if before else (),
-    )
+    return Submission.of(form.rev, text, receipt.text(), signed, before, final=form.request.final)
 
 
 def submit(step: Step, seat: int, submission: Submission) -> None:
@@ -157,12 +139,6 @@ def withdrawn(step: Step, seat: int, turn: int, form: AnyForm, signed: Signed, b
     return replace(before, rev=form.rev or 1, standing=False, aside=(*before.aside, aside))
 
 
-def refuse_secrets(match: Match, what: str) -> None:
-    """Refuse a setup or orders in a sealed match: their player must keep them secret."""
-    if match.terms.sealed:
-        raise Refused(Fault(what, match.id, SEALED))
-
-
 def answered(step: Step, seat: int, signed: Signed) -> None:
     """Record that a seat's answer came in when its letter was received, however long the desk took."""
     _answered_at(step, seat, datetime.fromisoformat(signed.received))
@@ -184,7 +160,7 @@ _NOT_AGREED = Phrase("you agreed on `miss: {miss}`; default orders are only play
 def store(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed) -> Submission:
     """Store a seat's whole set of orders for a later turn, or its default orders. Raises `Refused`."""
     match = step.match
-    refuse_secrets(match, "orders")
+    match.play.refuse_secrets(match, "orders")
     if match.phase != "playing" or match.position is None:
         raise Refused(Fault("orders", None, not_played(match)))
     step.demand_key(signed)

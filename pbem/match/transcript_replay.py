@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from pbem.games import Refused
 from pbem.match.documents import NotADocument
 from pbem.match.events import TYPES
+from pbem.match.modes import proposed
 from pbem.match.progress import advance
 from pbem.match.remaking import Remaking
-from pbem.match.state import Match
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, TranscriptError
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from pbem.match.documents import Receipt
     from pbem.match.remaking import Source
+    from pbem.match.state import Match
     from pbem.match.step import Notice, Step
 
 
@@ -33,7 +34,7 @@ def begin(first: Entry) -> Match:
     try:
         if first.type != "agreed":
             raise ValueError(first.type)
-        return Match(str(body["match"]), str(body["server"]), Terms.read(body["terms"]))
+        return proposed(str(body["match"]), str(body["server"]), Terms.read(body["terms"]))
     except (KeyError, TypeError, ValueError) as error:
         raise TranscriptError(first.seq, None, "not the beginning of a match") from error
 

@@ -176,6 +176,6 @@ def view(
         restored=match.restored,
         address=address,
         sealed=terms.sealed,
-        revealing=match.revealing,
+        revealing=match.awaits is not None,
         tournament=(terms.tournament or {}).get("id"),
     )

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from pbem.games import Refused, rules
-from pbem.games.sealed import COMMIT, sealed_rules
+from pbem.games.sealed import COMMIT
+from pbem.match.events.sealed_events import SealedMode
 from pbem.match.record import read
 from pbem.match.sealed_game import ORDERS, SETUP, PaperPlace, lines_of, path
 from pbem.match.transcript import canonical, sha256_hex
@@ -243,11 +244,12 @@ class _PlayedSeat(msgspec.Struct, frozen=True):
 
         Up to the first step that was false: what came after it does not follow from the seat's own secrets.
         """
-        judge, seat = sealed_rules(self.plan.game), self.seat
-        known = [notice.match for notice in self.notices if notice.match.game == game and notice.match.sealed_game]
-        if judge is None or not known or known[-1].sealed_game is None or known[-1].options is None:
+        moments = [notice.match for notice in self.notices if notice.match.game == game]
+        known = [(match.options, match.play) for match in moments if match.play.commitments(match)]
+        options, play = known[-1] if known else (None, None)
+        if options is None or not isinstance(play, SealedMode):
             return
-        options, steps = known[-1].options, known[-1].sealed_game.steps_for_rules()
+        judge, seat, steps = play.rules, self.seat, play.game.steps_for_rules()
         played = {step.turn: text for step in steps if (text := self._revealed(game, ORDERS, step.turn)) is not None}
         bodies = [
             entry.body for entry in self.bundle.entries if entry.type == "verdict" and entry.body["game"] == game
@@ -271,9 +273,7 @@ class _PlayedSeat(msgspec.Struct, frozen=True):
             table = judge.enter(table, step.seat, step.step, step.lines)
 
     def _orders(self, match: Match) -> str:
-        options, state = match.options, match.position
-        assert options is not None
-        assert state is not None
+        options, state = match.options, match.under_way
         turns = [
             json.loads(self.bundle.papers[f"reports/game-{match.game}-turn-{turn}-seat-{self.seat}.json"])["reports"]
             for turn in range(1, match.turn)

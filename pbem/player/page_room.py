@@ -30,7 +30,7 @@ from pbem.phrase import Phrase, clean
 from pbem.player import PlayerTrouble, beginning
 from pbem.player.account_file import Account, BadAccount, split
 from pbem.player.correspondence.judge import in_words
-from pbem.player.correspondence.standings import Impossible
+from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.page_port import LatestNews, PageAnswer, PagePort, WorkQueue, as_json
 from pbem.player.page_views import (
     ComposedRequest,
@@ -45,7 +45,6 @@ from pbem.player.page_views import (
 from pbem.player.play_facts import account_facts, tournament_terms
 from pbem.player.play_table import Front, KeptHere, PlayTable
 from pbem.player.results import in_a_sentence, lines
-from pbem.player.signed_texts import Contradiction
 from pbem.player.signing import TOUCH, CannotSign
 from pbem.requests import DEFAULT
 

@@ -14,7 +14,7 @@ from pbem.games import BUILT_IN, GAMES, part_of, rules
 from pbem.pages import Home, composer, fragment
 from pbem.pages.match_page import replay
 from pbem.phrase import clean
-from pbem.player.correspondence.standings import Impossible
+from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.page_port import PageAnswer
 from pbem.player.play_facts import (
     composed,
@@ -24,7 +24,6 @@ from pbem.player.play_facts import (
     tournament_facts,
     tournament_terms,
 )
-from pbem.player.signed_texts import Contradiction
 from pbem.proof.bundle import read
 
 if TYPE_CHECKING:

@@ -18,12 +18,11 @@ from pbem.match.option_lines import duration
 from pbem.match.terms import Terms
 from pbem.player import PlayerTrouble
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
-from pbem.player.correspondence.standings import Impossible
+from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.forms import Unfit
 from pbem.player.known import Known, OpenMatches
 from pbem.player.memory import may_repeat
 from pbem.player.opponent import Position, edition, strategy
-from pbem.player.signed_texts import Contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -20,13 +20,13 @@ from pbem.games import Refused, parts, rules
 from pbem.match import transcript
 from pbem.match.sealed_game import PaperPlace
 from pbem.player.correspondence.judge import Judged
-from pbem.player.correspondence.standings import Impossible, demand_playing
+from pbem.player.correspondence.standings import Contradiction, Impossible, demand_playing
 from pbem.player.known import MatchKnown
 from pbem.player.sealed_plans import OrdersInAdvance, Planning, canonical
 from pbem.player.sealed_view import NextLetter, OrdersAsked, SealedSide, commitment
 from pbem.player.secret_vault import Secrets, understood
 from pbem.player.server_letter import Event
-from pbem.player.signed_texts import Contradiction, Missing, SealedState
+from pbem.player.signed_texts import Missing, SealedState
 from pbem.player.told_checks import (
     Accusations,
     check_agreed,

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pbem.games import Refused, parts, rules
 from pbem.phrase import Phrase
 from pbem.player.correspondence.judge import judged_ahead
-from pbem.player.correspondence.standings import Impossible
+from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.results import PlayResult, ToldLine, indented
-from pbem.player.signed_texts import Contradiction
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:

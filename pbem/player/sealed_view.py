@@ -24,7 +24,8 @@ from pbem.match.sealed_game import (
     setup_paper,
 )
 from pbem.match.sealed_letters import judge_steps, write_step
-from pbem.player.signed_texts import Contradiction, SealedState, fold, refusal
+from pbem.player.correspondence.standings import Contradiction
+from pbem.player.signed_texts import SealedState, fold, refusal
 from pbem.requests import Section, SignedForm, TakeSteps
 
 if TYPE_CHECKING:

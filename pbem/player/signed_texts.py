@@ -17,9 +17,9 @@ from pbem.games import Refused
 from pbem.identity import BadKey
 from pbem.mail.commands import parse
 from pbem.match.changed import replace
-from pbem.match.sealed_game import SIGNED_TEXT
+from pbem.match.documents import SIGNED_TEXT
 from pbem.match.sealed_letters import judge_steps
-from pbem.player.correspondence.standings import Impossible
+from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.proof.normal_form import judged_by_others
 from pbem.requests import Resign, Seal, Section, TakeSteps
 
@@ -36,10 +36,6 @@ _Name = Annotated[str, msgspec.Meta(pattern=rf"\Am[0-9]{{1,9}}-[a-z0-9-]{{1,60}}
 """Under any other name, nobody would look for it in a bundle."""
 _Key = Annotated[str, msgspec.Meta(max_length=1 << 17)]
 """An OpenPGP key of all octets that a server takes is shorter."""
-
-
-class Contradiction(Exception):
-    """What the server says cannot all be true; the text says why."""
 
 
 class Changed(Contradiction):

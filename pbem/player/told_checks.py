@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import canonical, sha256_hex, written
-from pbem.player.correspondence.standings import Impossible
+from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.known import GameKnown, MatchKnown
-from pbem.player.signed_texts import Changed, Contradiction
+from pbem.player.signed_texts import Changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -120,7 +120,7 @@ def _commitments(bundle: Bundle) -> str:
     listed: dict[str, str] = {}
     for entry in bundle.entries:
         body = entry.body
-        if entry.type in {"commitments", "sealed"}:
+        if "commitments" in body:
             for seat, commitment in sorted(body["commitments"].items(), key=lambda item: int(item[0])):
                 listed.setdefault(f"openings/game-{body['game']}-seat-{seat}.txt", commitment)
         elif entry.type == "step" and "path" in body:

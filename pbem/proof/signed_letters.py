@@ -140,11 +140,10 @@ class BundleLetters:
         # Then a reason not to use them: the key no longer counts, the seat is not asked, or they are illegal.
         if not match.players[seat - 1].counts(receipt.level, receipt.key, match.prev):
             return
-        assert match.position is not None
-        if match.position.due.get(seat, 0) is not None:
+        if match.under_way.due.get(seat, 0) is not None:
             return
         try:
-            match.rules.order(match.position, seat, forms[0].request.text)
+            match.orders_of(seat, forms[0].request.text)
         except Refused:
             return
         raise ValueError("these orders are legal, and were not used")
@@ -330,12 +329,10 @@ def _was_accepted(form: AnyForm, match: Match, seat: int, paper: Proving | None)
         return False
     try:
         if isinstance(paper, Receipt):
-            assert match.position is not None
-            match.rules.order(match.position, seat, form.request.text)
+            match.orders_of(seat, form.request.text)
             return True
-        assert match.options is not None
         assert isinstance(paper, Opening)
-        return match.rules.setup(match.options, seat, form.request.text).text == paper.setup
+        return match.setup_of(seat, form.request.text).text == paper.setup
     except Refused:
         return False
 
@@ -355,8 +352,7 @@ def _storable(form: SignedForm[SubmitOrders], match: Match, seat: int) -> bool:
         return False
     if misplaced(match, form, seat, None, in_advance=True, turn=form.turn):
         return False
-    assert match.position is not None
-    return not parts.ahead(match.rules, match.position, seat, form.turn or DEFAULT, form.request.text)
+    return not parts.ahead(match.rules, match.under_way, seat, form.turn or DEFAULT, form.request.text)
 
 
 EARLY, LATE = timedelta(days=1), timedelta(days=10)

@@ -210,7 +210,7 @@ def _walk(found: Bundle, reader: type[BundleLetters], proved: Proved) -> Iterato
 
 def _begins(match: Match, first: Entry) -> None:
     """Check that the running game is the one that was to begin."""
-    options = match.options.changed if match.options is not None and match.phase == "setup" else None
+    options = match.options.changed if match.phase == "setup" else None
     if match.paused or (first.body["game"], first.body["options"]) != (match.game, options):
         raise TranscriptError(first.seq, None, "`commitments` does not follow here: no such game was to begin")
     if ("chance" in first.body) != match.rules.chance:

@@ -141,6 +141,12 @@ class Players:
         """The player of this name."""
         return self._player(_BY_NAME, name)
 
+    def known(self, name: str) -> PlayerRow:
+        """The player of a name that must exist."""
+        row = self.by_name(name)
+        assert row is not None
+        return row
+
     def _player(self, query: str, value: str) -> PlayerRow | None:
         row = self._cached(query, value, self._read)
         if row is not None:

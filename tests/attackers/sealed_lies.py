@@ -13,12 +13,12 @@ from in_a_box import sealed_post
 from in_a_box.referee import SERVER
 from playing.sealed_match import SealedMatch, changed
 
-from pbem.desk import position_files
+from pbem.desk import sealed_files
 from pbem.games import Refused
 from pbem.match import sealed_letters
 from pbem.match.changed import replace
+from pbem.player.correspondence.standings import Contradiction
 from pbem.player.sealed_view import SealedSide
-from pbem.player.signed_texts import Contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -150,7 +150,7 @@ def player_finds(table: SealedMatch, lie: Lie) -> bool:
     match, seat = table.match, 3 - lie.teller.seat
     assert match.options is not None
     where, names = sealed_letters.place(match, seat), [owner.name for owner in table.owners]
-    sealed = position_files.of_seat(match, None)
+    sealed = sealed_files.of_seat(match, None)
     document = {"game": 1, "options": dict(match.options.changed), "sealed": sealed}
     standing = sealed_post.standing(where, "spaceships", names, match.prev, match.rules_hash)
     heads = {entry.seq: entry.head for entry in table.entries}

@@ -18,14 +18,15 @@ from playing import random_players
 from pbem.cli.agent import _typed
 from pbem.cli.play.terminal import Terminal as Front
 from pbem.games import rules
+from pbem.match.events.sealed_events import sealed
 from pbem.player import secret_vault
 from pbem.player.account_file import Account, places
 from pbem.player.correspondence import Correspondence
+from pbem.player.correspondence.standings import Contradiction
 from pbem.player.memory import Memory
 from pbem.player.play_table import PlayTable
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import Code, SecretVault
-from pbem.player.signed_texts import Contradiction
 from pbem.player.told_checks import Accusations
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def test_secrets_are_revealed_when_their_owner_says_so(referee: Referee, termina
 
 def revealed(referee: Referee) -> list[int]:
     """The seats that have revealed."""
-    game = referee.match().sealed_game
+    game = sealed(referee.match()).game
     assert game is not None
     return list(game.reveals)
 

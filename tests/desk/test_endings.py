@@ -66,7 +66,7 @@ class Table:
     def play(self, games: int = 99) -> None:
         """Play on by the rules: of a sealed match, until the reveals are due."""
         match = self.referee.match()
-        while match.phase != "closed" and not match.revealing and len(match.games) < games:
+        while match.phase != "closed" and not match.awaits and len(match.games) < games:
             assert any([self.answer(1), self.answer(2)])
             match = self.referee.match()
 
@@ -166,7 +166,7 @@ def regular(table: Table, _: int) -> None:
 def reveals(*, own: bool, other: bool) -> Callable[[Table, int], None]:
     def some(table: Table, seat: int) -> None:
         for wanted, one in ((own, seat), (other, 3 - seat)):
-            if wanted and table.referee.match().revealing:
+            if wanted and table.referee.match().awaits:
                 table.answer(one)
         if not (own and other):
             table.referee.wait(OVER)
@@ -306,7 +306,7 @@ def test_one_winner_sealed(
     table = begun(referee, game, f"{OPTIONS[game]}\nmiss: {miss}\nkind: {kind}", sealed=True)
     SEALED[first](table, 2)
     SEALED[then](table, seat)
-    if table.referee.match().revealing:
+    if table.referee.match().awaits:
         reveals(own=True, other=True)(table, 1)
     check(table)
 

@@ -19,6 +19,7 @@ from signing.signers import WAYS
 from pbem import identity
 from pbem.identity import parse_key, ssh
 from pbem.mail.message import read_letter
+from pbem.match.events.sealed_events import sealed
 from pbem.match.sealed_game import hashed
 from pbem.match.transcript import sha256_hex
 from pbem.proof.normal_form import VOCABULARY
@@ -47,7 +48,7 @@ def turns(referee: Referee, seats: tuple[SealedSeat, ...], most: int) -> None:
 
 def stands(referee: Referee) -> tuple[object, ...]:
     match = referee.match()
-    return (match.head, match.setups, match.sealed_game)
+    return (match.head, match.setups, match.play)
 
 
 # Whole games.
@@ -83,7 +84,7 @@ def test_each_letter_brings_what_both_signed_lately_and_names_all_that_counts(re
         if told is None or told["pbem"] == "setup 1":
             continue
         texts = signed_texts(letter)
-        game = referee.match().sealed_game
+        game = sealed(referee.match()).game
         assert game is not None
         letters = dict.fromkeys((*game.seals.values(), *(step.letter for step in game.steps)))
         named = [f"m1-{path.removeprefix('letters/').removesuffix('.eml')}.signed.txt" for path in letters]
@@ -250,7 +251,7 @@ def test_the_others_must_be_able_to_check_what_is_signed(referee: Referee, way: 
         assert bob.write(referee)
     else:
         assert "sign it as text" in " ".join(ann.box.text.split())
-        assert len(referee.match().sealed_game.steps) == 0  # type: ignore[union-attr]  # it has begun
+        assert len(sealed(referee.match()).game.steps) == 0  # it has begun
 
 
 def changed(*pair: str) -> Callable[[str], str]:

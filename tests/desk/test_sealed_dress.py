@@ -21,10 +21,12 @@ from signing.dresses import DRESSES, WAYS
 
 from pbem import identity
 from pbem.match.changed import replace
+from pbem.match.events.sealed_events import sealed
 from pbem.match.sealed_game import SealedGameState
 from pbem.match.transcript import sha256_hex
 from pbem.player import secret_vault
-from pbem.player.signed_texts import Contradiction, SealedState, fold
+from pbem.player.correspondence.standings import Contradiction
+from pbem.player.signed_texts import SealedState, fold
 from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
@@ -82,7 +84,7 @@ def post(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post]:
                     referee.desk.players.add_key("ann", row, row.added)
             propose(referee, [ann, bob], "spaceships")
             for _ in live([ann, bob]):
-                if referee.match().sealed_game is not None:
+                if sealed(referee.match()).game.commitments:
                     break
             bob.look()
             propose(referee, [ann, bob], "spaceships", "\npace: 4d")

@@ -11,6 +11,7 @@ from in_a_box.table import Side
 from playing import random_players
 
 from pbem.failpoints import passing
+from pbem.match.events.sealed_events import sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,7 +109,7 @@ def seated(referee: Referee, folder: Path, *kinds: type[Owner]) -> Iterator[list
 
 def steps_of(match: Match, seat: int) -> int:
     """How many steps of a seat's are in the sealed game."""
-    game = match.sealed_game
+    game = sealed(match).game
     return 0 if game is None else sum(step.seat == seat for step in game.steps)
 
 

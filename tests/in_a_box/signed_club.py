@@ -22,9 +22,9 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox
 from pbem.match.events.begun import agree
 from pbem.match.events.endings import resign
+from pbem.match.modes import proposed
 from pbem.match.pinned_keys import Player
 from pbem.match.progress import advance, tick
-from pbem.match.state import Match
 from pbem.match.step import Environment, Signed, Step
 from pbem.match.transcript import Entry, sha256_hex, statement, written
 from pbem.proof.bundle import Bundle, write, write_tournament
@@ -36,6 +36,7 @@ from pbem.tournament.tournament_terms import TournamentTerms
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pbem.match.state import Match
     from pbem.requests import AnnounceTournament, AnyForm, ChallengePlayer, Enter, Rule
     from pbem.tournament.tournament_entries import TournamentEntry
     from pbem.tournament.tournament_state import Pairing, Tournament
@@ -139,7 +140,7 @@ class SignedClub:
         self.entries += step.entries
         self.papers |= {paper.path: paper.content for paper in step.papers}
         for pairing in step.begins:
-            played = PlayedMatch(Match(pairing.match, SERVER, self.state.match_terms(pairing)))
+            played = PlayedMatch(proposed(pairing.match, SERVER, self.state.match_terms(pairing)))
             self.matches[pairing.match] = played
             self.begins(played, pairing, self.consents(pairing))
 

@@ -22,7 +22,8 @@ from pbem.match.events import (
     substituted,
 )
 from pbem.match.events.sealed_events import take
-from pbem.match.events.silence import claimable_seats, counted_as_received
+from pbem.match.events.silence import claimable_seats
+from pbem.match.modes import proposed
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Remaking
 from pbem.match.seat_clock import Calendar, Stop
@@ -77,7 +78,7 @@ class Table:
         lines = {**({"fleet": "cost:3"} if game == "spaceships" else {}), "settle": "0", **lines}
         self.players = players or (Player("ann", ()), Player("bob", ()))
         terms = Terms.propose(game, lines, [player.name for player in self.players], timedelta(minutes=10))
-        self.match = Match("m1", "play.example", terms)
+        self.match = proposed("m1", "play.example", terms)
         self.now = START
         self.die = Die()
         self.entries: list[Entry] = []
@@ -509,7 +510,9 @@ class TestClocks:
 
     def test_what_is_handled_after_a_miss_came_after_it(self) -> None:
         told = replace(Table().agree().match, late_from={1: START})
-        assert [counted_as_received(told, seat, START - self.HOUR) for seat in (1, 2)] == [START, START - self.HOUR]
+        early = START - self.HOUR
+        counted = [told.play.counted_as_received(told, seat, early, default=False) for seat in (1, 2)]
+        assert counted == [START, early]
 
     def test_a_claim_is_from_who_was_silent(self) -> None:
         """In a match that waits for its players, and by somebody for whom it does not wait."""

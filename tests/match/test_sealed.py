@@ -11,11 +11,10 @@ from playing.sealed_match import SealedMatch, changed, said_otherwise
 
 from pbem.games import Refused, Result, rules
 from pbem.match.events.endings import agree
-from pbem.match.events.sealed_events import judge, reveal
+from pbem.match.events.sealed_events import judge, reveal, seal, table_of
 from pbem.match.events.silence import claim
 from pbem.match.events.substituted import nominate
 from pbem.match.record import read, replay
-from pbem.match.sealed_letters import seal
 from pbem.match.step import here
 from pbem.match.submissions import clear, order, setup
 from pbem.requests import Claim, Clear, Draw, Section, SignedForm, SubmitOrders, SubmitSetup, Substitute, TakeSteps
@@ -44,7 +43,7 @@ def over(seed: int = 1, /, **lines: str) -> SealedMatch:
     table = small(None, seed, **lines)
     table.begin()
     table.play()
-    assert table.match.revealing
+    assert table.match.awaits
     return table
 
 
@@ -264,9 +263,9 @@ def test_nothing_is_revealed_before_the_end() -> None:
 @pytest.mark.parametrize("silent", [1, 2])
 def test_who_does_not_reveal_loses(silent: int) -> None:
     table = over()
-    told = table.match.games, table.match.table.result
+    told = table.match.games, table_of(table.match).result
     table.reveal(table.owners[2 - silent])
-    assert table.match.revealing
+    assert table.match.awaits
     table.wait(11)
     assert table.match.phase == "closed"
     assert table.types()[-4:] == ["missed", "verdict", "ended", "closed"]
@@ -283,7 +282,7 @@ def test_who_does_not_reveal_scores_nothing() -> None:
     table = SealedMatch("dueling-masters", 1, 2, max_turns="2")
     table.begin()
     table.play()
-    assert table.match.table.result == Result(0, (1, 1))
+    assert table_of(table.match).result == Result(0, (1, 1))
     table.reveal(table.owners[1])
     table.wait(11)
     (ended,) = table.match.games

@@ -9,6 +9,7 @@ import pytest
 from in_a_box.machine import Machine
 from in_a_box.owners import RAW, Owner, live_out, propose
 
+from pbem.match.events.sealed_events import sealed
 from pbem.player.blind import replayed, seeds
 from pbem.player.correspondence.standings import Impossible
 from pbem.proof.verification import Proved, verify
@@ -43,7 +44,7 @@ def test_nothing_is_asked_while_a_letter_is_on_its_way(referee: Referee, owners:
     """In Shoot 'em up both open their setups at once: one's own may come back later than the other's."""
     ann, bob = owners
     propose(referee, owners, "shoot-em-up")
-    while referee.match().sealed_game is None:
+    while not sealed(referee.match()).game.commitments:
         ann.look()
         bob.look()
     ann.agent.hear(ann.receive(), referee.now)

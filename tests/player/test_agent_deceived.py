@@ -20,8 +20,9 @@ from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, step
 from in_a_box.referee import form_in, new
 
 from pbem.desk import bulletin
-from pbem.desk.position_files import PositionFiles
+from pbem.desk.sealed_files import SealedFiles
 from pbem.identity import ssh
+from pbem.match.events.sealed_events import sealed
 from pbem.match.state import Ended
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.opponent import strategy
@@ -61,12 +62,12 @@ class Liar:
         """What a letter brings of what was signed."""
         self.before: dict[str, bytes] = {}
         """The same of all earlier letters."""
-        honest = PositionFiles.position_document
+        honest = SealedFiles.position_document
 
-        def position_document(files: PositionFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
+        def position_document(files: SealedFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
             kept, out.attachments = out.attachments, []
             document = honest(files, match, row, seat, out)
-            if seat == BOB and match.sealed_game is not None:
+            if seat == BOB and sealed(match).game.commitments:
                 self.told, self.texts = document["sealed"], {name: content for name, _, content in out.attachments}
                 if lie(self) and self.said is None:
                     self.said = steps_of(match, BOB)
@@ -75,7 +76,7 @@ class Liar:
             out.attachments = [*kept, *out.attachments]
             return document
 
-        monkeypatch.setattr(PositionFiles, "position_document", position_document)
+        monkeypatch.setattr(SealedFiles, "position_document", position_document)
 
     def words(self, name: str) -> str:
         """What was signed, without the signature."""
@@ -285,25 +286,19 @@ class Asking:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asks, self.asked = True, False
-        self._of_match, honest = bulletin.of_match, PositionFiles.position_document
+        self._of_match, honest = bulletin.of_match, SealedFiles.position_document
         monkeypatch.setattr(bulletin, "of_match", self.of_match)
 
-        def position_document(files: PositionFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
+        def position_document(files: SealedFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
             document = honest(files, match, row, seat, out)
             document["sealed"]["revealing"] |= seat == BOB and self.asks and match.turn >= 2
             return document
 
-        monkeypatch.setattr(PositionFiles, "position_document", position_document)
+        monkeypatch.setattr(SealedFiles, "position_document", position_document)
 
     def of_match(self, stands: MatchView) -> Any:
         found = self._of_match(stands)
-        if (
-            self.asks
-            and stands.seat == BOB
-            and stands.phase == "playing"
-            and stands.turn >= 2
-            and not stands.revealing
-        ):
+        if self.asks and stands.seat == BOB and stands.phase == "playing" and stands.turn >= 2 and not stands.revealing:
             self.asked = True
             found |= {"revealing": True, "asked": True}
         return found
@@ -410,7 +405,7 @@ def test_a_program_asks_for_the_letter_that_shows_the_end(
     ann.receive()
     ann.letters.say("m1", "resign m1 match", referee.now)
     ann.flush()
-    assert referee.match().revealing
+    assert referee.match().awaits
     with monkeypatch.context() as patch:
         patch.setattr(house.letters.inbox._belief, "_put_files", lambda *_: None)
         house.look()
@@ -434,7 +429,7 @@ def test_a_program_reveals_after_a_resignation_by_a_key_that_was_added(
     standing = ann.letters.matches.standing("m1")
     place = f"server play.example\nplayer ann\nturn {standing.turn}\nprev {standing.prev}\nrev 1"
     referee.send(ann.person, f"resign m1 match\n{place}\n")
-    assert referee.match().revealing
+    assert referee.match().awaits
     house.live()
     assert house.memory.prepared("reveal", "m1")
 
@@ -460,7 +455,7 @@ def resigned(referee: Referee, owners: list[Owner], what: str) -> None:
     ann.agent.hear(ann.receive(), referee.now)
     ann.letters.say("m1", f"resign m1 {what}", referee.now)
     ann.flush()
-    assert referee.match().revealing
+    assert referee.match().awaits
 
 
 @pytest.mark.parametrize("what", ["game 1", "match"])
@@ -551,7 +546,7 @@ def test_a_resignation_of_an_earlier_game_makes_no_agent_reveal(
         monkeypatch.setattr(Matches, "text", _instead_of_resignations(Matches.text, signed))
     ann.letters.say("m1", "resign m1 match", referee.now)
     ann.flush()
-    before, game = bob.decided, referee.match().sealed_game
+    before, game = bob.decided, sealed(referee.match()).game
     assert game is not None
     assert not game.steps
     live_out(owners)
@@ -634,16 +629,16 @@ def test_a_setup_is_committed_to_as_was_agreed(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
 ) -> None:
     """A commitment under other terms, or for another seat, is one that bob could never open: he would be silent."""
-    told, asked = bulletin.of_match, PositionFiles.setup_document
+    told, asked = bulletin.of_match, SealedFiles.setup_document
 
     def of_match(stands: MatchView) -> Any:
         return told(stands) | (other if stands.seat == BOB and stands.phase == "setup" else {})
 
-    def setup_document(self: PositionFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
+    def setup_document(self: SealedFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
         return {**asked(self, match, row, seat, out), **({"seat": other.get("seat", BOB)} if seat == BOB else {})}
 
     monkeypatch.setattr(bulletin, "of_match", of_match)
-    monkeypatch.setattr(PositionFiles, "setup_document", setup_document)
+    monkeypatch.setattr(SealedFiles, "setup_document", setup_document)
     propose(referee, owners, "spaceships")
     live_out(owners)
     assert not owners[1].memory.prepared("seal", "m1")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
 
-from pbem.desk.position_files import PositionFiles
+from pbem.desk.sealed_files import SealedFiles
+from pbem.match.events.sealed_events import sealed
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.known import MatchKnown
 
@@ -31,9 +32,9 @@ class Damaging:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
         self.at = at
-        honest = PositionFiles.position_document
+        honest = SealedFiles.position_document
 
-        def position_document(files: PositionFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
+        def position_document(files: SealedFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
             document = honest(files, match, row, seat, out)
             if seat == 2:
                 out.attachments = [
@@ -42,7 +43,7 @@ class Damaging:
                 ]
             return document
 
-        monkeypatch.setattr(PositionFiles, "position_document", position_document)
+        monkeypatch.setattr(SealedFiles, "position_document", position_document)
 
 
 @pytest.mark.parametrize("at", ["seal-seat-1", "step-"])
@@ -66,7 +67,7 @@ def test_what_cannot_be_read_is_held_against_the_server_that_entered_it(
 
     ann.letters.say("m1", "resign m1 game 1", referee.now)
     live_out(owners)
-    game = referee.match().sealed_game
+    game = sealed(referee.match()).game
     assert referee.match().phase == "closed" or (game is not None and 2 in game.reveals)
 
 

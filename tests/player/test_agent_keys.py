@@ -8,8 +8,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.owners import in_second_turn, live, live_out, propose
 
-from pbem.desk import bulletin, position_files
-from pbem.desk.position_files import PositionFiles
+from pbem.desk import bulletin, sealed_files
+from pbem.desk.sealed_files import SealedFiles
 from pbem.identity import ssh
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Inventor:
         self.signed: list[tuple[str, str]] = []
         """The file and words of each letter that it invents."""
         self.resigned = ""
-        keys_of, document, of_match = position_files.of_seat, PositionFiles.position_document, bulletin.of_match
+        keys_of, document, of_match = sealed_files.of_seat, SealedFiles.position_document, bulletin.of_match
 
         def of_seat(match: Match, note: str | None) -> Any:
             told = keys_of(match, note)
@@ -41,7 +41,7 @@ class Inventor:
                 told["keys"][str(seat)].append(ssh.public(KEYS[seat]))
             return told
 
-        def position_document(files: PositionFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
+        def position_document(files: SealedFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
             found = document(files, match, row, seat, out)
             if seat == BOB and self.ends:
                 for name, words in self.invented(match, found["prev"]):
@@ -59,8 +59,8 @@ class Inventor:
             ends = self.ends and stands.seat == BOB and stands.phase == "playing"
             return of_match(stands) | ({"revealing": True, "asked": True} if ends else {})
 
-        monkeypatch.setattr(position_files, "of_seat", of_seat)
-        monkeypatch.setattr(PositionFiles, "position_document", position_document)
+        monkeypatch.setattr(sealed_files, "of_seat", of_seat)
+        monkeypatch.setattr(SealedFiles, "position_document", position_document)
         monkeypatch.setattr(bulletin, "of_match", told)
 
     def invented(self, match: Match, head: str) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playing.sealed_match import SealedMatch
 
+from pbem.match.events.sealed_events import table_of
 from pbem.match.transcript import canonical
 from pbem.player.blind import Plan, comment, replayed
 from pbem.player.opponent import Position
@@ -51,7 +52,7 @@ class Sealed(SealedMatch):
         assert match.options is not None
         if self.by_hand == match.game and match.turn == 1:
             return ""
-        seen, told = json.loads(canonical([view, list(match.table.played)]))
+        seen, told = json.loads(canonical([view, list(table_of(match).played)]))
         return PLAN.orders(match.game, match.turn, Position(match.options, 2, seen, told))
 
     def game(self, *reveals: int) -> None:

@@ -16,6 +16,7 @@ from in_a_box.referee import new, placed
 from in_a_box.restores import back_up, put_back, resume_all
 
 from pbem.mail.commands import parse
+from pbem.match.events.sealed_events import sealed
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.memory import SentForm
 from pbem.proof.verification import verify
@@ -38,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("quick")
 def backed_up_in(referee: Referee, owners: Sequence[Owner], steps: int) -> sqlite3.Connection:
     """Play until there are so many steps."""
     for _ in live(owners):
-        game = referee.match().sealed_game
+        game = sealed(referee.match()).game
         if game is not None and len(game.steps) >= steps:
             break
     return back_up(referee)

@@ -14,9 +14,8 @@ from playing import random_players
 from pbem.games import rules
 from pbem.games.sealed import COMMIT
 from pbem.identity import ssh
-from pbem.player.correspondence.standings import Impossible
+from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.sealed_view import NextLetter, OrdersAsked, SealedSide
-from pbem.player.signed_texts import Contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

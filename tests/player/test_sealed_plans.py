@@ -20,8 +20,7 @@ from msgspec.structs import astuple
 from pbem.failpoints import passing
 from pbem.games import Refused
 from pbem.player import correspondence, sealed_agent
-from pbem.player.correspondence.standings import Impossible
-from pbem.player.signed_texts import Contradiction
+from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:

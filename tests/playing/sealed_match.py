@@ -25,11 +25,11 @@ from pbem.mail.commands import sections
 from pbem.match.changed import replace
 from pbem.match.events.begun import agree
 from pbem.match.events.endings import resign
-from pbem.match.events.sealed_events import reveal, take
+from pbem.match.events.sealed_events import reveal, seal, sealed, table_of, take
+from pbem.match.modes import proposed
 from pbem.match.pinned_keys import Player
 from pbem.match.progress import advance, tick
-from pbem.match.sealed_letters import place, seal
-from pbem.match.state import Match
+from pbem.match.sealed_letters import place
 from pbem.match.step import Environment, Signed, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, statement, written
@@ -41,6 +41,7 @@ from verifier import verified
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.requests import Requested, SignedForm, TakeSteps
 
@@ -100,9 +101,8 @@ class Owner(SealedWriter):
 
     def steps(self, match: Match, *, most: int = 9) -> list[Section]:
         """All that is owed, or the first of it."""
-        assert match.sealed_game is not None
-        papers = [(one.turn, one.seat, one.step, one.paper) for one in match.sealed_game.steps]
-        where, table = place(match, self.seat), match.table
+        papers = [(one.turn, one.seat, one.step, one.paper) for one in sealed(match).game.steps]
+        where, table = place(match, self.seat), table_of(match)
         known = Known(match.terms.game, match.options, where, match.rules_hash, match.prev, table, papers)
         return [self.lie(self, section) for section in self.owed(known, most)]
 
@@ -123,7 +123,7 @@ class SealedMatch:
         self.notices: list[Notice] = []
         self.letters = 0
         names = tuple(owner.name for owner in self.owners)
-        self.match = Match("m1", SERVER, Terms.propose(game, {"sealed": "yes", **lines}, names, timedelta(0)))
+        self.match = proposed("m1", SERVER, Terms.propose(game, {"sealed": "yes", **lines}, names, timedelta(0)))
         self._agree(lines)
 
     def _agree(self, lines: Mapping[str, str]) -> None:
@@ -235,7 +235,7 @@ class SealedMatch:
 
     def play(self, turns: int = 1000, *, most: int = 9) -> None:
         """Play on until so many turns are told, or the game is over as told; `most` steps a letter."""
-        while self.match.phase == "playing" and not self.match.revealing and len(self.match.turns) < turns:
+        while self.match.phase == "playing" and not self.match.awaits and len(self.match.turns) < turns:
             owed = [owner for owner in self.owners if self.match.owes(owner.seat)]
             self.tell(owed[0], most=most)
 
@@ -243,7 +243,7 @@ class SealedMatch:
         """Begin, play and reveal a whole game."""
         self.begin()
         self.play()
-        for owner in self.owners if self.match.revealing else ():
+        for owner in self.owners if self.match.awaits else ():
             self.reveal(owner)
 
     # What becomes of it.

@@ -15,10 +15,10 @@ from in_a_box.witnessed import KEY, proof, witness
 from vectors.make import VECTORS
 from world.mutations import rewritten, signed_again
 
-from pbem.desk.position_files import of_seat
+from pbem.desk.sealed_files import of_seat
 from pbem.match.changed import replace
-from pbem.match.documents import Evidence
-from pbem.match.sealed_game import text_name
+from pbem.match.documents import Evidence, text_name
+from pbem.match.events.sealed_events import sealed
 from pbem.match.transcript import Entry, announcement, sha256_hex, statement, voucher
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
@@ -456,8 +456,7 @@ def test_a_setup_file_names_only_the_keys_of_the_match() -> None:
 def test_what_a_file_says_that_a_player_signed() -> None:
     bench = against("sealed-running")
     match = next(notice.match for notice in reversed(proved("sealed-running").notices) if notice.kind == "step")
-    assert match.sealed_game is not None
-    first, second = [path for path in match.sealed_game.letters if "step-" in path][:2]
+    first, second = [path for path in sealed(match).game.letters if "step-" in path][:2]
     true, other = (bench.found.papers[path].partition(b"\r\n\r\n")[2] for path in (first, second))
     name = text_name("m1", first)
     for content, standing in ((true, "agrees"), (other, "contradicts"), (b"", "contradicts")):

@@ -12,7 +12,7 @@ from in_a_box.referee import Referee
 from in_a_box.sealed_seats import agreed, play
 from judges.honest import accused, bundles_now
 
-from pbem.desk import position_files
+from pbem.desk import sealed_files
 from pbem.identity import ssh
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def test_what_one_player_was_told_of_what_was_signed_is_held_against_the_bundle(
     referee: Referee, monkeypatch: pytest.MonkeyPatch, lie: Callable[[dict[str, Any]], None]
 ) -> None:
     seats = in_the_second_turn(referee)
-    of_seat = position_files.of_seat
+    of_seat = sealed_files.of_seat
 
     def told(*what: Any) -> Any:
         found = of_seat(*what)
@@ -74,7 +74,7 @@ def test_what_one_player_was_told_of_what_was_signed_is_held_against_the_bundle(
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(position_files, "of_seat", told)
+        patch.setattr(sealed_files, "of_seat", told)
         referee.send(seats[1].box, "report m1\n")
     play(referee, seats)
     assert referee.match().phase == "closed"
@@ -86,14 +86,14 @@ def test_what_nobody_signed_is_held_against_the_bundle_while_the_match_goes_on(
 ) -> None:
     """The server need not close the match, but its letter shows up to where the bundle must have everything."""
     seats = in_the_second_turn(referee)
-    texts, ann = position_files.signed_texts, seats[0].box
+    texts, ann = sealed_files.signed_texts, seats[0].box
     resigns = referee.signed(ann, "resign m1 match\n").encode()
 
     def other(*what: Any) -> Any:
         return [*texts(*what), ("m1-resign-99-seat-1.signed.txt", "text/plain", resigns)]
 
     with monkeypatch.context() as patch:
-        patch.setattr(position_files, "signed_texts", other)
+        patch.setattr(sealed_files, "signed_texts", other)
         referee.send(seats[1].box, "report m1\n")
     assert "the bundle has no such letter" in str(accused(referee))
 
@@ -110,7 +110,7 @@ def test_what_the_other_signed_for_one_player_alone_is_held_against_the_bundle(
 ) -> None:
     """A server in league with ann shows bob another commitment of hers than it enters."""
     seats = in_the_second_turn(referee)
-    texts, ann = position_files.signed_texts, seats[0].box
+    texts, ann = sealed_files.signed_texts, seats[0].box
 
     def other(*what: Any) -> Any:
         found = texts(*what)
@@ -119,7 +119,7 @@ def test_what_the_other_signed_for_one_player_alone_is_held_against_the_bundle(
         return [*(one for one in found if one[0] != name), (name, kind, referee.signed(ann, words).encode())]
 
     with monkeypatch.context() as patch:
-        patch.setattr(position_files, "signed_texts", other)
+        patch.setattr(sealed_files, "signed_texts", other)
         referee.send(seats[1].box, "report m1\n")
     seats[1].read = len(seats[1].box.letters)
     play(referee, seats)

@@ -13,7 +13,7 @@ from in_a_box.signed_club import SERVER_KEY, PlayedMatch, SignedClub, signed_tou
 from pbem.cli.verify import verify
 from pbem.identity import ssh
 from pbem.match.changed import replace
-from pbem.match.state import Match
+from pbem.match.modes import proposed
 from pbem.match.transcript import BEFORE, Entry, sha256_hex, statement
 from pbem.player.blind import replayed
 from pbem.proof import bundle
@@ -440,7 +440,7 @@ class TestMatches:
         pairing = club.state.pairings[0]
         name = pairing.players[0]
         _, again = club.said(name, f"enter t1 {club.state.rules}")
-        strange = PlayedMatch(Match(pairing.match, SERVER, club.state.match_terms(pairing)))
+        strange = PlayedMatch(proposed(pairing.match, SERVER, club.state.match_terms(pairing)))
         club.begins(strange, pairing, [again.signed, *club.consents(pairing)[1:]])
         fails(club.tournament(), "m1: its players did not agree by their letters of entry", bundles=[strange.bundle])
 

@@ -11,11 +11,10 @@ import click
 from pbem.games import GAMES
 from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.phrase import Span, clean
-from pbem.player.correspondence.standings import Impossible
+from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.play_facts import seen, terms_of, title_of
 from pbem.player.results import indented, line_of
 from pbem.player.secret_vault import BadSecrets
-from pbem.player.signed_texts import Contradiction
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from pbem.cli import programs
 from pbem.cli.ending import Status
 from pbem.games import Refused
 from pbem.i18n import ENGLISH, LANGUAGES
+from pbem.player.correspondence.standings import Contradiction
 from pbem.player.play_table import PlayTable, moment
 from pbem.player.results import in_a_sentence, lines
-from pbem.player.signed_texts import Contradiction
 from pbem.player.signing import CannotSign
 from pbem.requests import DEFAULT
 

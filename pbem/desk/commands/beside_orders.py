@@ -9,7 +9,6 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from pbem.desk.caller import Caller, refused
-from pbem.desk.commands.orders import demand_text
 from pbem.desk.outcomes import Reply
 from pbem.desk.seats import SeatContext, Seats, running
 from pbem.games import Fault, Refused
@@ -74,12 +73,8 @@ def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Rep
     if not whole and match.phase in RUNNING and command.request.game != match.game:
         wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
         raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
-    if match.terms.sealed:
-        demand_text(caller, command, seated)
     others_play = endings.position_without(match, seated.seat, whole_match=whole) is not None
     step, _ = seated.say(caller, command, endings.resign)
-    if match.terms.sealed:  # the other player's agent believes this text, not the server, that the game is over
-        seated.keep_text(caller.signed)
     by, level = match.name(seated.seat), caller.signed.level
     what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
     subject = Phrase("{by} resigned", by=by)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pbem.requests import AskHelp, ListGames, MailRules, Observe, ShowStandings, Unobserve
     from pbem.store.people import People
 
-_OF_KEYS = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
-_OF_SEALED = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]
+_TOPICS = {spec.name.partition(" ")[0]: spec.topic for spec in COMMANDS.values() if spec.topic}
+"""The topics that help tells of together, by the first words of their commands."""
 
 
 _RANKED = 50
@@ -47,10 +47,9 @@ def explain(config: Config, _caller: Caller, command: Command[AskHelp]) -> Reply
         return Reply("help_command", {"form": spec, **options, "games": titles()})
     if topic in {"signing", "mailbox"}:
         return Reply(f"help_{topic}")
-    if topic.partition(" ")[0] in {spec.name.partition(" ")[0] for spec in _OF_KEYS}:
-        return Reply("help_keys", {"forms": _OF_KEYS, "delay": account_keys.delay(config)})
-    if topic == "sealed" or topic in {spec.name for spec in _OF_SEALED}:
-        return Reply("help_sealed", {"forms": _OF_SEALED})
+    topic = _TOPICS.get(topic.partition(" ")[0], topic)
+    if forms := [one for one in COMMANDS.values() if one.topic == topic]:
+        return Reply(f"help_{topic}", {"forms": forms, "delay": account_keys.delay(config)})
     if topic in GAMES:
         page = served(pages, topic) if topic in BUILT_IN else {}
         return Reply("help_game", {"name": topic, "title": rules(topic).title, "page": page})

@@ -23,7 +23,8 @@ from pbem.games import GAMES, Refused, part_of, rules
 from pbem.json_object import JsonObject
 from pbem.match import events
 from pbem.match.changed import replace
-from pbem.match.state import AGREEING, RUNNING, Match
+from pbem.match.modes import proposed
+from pbem.match.state import AGREEING, RUNNING
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, written
 from pbem.match.view import MatchView, view
@@ -32,14 +33,15 @@ from pbem.phrase import Phrase
 from pbem.store.database import from_db
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from datetime import datetime
 
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.desk.match_letters import MatchLetters
-    from pbem.letters.draft import Enclosed, Facts
+    from pbem.letters.draft import Facts
     from pbem.mail.commands import Command
+    from pbem.match.state import Match
     from pbem.requests import ListMatches, MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus
     from pbem.store.matches import Matches
     from pbem.store.people import People
@@ -112,23 +114,18 @@ def _happenings(matches: Matches, seated: SeatContext) -> Iterator[tuple[datetim
 def report(letters: MatchLetters, seated: SeatContext, _caller: Caller, command: Command[MailReports]) -> Reply:
     """`report`: reports of turns are sent again."""
     match, request = seated.match, command.request
-    latest = match.game if match.turns or (match.terms.sealed and match.phase in RUNNING) else len(match.games)
-    game = latest if request.game is None else request.game
+    kept = letters.files_of(match)
+    game = kept.latest_game(match) if request.game is None else request.game
     last = match.games[game - 1].turns if 1 <= game <= len(match.games) else len(match.turns)
     wanted = [last if request.turn is None else request.turn]
     if request.all:
         wanted = list(range(1, last + 1))
     letter = letters.old_turns(match, seated.row, seated.seat, game, wanted)
-    files: Sequence[Enclosed] = ()
-    again = [letter] if letter else []
-    if match.terms.sealed and match.phase in RUNNING and game == match.game:
-        # A player who lost a machine resumes from here: all that was signed in the game, and the player's own note.
-        files = letters.sealed_files(match, seated.row, seated.seat)
-        again += letters.signed_before(match, seated.row, seated.seat, files)
-    elif letter is None:
+    files, again = kept.again(letters, match, seated.row, seated.seat, game)
+    if letter is None and not files:
         raise refused("report", None, Phrase("there is no report of that turn of game {game}", game=game))
     facts = {"count": len(letter.attachments) if letter else 0, "state": bool(files)}
-    return Reply("report", facts | seated.facts(), files, seated, again)
+    return Reply("report", facts | seated.facts(), files, seated, [*([letter] if letter else ()), *again])
 
 
 def transcript(letters: MatchLetters, seated: SeatContext, _caller: Caller, _: Command[MailTranscript]) -> Reply:
@@ -204,7 +201,7 @@ def _named(seats: Seats, people: People, number: int) -> MatchView:
     taken = {seat.seat: seat.player for seat in row.seats}
     terms = Terms.read(row.terms)
     names = tuple(taken.get(seat, name) for seat, name in enumerate(terms.players, start=1))
-    match = Match(f"m{number}", "", replace(terms, players=names), phase=row.phase)
+    match = proposed(f"m{number}", "", replace(terms, players=names), phase=row.phase)
     return _stands(people, match, 0)
 
 

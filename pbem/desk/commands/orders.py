@@ -1,72 +1,47 @@
-"""The submissions of a seat: setups and orders, now or in advance; in sealed matches, commitments, steps and reveals.
+"""The submissions of a seat: setups and orders, now or in advance.
 
-Nothing secret of a sealed match comes here before its time: what comes is judged by its form and by what was told
-before. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`, `preview`), and docs/playing.md, "Sealed
-matches" (`seal`, `step`, `reveal`).
+Implements protocol.md, "Commands" (`setup`, `orders`, `clear`, `preview`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pbem.desk.caller import Caller, refused
 from pbem.desk.match_facts import branch_facts
 from pbem.desk.outcomes import Reply
-from pbem.desk.position_files import keys_of
 from pbem.games import Fault, Refused, parts
 from pbem.games.conditional_orders import branch_said
 from pbem.letters.safe_text import escaped
-from pbem.match import progress, stored_orders, submissions
-from pbem.match.events.sealed_events import reveal as laid_open
-from pbem.match.events.sealed_events import take as taken
-from pbem.match.sealed_letters import seal as committed
+from pbem.match import stored_orders, submissions
 from pbem.match.state import Match, not_played, standing
 from pbem.phrase import Phrase
-from pbem.requests import DEFAULT, Clear, Preview, Reveal, Seal, SubmitOrders, SubmitSetup, TakeSteps
+from pbem.requests import DEFAULT, Clear, Preview, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:
-    from pbem.desk.seats import Event, SeatContext
+    from pbem.desk.seats import SeatContext
     from pbem.mail.commands import AnyCommand, Command
-    from pbem.match.step import Step
 
 
 _ROOM = 1024 * 1024
 """The most octets of a seat's letters that wait: they are in memory, and written with each change."""
 
-T = TypeVar("T")
-
-Told = TypeVar("Told", bound="Seal | TakeSteps | Reveal")
-
-_AS_TEXT = Phrase(
-    "your opponent checks what you sign, so sign it as text: with an SSH key, or with OpenPGP in the clear"
-    " (`gpg --clearsign`)"
-)
-
-_UNLIKE = Phrase(
-    "your opponent gets what you sign as text, with the signature below it, and could not verify yours there: sign"
-    " only the form, as UTF-8, with the same line end after every line, including the last, and nothing like"
-    " `-----BEGIN` in a comment"
-)
-
 
 def setup(seated: SeatContext, caller: Caller, command: Command[SubmitSetup]) -> Reply:
     """`setup`: the secret setup of the next game, committed to."""
-    submissions.refuse_secrets(seated.match, command.name)
     step, submission = seated.say(caller, command, submissions.setup)
     name = f"{seated.match.id}-game-{seated.match.game}-seat-{seated.seat}.opening.txt"
     facts, attachments = seated.enclosed(submission.paper, name, "commitment")
     facts |= {"setup": submission.text, "rev": submission.rev, "level": submission.level}
     match = seated.match
-    facts["example"] = match.options is not None and parts.is_the_example(
-        match.rules, match.options, seated.seat, submission.text
-    )
+    facts["example"] = parts.is_the_example(match.rules, match.options, seated.seat, submission.text)
     seated.submit(step, submission)
     return Reply("setup", facts | seated.facts(), attachments, seated)
 
 
 def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) -> Reply:
     """`orders`: all orders of this turn; orders for a later turn, and default orders, are stored."""
-    submissions.refuse_secrets(seated.match, command.name)
+    seated.match.play.refuse_secrets(seated.match, command.name)
     turn = seated.match.turn
     if _untouched(seated, command):
         allowed = seated.match.rules.empty_orders
@@ -80,9 +55,8 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
     facts: dict[str, object] = {"orders": submission.text, "turn": turn, "final": submission.final, "unused": ()}
     if submission.standing:
         match, seat = seated.match, seated.seat
-        assert match.position is not None
-        judged = match.rules.order(match.position, seat, submission.text)
-        facts["unused"] = parts.unused(match.rules, match.position, seat, judged)
+        judged = match.orders_of(seat, submission.text)
+        facts["unused"] = parts.unused(match.rules, match.under_way, seat, judged)
     facts["branch"] = branch_facts(seated.match, submission)
     facts["replaced"] = before if before and before.text != submission.text else None
     seated.submit(step, submission)
@@ -114,13 +88,13 @@ def clear(seated: SeatContext, caller: Caller, command: Command[Clear]) -> Reply
 
 def preview(seated: SeatContext, _caller: Caller, command: Command[Preview]) -> Reply:
     """`preview`: orders are judged, and not stored."""
-    submissions.refuse_secrets(seated.match, command.name)
+    seated.match.play.refuse_secrets(seated.match, command.name)
     match = seated.match
     if match.position is None or match.phase != "playing":
         raise refused("preview", None, not_played(match))
     if command.form.turn != match.turn:
         raise refused("preview", f"turn {command.form.turn}", Phrase("turn {turn} is being played", turn=match.turn))
-    orders = match.rules.order(match.position, seated.seat, command.request.text)
+    orders = match.orders_of(seated.seat, command.request.text)
     return Reply("preview", {"orders": orders.text} | seated.facts(), at=seated)
 
 
@@ -165,7 +139,7 @@ def _now(match: Match, seat: int, text: str) -> str:
     if match.position is None or not parts.depends(match.rules, text):
         return ""
     try:
-        return match.rules.order(match.position, seat, text).text
+        return match.orders_of(seat, text).text
     except Refused:
         return ""
 
@@ -199,63 +173,3 @@ def stored(match: Match, seat: int) -> list[dict[str, object]]:
 def _faults(match: Match, seat: int, turn: int) -> list[Fault]:
     """The faults for which default orders could not be played now."""
     return [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)] if turn == DEFAULT else []
-
-
-def seal(seated: SeatContext, caller: Caller, command: Command[Seal]) -> Reply:
-    """`seal`: a player commits to a setup by a hash; the game begins with the last commitment."""
-    step, submission = _say(seated, caller, command, committed)
-    seated.submit(step, submission)
-    (commitment,) = (words[0] for name, words, _ in command.request.sections if name == "commitment")
-    receipt, attachments = seated.receipt(submission, "setup")
-    facts = receipt | {"commitment": commitment} | seated.facts()
-    return Reply("seal", facts, [*attachments, *seated.files()], seated)
-
-
-def take(seated: SeatContext, caller: Caller, command: Command[TakeSteps]) -> Reply:
-    """`step`: a seat sends what it owes in a turn, and the other seat is told at once."""
-    step, told = _say(seated, caller, command, taken)
-    progress.advance(step)
-    seated.commit(step)
-    facts, files = seated.steps(told)
-    return Reply("step", facts | seated.facts(), [*files, *seated.files()], seated)
-
-
-def reveal(seated: SeatContext, caller: Caller, command: Command[Reveal]) -> Reply:
-    """`reveal`: once the game is over, a seat reveals its setup and its orders, and everything is judged."""
-    step, _ = _say(seated, caller, command, laid_open)
-    game = seated.match.game
-    progress.advance(step)
-    seated.commit(step)
-    return Reply("reveal", {"game": game} | seated.facts(), seated.files(), seated)
-
-
-def _say(seated: SeatContext, caller: Caller, command: Command[Told], event: Event[Told, T]) -> tuple[Step, T]:
-    """The statement of a caller's seat in a sealed match, in a letter that the others can check; raises `Refused`.
-
-    What was signed is kept for the others, and so is the note that its player sends along.
-    """
-    if not seated.match.terms.sealed:
-        raise refused(command.name, command.match, Phrase("this match is not sealed"))
-    demand_text(caller, command, seated)
-    step, found = seated.say(caller, command, event)
-    seated.keep_text(caller.signed)
-    for name, _, text in command.request.sections:
-        if name == "note":
-            seated.keep_note(text)
-    return step, found
-
-
-def demand_text(caller: Caller, command: AnyCommand, seated: SeatContext) -> None:
-    """Refuse a letter whose words the other player's program would not find signed as the server does.
-
-    A program that cannot read what its opponent signed does not answer, and loses by the clock. The sandbox read it
-    by the keys that the player has here; those of the match are among them.
-    """
-    signed = caller.signed
-    if not signed.pasted:
-        raise refused(command.name, None, _AS_TEXT)
-    read, tried = caller.understood.judged_by_others, {key.public: key.fingerprint for key in caller.understood.keys}
-    keys = [tried.get(public) for public in keys_of(seated.match.players[seated.seat - 1])]
-    known = signed.key in keys and None not in keys
-    if not known or read is None or (read.verdict.key, read.words) != (signed.key, caller.words):
-        raise refused(command.name, None, _UNLIKE)

@@ -81,8 +81,7 @@ def _word(offers: Offers, seated: SeatContext, caller: Caller, command: Command[
 def _ask(offers: Offers, seated: SeatContext, seat: int, name: str, now: datetime) -> None:
     """All agree: ask the newcomer, who is told what anybody may know."""
     match, row = seated.match, seated.row
-    player = offers.players.by_name(name)
-    assert player is not None
+    player = offers.players.known(name)
     if not proposals.may_be_written(offers, name, match.names, row.number, now):
         return
     facts = {

@@ -150,7 +150,6 @@ AGREED = EntryType(
 def begin(step: Step) -> None:
     """Publish the commitments to the setups, and begin the game."""
     match = step.match
-    assert match.options is not None
     for seat, submission in sorted(match.setups.items()):
         opening = f"openings/game-{match.game}-seat-{seat}.txt"
         step.papers.append(Document(opening, submission.paper.encode(), match.game, seat))
@@ -170,7 +169,7 @@ def begin(step: Step) -> None:
             },
         },
     )
-    setups = [match.rules.setup(match.options, seat, match.setup_text(seat)) for seat in match.seats]
+    setups = [match.setup_of(seat, match.setup_text(seat)) for seat in match.seats]
     position = match.rules.begin(match.options, setups)
     head = step.match.head
     begun = {seat: replace(submission, aside=()) for seat, submission in match.setups.items()}

@@ -5,15 +5,15 @@ Implements protocol.md, "A match" (reveal, length, victory).
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pbem.games import Result
-from pbem.match.asking import ask_for_reveals, ask_for_setups, banks, file_replies_of_setups, show_replies_of_setups
+from pbem.match.asking import ask_for_setups, banks, file_replies_of_setups, show_replies_of_setups
 from pbem.match.changed import replace
 from pbem.match.dealt import shown_at_the_end
 from pbem.match.entry_type import EntryType, hash_, list_of, mapping, number, text, whole
-from pbem.match.record import Record, RecordedResult, Turn, write
-from pbem.match.sealed_game import ORDERS, SETUP, Ending
+from pbem.match.record import Record, RecordedResult, write
 from pbem.match.state import Ended
 from pbem.match.step import Document
 from pbem.match.transcript import sha256_hex
@@ -21,6 +21,7 @@ from pbem.match.transcript import sha256_hex
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pbem.match.record import Turn
     from pbem.match.state import Match
     from pbem.match.step import Step
 
@@ -33,35 +34,28 @@ def end_game(
     `closes` names the winner of the match and the reason, if the match ends with this game, whatever its length;
     `resignation` is the path of the letter by which the game was given up.
     """
-    match = step.match
-    if match.sealed_rules is None:
-        setups = {seat: match.setup_text(seat) for seat in match.seats}
-        record = record_of(
-            match, result, setups, [Turn(dict(turn.orders), chance=turn.chance) for turn in match.turns]
-        )
-        conclude(step, result, record, closes=closes, by=by)
-    elif match.sealed_rules.reveals and result.reason != "abandoned":
-        ask_for_reveals(step, Ending(result, closes, by, resignation))
-    else:
-        conclude(step, result, _open_record(match, result), closes=closes, by=by)
+    step.match.play.end(step, result, closes, by, resignation)
 
 
 def conclude(
     step: Step,
     result: Result,
     record: Record | None,
+    trace: Mapping[str, str] = MappingProxyType({}),
     *,
     closes: tuple[int, str] | None = None,
     by: str = "",
     **facts: object,
 ) -> None:
-    """End the game with this result, reveal its record, if all is known, and let the match go on or close."""
+    """End the game with this result, reveal its record, if all is known, and let the match go on or close.
+
+    `trace` names what was set aside up to the end, if it was filed.
+    """
     match = step.match
     turns = len(match.turns) if record is None else len(record.turns)
     ended = Ended(result.winner, tuple(result.scores), result.reason, turns)
     games = match.games.and_(ended)
     over = closes is not None or _match_is_over(replace(match, games=games), ended)
-    trace = step.file_trace("end", match.game) if match.sealed_game is None else {}
     step.append_entry(
         "ended",
         {
@@ -99,23 +93,29 @@ def conclude(
         early = match.terms.kind == "single" and ended.reason != "rules"
         close(step, _winner(step.match, ended), ended.reason if early else "agreed length")
     else:
-        assert match.options is not None
         carried = match.rules.carry(match.options, result)
         ask_for_setups(step, carried if match.terms.kind == "continued" else match.terms.first_options())
 
 
-def abandon(step: Step, reason: str = "abandoned", by: str = "") -> None:
-    """Nobody plays on: a game under way is revealed as it stands, nobody wins, and the match is closed."""
+def give_up(
+    step: Step, winner: int, reason: str, closes: tuple[int, str] | None = None, *, by: str = "", letter: str = ""
+) -> None:
+    """The game that is played ends as it stands, with this winner; before a game, the match is closed."""
     match = step.match
     if match.position is not None and match.phase == "playing":
-        end_game(step, Result(0, match.position.scores, "abandoned"), closes=(0, reason), by=by)
+        result = Result(winner, match.position.scores, reason)
+        end_game(step, result, closes=closes, by=by, resignation=letter)
     else:
-        close(step, 0, reason)
+        close(step, *(closes or (winner, reason)))
+
+
+def abandon(step: Step, reason: str = "abandoned", by: str = "") -> None:
+    """Nobody plays on: a game under way is revealed as it stands, nobody wins, and the match is closed."""
+    give_up(step, 0, "abandoned", (0, reason), by=by)
 
 
 def record_of(match: Match, result: Result, setups: Mapping[int, str], turns: Sequence[Turn]) -> Record:
     """The record of the game that is over, with the setups by seat, and its turns."""
-    assert match.options is not None
     return Record(
         game=match.terms.game,
         rules=match.terms.edition,
@@ -128,20 +128,6 @@ def record_of(match: Match, result: Result, setups: Mapping[int, str], turns: Se
         left=match.left,
         result=RecordedResult(result.winner, tuple(result.scores), result.reason),
     )
-
-
-def _open_record(match: Match, result: Result) -> Record | None:
-    """The record of a sealed game whose players have opened everything during the game; None if they have not."""
-    assert match.sealed_rules is not None
-    assert match.sealed_game is not None
-    names = {step: kind.name for step, kind in match.sealed_rules.papers.items()}
-    opened = [filed for filed in match.sealed_game.steps if names.get(filed.step) in {SETUP, ORDERS}]
-    texts = {(filed.turn, filed.seat): "\n".join(filed.lines) for filed in opened}
-    setups = {seat: texts[0, seat] for seat in match.seats if (0, seat) in texts}
-    if match.sealed_rules.reveals or len(setups) < len(match.seats):
-        return None
-    turns = [Turn({seat: texts[turn, seat] for seat in match.seats}) for turn in range(1, len(match.turns) + 1)]
-    return record_of(match, result, setups, turns)
 
 
 def _match_is_over(match: Match, ended: Ended) -> bool:

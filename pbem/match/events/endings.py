@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.games import Fault, Refused, Result, parts
+from pbem.games import Fault, Refused, Result
 from pbem.match.asking import banks
 from pbem.match.changed import replace, without
 from pbem.match.documents import Evidence, level_in_words
 from pbem.match.entry_type import EntryType, boolean, one_of, seat_number, sentence_form
-from pbem.match.events.ended import abandon, close, end_game
+from pbem.match.events.ended import abandon, end_game, give_up
 from pbem.match.remaking import of_sentence
 from pbem.match.state import RUNNING, not_played, only_one_without, standing
 from pbem.match.submissions import submit
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from pbem.requests import SignedForm
 
 
+_OVER = Phrase("the game is over; what is due is a `{command}`")
+
+
 def resign(step: Step, seat: int, form: SignedForm[Resign], signed: Signed) -> None:
     """Give up the game, or the whole match.
 
@@ -40,16 +43,15 @@ def resign(step: Step, seat: int, form: SignedForm[Resign], signed: Signed) -> N
     match, whole_match = step.match, form.request.whole
     if match.phase not in RUNNING:
         raise Refused(Fault("resign", None, not_played(match)))
-    if match.revealing:
-        raise Refused(Fault("resign", None, Phrase("the game is over; what is due is a `reveal`")))
+    if last := match.awaits:
+        raise Refused(Fault("resign", None, _OVER.given(command=last.template)))
     if match.phase == "setup" and not whole_match:
         says = Phrase("no game has begun; `resign {id} match` resigns the whole match", id=match.id)
         raise Refused(Fault("resign", None, says))
-    in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
-    if seat not in in_game:
+    if seat not in match.in_game:
         raise Refused(Fault("resign", None, Phrase("you are out of this game, and the others play on")))
     others_play = position_without(match, seat, whole_match=whole_match)
-    winner = only_one_without(in_game, seat)
+    winner = only_one_without(match.in_game, seat)
     match_winner = winner if match.terms.kind == "single" else only_one_without(match.seats, seat)
     closes = match_winner, "resignation"
     said = step.sentence("resign", seat, form, signed)
@@ -57,12 +59,8 @@ def resign(step: Step, seat: int, form: SignedForm[Resign], signed: Signed) -> N
     if others_play is not None:
         _leave(step, seat, others_play)
         return
-    if match.position is not None and match.phase == "playing":
-        result = Result(winner, match.position.scores, "resignation")
-        letter = f"letters/resign-{entry.seq}-seat-{seat}.eml"
-        end_game(step, result, closes=closes if whole_match else None, resignation=letter)
-    else:
-        close(step, *closes)
+    letter = f"letters/resign-{entry.seq}-seat-{seat}.eml"
+    give_up(step, winner, "resignation", closes if whole_match else None, letter=letter)
 
 
 def position_without(match: Match, seat: int, *, whole_match: bool) -> State | None:
@@ -73,9 +71,7 @@ def position_without(match: Match, seat: int, *, whole_match: bool) -> State | N
     """
     if match.position is None or match.phase != "playing" or (whole_match and match.terms.kind != "single"):
         return None
-    if match.terms.sealed:  # which two play
-        return None
-    return parts.without(match.rules, match.position, seat, match.terms.edition)
+    return match.play.without(match, match.position, seat)
 
 
 def _leave(step: Step, seat: int, position: State) -> None:
@@ -129,8 +125,8 @@ def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed)
     if match.phase not in RUNNING:
         raise Refused(Fault(what, match.id, not_played(match)))
     if what == DRAW:
-        if match.revealing:
-            raise Refused(Fault(what, match.id, Phrase("the game is over; what is due is a `reveal`")))
+        if last := match.awaits:
+            raise Refused(Fault(what, match.id, _OVER.given(command=last.template)))
         if match.phase != "playing":
             raise Refused(Fault(what, match.id, Phrase("no game has begun, so there is nothing to draw")))
     if seat not in _asked(match, what):
@@ -148,8 +144,7 @@ def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed)
     if not willing >= set(_asked(match, what)):
         return False
     if what == DRAW:
-        assert match.position is not None
-        end_game(step, Result(0, match.position.scores, "agreement"))
+        end_game(step, Result(0, match.under_way.scores, "agreement"))
         return True
     abandon(step, "annulled", by="annulled")
     return True
@@ -157,9 +152,7 @@ def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed)
 
 def _asked(match: Match, what: str) -> tuple[int, ...]:
     """The seats that must agree: to a draw, those still in the game; to an annulment, all."""
-    if what == DRAW and match.position is not None:
-        return match.position.remaining
-    return tuple(match.seats)
+    return match.in_game if what == DRAW else tuple(match.seats)
 
 
 def _entry(what: str, of: str, request: type[Draw | Annul]) -> EntryType:

@@ -7,15 +7,12 @@ is annulled. Implements docs/playing.md and docs/bundle.md, "Sealed matches".
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
-
-import msgspec
+from typing import TYPE_CHECKING, cast
 
 from pbem.games import Fault, Refused, Result
-from pbem.games.sealed import settled as settle
-from pbem.match.asking import ask_for_steps
+from pbem.match.asking import banks, start_clocks
 from pbem.match.changed import replace, without
-from pbem.match.documents import SALT, Receipt, salt_in
+from pbem.match.documents import SALT, Receipt, salt_in, text_name
 from pbem.match.entry_type import (
     EntryType,
     anything,
@@ -29,15 +26,16 @@ from pbem.match.entry_type import (
     text,
     time,
 )
-from pbem.match.events.ended import conclude, end_game, record_of
+from pbem.match.events.ended import conclude, end_game
 from pbem.match.events.silence import forfeit, losing_seats
 from pbem.match.events.turn import tell
-from pbem.match.record import Turn
+from pbem.match.play import Play
 from pbem.match.remaking import of_letter
-from pbem.match.sealed_game import HONEST, SILENT, SealedGameState
-from pbem.match.sealed_letters import judge_reveal, judge_steps, receipt_path, refuse_paused, seal, under_way, verdict
-from pbem.match.state import Played, Reports, only_one_without
-from pbem.match.step import Document, Notice, misplaced
+from pbem.match.sealed_game import HONEST, KEEPS_SECRETS, SETUP, SILENT, Ending, SealedGameState, SealedPlay
+from pbem.match.sealed_letters import Entered, judge_reveal, judge_steps, receipt_path
+from pbem.match.sealed_verdict import ANNULLED, FALSE, closed_by, open_record, result_of_lies, true_result, verdict
+from pbem.match.state import Played, Reports, Submission
+from pbem.match.step import Document, Notice, again, misplaced
 from pbem.match.submissions import answered
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
@@ -45,50 +43,208 @@ from pbem.requests import Reveal, Seal, SignedForm, TakeSteps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Any
 
-    from pbem.games.sealed import Table
+    from pbem.games import ShownReports, State
+    from pbem.games.sealed import SealedRules, Table
+    from pbem.json_object import JsonObject
     from pbem.match.record import Record
     from pbem.match.remaking import Remaking
-    from pbem.match.sealed_game import Ending, Filed, Verdict
+    from pbem.match.sealed_game import Filed
     from pbem.match.state import Match
     from pbem.match.step import Signed, Step
     from pbem.match.transcript import Entry
 
 
-def begin(step: Step) -> None:
-    """Publish the seats' commitments, and ask for the first step."""
+class SealedMode(Play, frozen=True):
+    """The play of a match whose secrets stay with their owners."""
+
+    rules: SealedRules
+    game: SealedGameState = SealedGameState()
+
+    read_by_others = frozenset({"seal", "step", "reveal", "resign"})
+    stays = Phrase("nobody can take over a seat of a sealed match: only its player has the secrets")
+
+    def anew(self) -> SealedMode:
+        return SealedMode(self.rules)
+
+    def due(self, match: Match, seat: int) -> None:
+        return None  # a program writes it
+
+    def asked(self, match: Match, seat: int) -> bool:
+        if self.game.ending is not None:
+            return seat not in self.game.reveals
+        return seat in match.choosing
+
+    def owes(self, match: Match, seat: int) -> tuple[str, ...]:
+        """The steps due from this seat: `seal`, the game's steps in order, or `reveal`."""
+        if not match.asked(seat):
+            return ()
+        if match.phase == "setup":
+            return ("seal",)
+        return ("reveal",) if self.game.ending is not None else self.rules.owed(table_of(match), seat)
+
+    def awaits(self, match: Match) -> Phrase | None:
+        return Phrase("reveal") if match.phase == "playing" and self.game.ending is not None else None
+
+    def refuse_secrets(self, match: Match, what: str) -> None:
+        raise Refused(Fault(what, match.id, KEEPS_SECRETS))
+
+    def counted_as_received(self, match: Match, seat: int, received: datetime, *, default: bool) -> datetime:
+        """No proof asks when a step came."""
+        begun = bool(self.game.commitments)
+        return received if begun else super().counted_as_received(match, seat, received, default=default)
+
+    def view(self, match: Match, position: State, seat: int | None) -> Mapping[str, object]:
+        return self.rules.view(cast("Table", position), seat)
+
+    def show(self, match: Match, seat: int | None, reports: Reports) -> Reports:
+        return reports  # the players have told each other all
+
+    def latest(self, match: Match, seat: int | None) -> ShownReports:
+        return table_of(match).played[-1]
+
+    def keeps_views(self, match: Match) -> bool:
+        return True  # the table has all reports
+
+    def truth(self, match: Match) -> dict[int, Mapping[str, Any]] | None:
+        if not self.rules.reveals:
+            return {owner: match.view(owner) or {} for owner in match.seats}
+        if len(self.game.reveals) < len(match.seats):
+            return None
+        table = table_of(match)
+        try:
+            own = {
+                owner: self.rules.own(match.options, owner, revealed.setup, revealed.orders, table)
+                for owner, revealed in sorted(self.game.reveals.items())
+            }
+        except Refused:
+            return None
+        return {owner: self.rules.own_view(side, table) for owner, side in own.items()}
+
+    def setups(self, match: Match) -> dict[int, str]:
+        if self.rules.reveals:
+            return {seat: revealed.setup for seat, revealed in sorted(self.game.reveals.items())}
+        return dict(sorted((one.seat, "\n".join(one.lines)) for one in self.game.steps if one.step == SETUP))
+
+    def commitments(self, match: Match) -> dict[int, str]:
+        return dict(sorted(self.game.commitments.items()))
+
+    def levels(self, match: Match) -> dict[int, str]:
+        return dict.fromkeys(match.seats, "key")
+
+    def without(self, match: Match, position: State, seat: int) -> None:
+        return None  # two play
+
+    def agrees(self, match: Match, document: JsonObject) -> bool:
+        """True if the same letters make the game, and reveals were requested only when it was over."""
+        told, revealing = document.get("sealed", {}), self.awaits(match) is not None
+        if not self.game.commitments:
+            return True
+        if not isinstance(told, dict) or told.get("revealing", revealing) != revealing:
+            return False
+        # No more letters are looked at than the document names.
+        names = [text_name(match.id, path) for path in self.game.letters]
+        return bool(told.get("signed", names) == names)
+
+    def begin(self, step: Step) -> None:
+        """Publish the seats' commitments, and ask for the first step."""
+        match = step.match
+        open_to_all = match.last_revealed  # nothing in it is secret
+        setups, seals = sorted(match.setups.items()), {}
+        for seat, submission in setups:
+            paper = submission.paper.encode()
+            step.papers.append(Document(receipt_path(match.game, seat), paper, open_to_all, seat))
+            letter = f"game-{match.game}-seal-seat-{seat}"
+            step.file_letter(letter, submission.letter, submission.evidence, open_to_all, seat)
+            seals[seat] = f"letters/{letter}.eml"
+        trace = step.file_trace("setup", open_to_all)
+        commitments = {seat: submission.text for seat, submission in setups}
+        body = {
+            "game": match.game,
+            "options": dict(match.options.changed),
+            "commitments": {str(seat): commitment for seat, commitment in commitments.items()},
+            "receipts": {str(seat): sha256_hex(submission.paper.encode()) for seat, submission in setups},
+        }
+        step.append_entry("sealed", trace | body)
+        step.match = replace(
+            step.match,
+            phase="playing",
+            setups={},
+            prev=step.match.head,
+            position=self.rules.begin(match.options),
+            play=replace(self, game=SealedGameState(commitments, seals)),
+            misses={},
+            sentence_revs={},
+        )
+        _ask_for_steps(step)
+        step.notify("begin")
+
+    def proceed(self, step: Step) -> None:
+        """Judge the game when it is over, and forfeit for silence; turns are reported by the players themselves."""
+        match = step.match
+        if _is_due(match):
+            judge(step)
+        elif gone := [seat for seat in losing_seats(match) if match.asked(seat)]:
+            forfeit(step, gone)
+
+    def end(self, step: Step, result: Result, closes: tuple[int, str] | None, by: str, resignation: str) -> None:
+        """Ask everybody to reveal what was kept secret, if the game is not open by then."""
+        match = step.match
+        if not self.rules.reveals or result.reason == "abandoned":
+            record = open_record(match, self.rules, self.game, result)
+            conclude(step, result, record, closes=closes, by=by)
+            return
+        ending = Ending(result, closes, by, resignation)
+        step.match = replace(
+            match,
+            prev=match.head,
+            play=replace(self, game=replace(self.game, ending=ending, printed={})),
+            banks=banks(step),
+            missed=frozenset(),
+            offers={},
+            sentence_revs={},
+        )
+        start_clocks(step, match.seats)
+        step.notify("reveals", ending=ending)
+
+
+def sealed(match: Match, what: str = "step") -> SealedMode:
+    """The play of a sealed match; raises `Refused` for another one."""
+    if not isinstance(match.play, SealedMode):
+        raise Refused(Fault(what, match.id, Phrase("this match is not sealed")))
+    return match.play
+
+
+def table_of(match: Match) -> Table:
+    """The position of a sealed game that has begun."""
+    return cast("Table", match.position)
+
+
+def seal(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Submission:
+    """A seat's commitment to its setup of the next game, which begins with the last commitment.
+
+    It may be replaced until then. Raises `Refused`.
+    """
     match = step.match
-    assert match.options is not None
-    assert match.sealed_rules is not None
-    open_to_all = match.last_revealed  # nothing in it is secret
-    setups, seals = sorted(match.setups.items()), {}
-    for seat, submission in setups:
-        paper = submission.paper.encode()
-        step.papers.append(Document(receipt_path(match.game, seat), paper, open_to_all, seat))
-        letter = f"game-{match.game}-seal-seat-{seat}"
-        step.file_letter(letter, submission.letter, submission.evidence, open_to_all, seat)
-        seals[seat] = f"letters/{letter}.eml"
-    trace = step.file_trace("setup", open_to_all)
-    commitments = {seat: submission.text for seat, submission in setups}
-    body = {
-        "game": match.game,
-        "options": dict(match.options.changed),
-        "commitments": {str(seat): commitment for seat, commitment in commitments.items()},
-        "receipts": {str(seat): sha256_hex(submission.paper.encode()) for seat, submission in setups},
-    }
-    step.append_entry("sealed", trace | body)
-    step.match = replace(
-        step.match,
-        phase="playing",
-        setups={},
-        prev=step.match.head,
-        position=match.sealed_rules.begin(match.options),
-        sealed_game=SealedGameState(commitments, seals),
-        misses={},
-        sentence_revs={},
-    )
-    ask_for_steps(step)
-    step.notify("begin")
+    step.demand_key(signed)
+    before = match.setups.get(seat)
+    faults = misplaced(match, form, seat, before, game=match.game)
+    if match.phase != "setup" or not isinstance(match.play, SealedMode):
+        raise Refused(Fault("seal", None, Phrase("no commitment is due")))
+    found = [section.words[0] for section in form.request.sections if section.name == "commitment"]
+    if len(found) != 1:
+        faults.append(Fault("seal", None, Phrase("the line `commitment HASH` is missing")))
+    if faults:
+        raise Refused(*faults)
+    if same := again(before, form.rev, found[0]):
+        return same
+    receipt = Receipt.of(match, seat, 0, form.rev, signed, step.world.salt(receipt_path(match.game, seat)))
+    submission = Submission.of(form.rev, found[0], receipt.text(), signed, before)
+    step.match = replace(match, setups={**match.setups, seat: submission})
+    answered(step, seat, signed)
+    return submission
 
 
 def _remake_sealed(remaking: Remaking) -> Step:
@@ -125,17 +281,20 @@ SEALED = EntryType(
 )
 
 
-class Entered(msgspec.Struct, frozen=True):
-    """The result of a letter with steps, for the letters that report it."""
+def _ask_for_steps(step: Step, by: int | None = None) -> None:
+    """Ask those who owe a step of a sealed game; the clock of a seat that owed one before continues.
 
-    seat: int
-    turn: int
-    """The turn of the first step."""
-    steps: tuple[Filed, ...] = ()
-    files: Mapping[int, Mapping[int, bytes]] = msgspec.field(default_factory=dict)
-    """The files of reports, by finished turn and by seat."""
-    reports: Mapping[int, Reports] = msgspec.field(default_factory=dict)
-    """The reports, by finished turn."""
+    `by` is the seat whose letter led here: its next step must cite the letters that are sent now.
+    """
+    match, play = step.match, sealed(step.match)
+    game = play.game
+    asked = [seat for seat in match.seats if match.asked(seat)]
+    before = {seat: heads for seat, heads in game.printed.items() if seat in asked and seat != by}
+    printed = {seat: (*before.get(seat, ()), match.prev) for seat in asked}
+    going = {seat: match.clocks[seat] for seat in asked if seat in game.printed and seat in match.clocks}
+    play = replace(play, game=replace(game, printed=printed))
+    step.match = replace(match, banks=banks(step), missed=match.missed & going.keys(), play=play)
+    start_clocks(step, [seat for seat in asked if seat not in going], going)
 
 
 def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> Entered:
@@ -144,7 +303,7 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
     step.demand_key(signed)
     _demand_due(step, seat, form)
     name = f"step-{match.seq + 1}-seat-{seat}"
-    taken = judge_steps(under_way(match), seat, form, signed.hash, f"letters/{name}.eml")
+    taken = judge_steps(_under_way(match), seat, form, signed.hash, f"letters/{name}.eml")
     step.file_letter(name, signed.raw, signed.evidence, match.last_revealed, seat)
     told = Entered(seat, match.turn)
     for one in taken:
@@ -156,23 +315,36 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
     if not step.match.owes(seat):
         answered(step, seat, signed)
     step.match = replace(step.match, prev=step.match.head, sentence_revs={})
-    ask_for_steps(step, by=seat)
+    _ask_for_steps(step, by=seat)
     step.notify("step", seat, told=told)
-    if step.match.table.result is not None:
-        end_game(step, step.match.table.result)
+    if (result := table_of(step.match).result) is not None:
+        end_game(step, result)
     return told
+
+
+def _under_way(match: Match) -> SealedPlay:
+    """The game of a match, as steps are judged."""
+    play, where = sealed(match), (match.server, match.id, match.game)
+    restored = match.restored > 0
+    return SealedPlay(play.rules, *where, match.names, match.rules_hash, play.game, table_of(match), restored)
+
+
+def _refuse_paused(match: Match, what: str) -> None:
+    """Refuse steps while the match is paused, because they would be told at once."""
+    if match.paused:
+        says = Phrase("the match is paused; send this again when it resumes")
+        raise Refused(Fault(what, match.id, says))
 
 
 def _demand_due(step: Step, seat: int, form: SignedForm[TakeSteps]) -> None:
     """Refuse a letter for which it is not the time, or that belongs elsewhere."""
     match = step.match
-    if match.sealed_rules is None:
-        raise Refused(Fault("step", match.id, Phrase("this match is not sealed")))
-    if match.sealed_game is None or match.phase != "playing" or match.revealing:
+    game = sealed(match).game
+    if match.phase != "playing" or game.ending is not None:
         raise Refused(Fault("step", match.id, Phrase("no step is due")))
-    refuse_paused(match, "step")
+    _refuse_paused(match, "step")
     said = replace(form, rev=0)  # what is an entry at once needs no revision
-    if form.prev is not None and match.sealed_game.printed.get(seat):
+    if form.prev is not None and game.printed.get(seat):
         said = replace(said, prev=match.prev)  # which of those printed it may cite, `judge_steps` knows
     if faults := misplaced(match, said, seat, None, game=match.game):
         raise Refused(*faults)
@@ -180,14 +352,13 @@ def _demand_due(step: Step, seat: int, form: SignedForm[TakeSteps]) -> None:
 
 def _enter(step: Step, filed: Filed, signed: Signed) -> Filed:
     """Append the entry of a step."""
-    match = step.match
-    assert match.sealed_game is not None
+    match, play = step.match, sealed(step.match)
     path = {"path": filed.path} if filed.path else {}
     body = {"game": match.game, "turn": filed.turn, "seat": filed.seat, "step": filed.step, "paper": filed.paper}
     entry = step.append_entry("step", {**body, **path, **step.named(signed)})
     filed = replace(filed, seq=entry.seq, head=entry.head)
-    game = replace(match.sealed_game, steps=match.sealed_game.steps.and_(filed))
-    step.match = replace(step.match, sealed_game=game)
+    game = replace(play.game, steps=play.game.steps.and_(filed))
+    step.match = replace(step.match, play=replace(play, game=game))
     return filed
 
 
@@ -237,16 +408,16 @@ STEP = EntryType(
 
 def reveal(step: Step, seat: int, form: SignedForm[Reveal], signed: Signed) -> None:
     """A seat's setup and orders of the finished game, which open all its commitments. Raises `Refused`."""
-    match = step.match
+    match, play = step.match, sealed(step.match, "reveal")
     step.demand_key(signed)
-    if match.sealed_game is None or not match.revealing:
+    if not play.awaits(match):
         raise Refused(Fault("reveal", match.id, Phrase("nothing is to be revealed before the game is over")))
-    if seat in match.sealed_game.reveals:
+    if seat in play.game.reveals:
         raise Refused(Fault("reveal", match.id, Phrase("you have revealed this game")))
-    refuse_paused(match, "reveal")
+    _refuse_paused(match, "reveal")
     faults = misplaced(match, replace(form, rev=0), seat, None, game=match.game)
     try:
-        revealed, papers = judge_reveal(match, seat, form)
+        revealed, papers = judge_reveal(match, play.game, seat, form)
     except Refused as refused:
         raise Refused(*faults, *refused.faults) from refused
     if faults:
@@ -255,8 +426,8 @@ def reveal(step: Step, seat: int, form: SignedForm[Reveal], signed: Signed) -> N
     for path, content in papers.items():
         step.papers.append(Document(path, content.encode(), match.last_revealed, seat))
     step.append_entry("reveal", {"game": match.game, "seat": seat, **step.named(signed)})
-    game = replace(match.sealed_game, reveals={**match.sealed_game.reveals, seat: revealed})
-    step.match = replace(step.match, sealed_game=game, missed=match.missed - {seat})
+    game = replace(play.game, reveals={**play.game.reveals, seat: revealed})
+    step.match = replace(step.match, play=replace(play, game=game), missed=match.missed - {seat})
     answered(step, seat, signed)
     for other in match.seats:
         if step.match.asked(other) and other not in step.match.missed:  # else the verdict says more at once
@@ -281,86 +452,33 @@ REVEAL = EntryType(
     letter="reveal",
 )
 
-FALSE = "false"
-"""The reason of a result where somebody told something false; `SILENT` where somebody would not reveal."""
-
-ANNULLED = "annulled"
-
-
-def proceed(step: Step) -> None:
-    """Judge the game when it is over, and forfeit for silence; the turns are reported by the players themselves."""
-    match = step.match
-    if _is_due(match):
-        judge(step)
-    elif gone := [seat for seat in losing_seats(match) if match.asked(seat)]:
-        forfeit(step, gone)
-
 
 def judge(step: Step) -> None:
     """Judge the finished game, and end it. Raises `Refused` while a reveal is still due."""
-    match = step.match
-    if match.sealed_game is None or match.sealed_game.ending is None or not _is_due(match):
+    match, play = step.match, sealed(step.match, "verdict")
+    ending = play.game.ending
+    if ending is None or not _is_due(match):
         raise Refused(Fault("verdict", match.id, Phrase("nothing is to be judged yet")))
-    ending, found = match.sealed_game.ending, verdict(match)
+    found = verdict(match, play.rules, play.game)
     verdicts = {
         str(seat): word if isinstance(word, str) else {FALSE: word._asdict()} for seat, word in sorted(found.items())
     }
     step.append_entry("verdict", {"game": match.game, "verdicts": verdicts})
     record: Record | None = None
     if all(word == HONEST for word in found.values()):
-        result, record = _true_result(match, ending, match.sealed_game)
+        result, record = true_result(match, ending, play.game)
     else:
-        result = _result_of_lies(match, ending, found)
-    closes = _closes(match, ending, result, found)
+        result = result_of_lies(match, ending, found)
+    closes = closed_by(match, ending, result, found)
     if closes is None and record is None and (match.terms.kind == "continued" or result.reason == ANNULLED):
         closes = result.winner, result.reason
     conclude(step, result, record, closes=closes, by=ending.by, verdict=found)
 
 
-def _closes(match: Match, ending: Ending, result: Result, found: Verdict) -> tuple[int, str] | None:
-    """The match's winner and the reason if it was resigned: as it is when it is resigned, unless that winner lied.
-
-    A single match is over with its game, and has the winner of that.
-    """
-    if ending.closes is None:
-        return None
-    winner, _ = ending.closes
-    if found[winner] != HONEST:
-        return result.winner, result.reason
-    return None if match.terms.kind == "single" else ending.closes
-
-
 def _is_due(match: Match) -> bool:
     """True if the verdict is due: everybody has revealed, or missed the time for it."""
-    return match.revealing and not any(match.asked(seat) and seat not in match.missed for seat in match.seats)
-
-
-def _true_result(match: Match, ending: Ending, game: SealedGameState) -> tuple[Result, Record]:
-    """The result of a game in which everybody was honest, and its record."""
-    assert match.options is not None
-    setups = {seat: revealed.setup for seat, revealed in game.reveals.items()}
-    played = len(match.turns)  # a turn that somebody left unanswered does not count
-    orders = {
-        seat: {turn: text for turn, text in revealed.orders.items() if turn <= played}
-        for seat, revealed in game.reveals.items()
-    }
-    settled = settle(match.rules, match.options, setups, orders)
-    told = ending.result
-    result = settled.result or Result(told.winner, settled.scores, told.reason)
-    return result, record_of(match, result, setups, [Turn(orders) for orders in settled.orders])
-
-
-def _result_of_lies(match: Match, ending: Ending, found: Verdict) -> Result:
-    """The result of a game in which somebody was dishonest: the other one has won, unless both were."""
-    dishonest = [seat for seat, word in found.items() if word != HONEST]
-    if len(dishonest) == len(match.seats):
-        return Result(0, tuple(0 for _ in match.seats), ANNULLED)
-    honest = only_one_without(match.seats, dishonest[0])
-    scores = tuple(
-        score if seat == honest else 0 for seat, score in zip(match.seats, ending.result.scores, strict=True)
-    )
-    gave_up = ending.given_up and honest != ending.result.winner
-    return Result(0 if gave_up else honest, scores, SILENT if found[dishonest[0]] == SILENT else FALSE)
+    waited = any(match.asked(seat) and seat not in match.missed for seat in match.seats)
+    return match.awaits is not None and not waited
 
 
 def _remake_verdict(remaking: Remaking) -> Step:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.games import Fault, Refused, Result
+from pbem.games import Fault, Refused
 from pbem.match.asking import start_clocks
 from pbem.match.changed import replace, without
 from pbem.match.entry_type import EntryType, mapping, number, seat_number, seats, sentence_form, time
 from pbem.match.events.clocks import out_of_reach
-from pbem.match.events.ended import abandon, close, end_game
+from pbem.match.events.ended import abandon, give_up
 from pbem.match.state import PAUSE, RUNNING, not_played, standing
 from pbem.match.transcript import utc, written
 from pbem.phrase import Phrase
@@ -48,18 +48,6 @@ def miss(step: Step, seat: int) -> None:
     else:
         step.match = replace(step.match, missed=match.missed | {seat})
     step.notify("missed", seat=seat, misses=times, again=again)
-
-
-def counted_as_received(match: Match, seat: int, received: datetime, *, default: bool = False) -> datetime:
-    """The time at which this seat's submission or withdrawal counts as received.
-
-    What is handled after a miss came too late for what was missed, because all that had come in time was handled by
-    then. `default` orders are for any turn. No proof asks when a step of a sealed game came.
-    """
-    if match.sealed_game is not None:
-        return received
-    missed = match.default_late_from.get(seat, received) if default else received
-    return max(received, match.late_from.get(seat, received), missed)
 
 
 def _remake_missed(remaking: Remaking) -> Step:
@@ -112,23 +100,16 @@ def forfeit(step: Step, silent: Iterable[int]) -> None:
 
 def end_by_silence(step: Step, silent: Sequence[int]) -> None:
     """End the game or match because these seats were silent: nobody wins if all were silent."""
-    match = step.match
-    in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
-    others = [seat for seat in in_game if seat not in silent]
-    winner = others[0] if len(others) == 1 else 0
-    reason = "forfeit" if others else "abandoned"
-    if match.position is not None and match.phase == "playing":
-        end_game(step, Result(winner, match.position.scores, reason))
-    else:
-        close(step, winner, reason)
+    others = [seat for seat in step.match.in_game if seat not in silent]
+    give_up(step, others[0] if len(others) == 1 else 0, "forfeit" if others else "abandoned")
 
 
 def losing_seats(match: Match) -> list[int]:
     """The seats that lose the game by their silence, unless their answer came in after all.
 
-    None once it is over: who reveals nothing is judged for that.
+    None once it is over, but for what the match still awaits.
     """
-    if match.terms.claimable or match.revealing:
+    if match.terms.claimable or match.awaits:
         return []
     return [seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.misses.get(seat, 0) > 1]
 
@@ -174,7 +155,7 @@ def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> Non
 
 def claimable_seats(match: Match, seat: int) -> list[int]:
     """The seats against which this seat may claim now, as they missed their time; none while it is asked itself."""
-    if match.phase not in RUNNING or match.revealing or not match.terms.claimable or match.asked(seat):
+    if match.phase not in RUNNING or not match.terms.claimable or match.asked(seat) or match.awaits:
         return []
     answered = {other for other in match.seats if standing(match.submissions, other) or match.silent_by_now(other)}
     return sorted(match.missed - answered - {seat})
@@ -183,7 +164,7 @@ def claimable_seats(match: Match, seat: int) -> list[int]:
 def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm[Claim], signed: Signed) -> None:
     """Grant this seat's claim against those. Raises `Refused` if it could never be granted."""
     match = step.match
-    missed = match.terms.claimable and not match.revealing and set(against) <= match.missed
+    missed = match.terms.claimable and not match.awaits and set(against) <= match.missed
     unreachable = all(out_of_reach(match, other, step.world.now) for other in against)
     if seat in against or not against or not (missed or unreachable):
         raise Refused(Fault("claim", match.id, Phrase("nobody has missed the deadline and the grace period")))

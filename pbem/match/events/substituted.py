@@ -103,9 +103,8 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
     nomination = match.nominated.get(seat)
     if match.phase not in RUNNING:
         raise Refused(Fault("substitute", match.id, not_played(match)))
-    if match.terms.sealed:
-        says = Phrase("nobody can take over a seat of a sealed match: only its player has the secrets")
-        raise Refused(Fault("substitute", match.id, says))
+    if match.play.stays:
+        raise Refused(Fault("substitute", match.id, match.play.stays))
     if name == NOBODY:
         if nomination is None:
             says = Phrase("nobody was named for {name}'s seat", name=match.name(seat))

@@ -54,8 +54,7 @@ class Ordered(msgspec.Struct, frozen=True):
 def resolve(step: Step) -> None:
     """Play the turn that is due, with the orders there are."""
     match = step.match
-    assert match.position is not None
-    due = match.position.due
+    due = match.under_way.due
     submitted = len(step.submitted)
     stand_ins = _stand_ins(step)
     sent = {seat: orders for seat, orders in match.orders.items() if orders.standing}
@@ -119,9 +118,8 @@ def resolve(step: Step) -> None:
 
 def _by_the_rules(match: Match, texts: Mapping[int, str], seed: str) -> tuple[State, list[Report]]:
     """The position after a turn, and its reports."""
-    assert match.position is not None
-    orders = {seat: match.rules.order(match.position, seat, text) for seat, text in texts.items()}
-    return play_turn(match.rules, match.position, orders, seed)
+    orders = {seat: match.orders_of(seat, text) for seat, text in texts.items()}
+    return play_turn(match.rules, match.under_way, orders, seed)
 
 
 def _shown(match: Match, reports: Sequence[Report]) -> None:
@@ -159,8 +157,7 @@ def _report_path(game: int, turn: int, seat: int | str | None) -> str:
 def play_on(step: Step) -> None:
     """Play turns in which nobody has a choice, and end the game if the rules ended it."""
     while True:
-        position = step.match.position
-        assert position is not None
+        position = step.match.under_way
         if position.result is not None:
             end_game(step, position.result)
             return

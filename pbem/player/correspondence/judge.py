@@ -13,6 +13,7 @@ import msgspec
 from pbem.games import Fault, Refused, faults, part_of, parts, refuse, rules
 from pbem.games.conditional_orders import branch_said
 from pbem.match import submissions
+from pbem.match.sealed_game import KEEPS_SECRETS
 from pbem.phrase import Phrase
 from pbem.player import forms
 from pbem.player.correspondence.standings import Impossible, demand_playing
@@ -82,7 +83,7 @@ class Judge:
         """
         standing, position = self._matches.standing(match), self._matches.position(match)
         if standing.sealed:
-            raise Refused(Fault("orders", match, submissions.SEALED))
+            raise Refused(Fault("orders", match, KEEPS_SECRETS))
         demand_playing(standing)
         if 0 < turn < standing.turn:
             raise Impossible(

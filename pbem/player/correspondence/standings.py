@@ -42,6 +42,10 @@ class Impossible(PlayerTrouble):
     """Something cannot be sent in the present state; the text tells the player why."""
 
 
+class Contradiction(Exception):
+    """What the server says cannot all be true; the text says why."""
+
+
 class OwnMatches:
     """The matches of one player, as a memory has them."""
 

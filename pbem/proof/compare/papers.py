@@ -10,8 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from pbem.json_object import DEPTH, depth
-from pbem.match.documents import NotADocument, Opening, Receipt, Withdrawal
-from pbem.match.sealed_game import SIGNED_TEXT, text_name
+from pbem.match.documents import SIGNED_TEXT, NotADocument, Opening, Receipt, Withdrawal
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare.fates import Fates
@@ -176,7 +175,7 @@ class Positions:
             yield Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
             return
         made = {"turn": match.position.turn if match.position else 0, "view": self._view(match, seat)}
-        if _same(document, json.loads(canonical(made))) and _signed_agree(match, document):
+        if _same(document, json.loads(canonical(made))) and match.play.agrees(match, document):
             yield Finding("agrees", what, "", seq)
         else:
             reason = f"{file.name} shows another position than follows from the letters and the rules"
@@ -211,20 +210,6 @@ def _told_keys(document: JsonObject) -> set[tuple[str, str]]:
         case {"sealed": {"keys": dict(keys)}}:
             return {(seat, str(key)) for seat, told in keys.items() if isinstance(told, list) for key in told}
     return set()
-
-
-def _signed_agree(match: Match, document: JsonObject) -> bool:
-    """True if the same letters make a sealed game, and reveals were requested only when it was over."""
-    told = document.get("sealed", {})
-    if (
-        match.sealed_game is None
-        or not isinstance(told, dict)
-        or told.get("revealing", match.revealing) != match.revealing
-    ):
-        return match.sealed_game is None
-    if "signed" not in told:  # no more letters are looked at than the document names
-        return True
-    return bool(told["signed"] == [text_name(match.id, path) for path in match.sealed_game.letters])
 
 
 def compare_signed(file: AttachedFile) -> Iterator[Finding]:

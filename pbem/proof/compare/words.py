@@ -135,8 +135,7 @@ def _commitments(letter: ShownMatchLetter) -> Iterator[Finding]:
     seen = max((head.seq for head in kept.heads if letter.is_ours(head) and letter.is_signed(head)), default=0)
     if seen > len(index.found.entries):
         return  # later than the bundle, and so is what it tells
-    kinds = {"commitments", "sealed"}
-    begun = [entry for entry in index.found.entries if entry.type in kinds and entry.seq <= seen]
+    begun = [entry for entry in index.found.entries if "commitments" in entry.body and entry.seq <= seen]
     if not begun or not kept.commitments:
         return
     commitments = begun[-1].body["commitments"]

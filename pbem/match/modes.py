@@ -1,0 +1,33 @@
+"""The modes of matches, and how a match in one of them begins: the one place that knows them all.
+
+A mode is a class of `Play`; `CONTRIBUTING.md` says what one more takes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games.sealed import sealed_rules
+from pbem.match.events.sealed_events import SealedMode
+from pbem.match.refereed import RefereedMode
+from pbem.match.state import Match
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pbem.match.play import Play
+    from pbem.match.terms import Terms
+
+
+MODES: Sequence[type[Play]] = (RefereedMode, SealedMode)
+
+
+def played(terms: Terms) -> Play:
+    """The mode in which a match of these terms is played."""
+    rules = sealed_rules(terms.game) if terms.sealed else None
+    return RefereedMode() if rules is None else SealedMode(rules)
+
+
+def proposed(match: str, server: str, terms: Terms, *, phase: str = "proposed", replies: str = "") -> Match:
+    """A match that was proposed, and has not begun."""
+    return Match(match, server, terms, played(terms), phase, replies=replies)
