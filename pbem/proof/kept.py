@@ -87,6 +87,15 @@ class Answered(msgspec.Struct, frozen=True):
     signature: str
 
 
+class ToldFiles(msgspec.Struct, frozen=True):
+    """The hashes of the files for programs in a bulletin, with the bulletin's hash and signature, in hex."""
+
+    server: str
+    hashes: frozenset[str]
+    bulletin: str
+    signature: str
+
+
 class Attached(msgspec.Struct, frozen=True):
     """An attachment: its name, and its bytes in each form in which they may have been sent."""
 
@@ -122,6 +131,8 @@ class Kept(msgspec.Struct, frozen=True):
     """The generation in which the server showed each head to programs."""
     answered: tuple[Answered, ...] = ()
     """The outcomes of commands that it tells programs."""
+    files: tuple[ToldFiles, ...] = ()
+    """The files for programs that its bulletin names."""
     notes: tuple[str, ...] = ()
     """The signed notes in its text, such as the two that prove that a log forked."""
     quoted: frozenset[SignedHead | SignedPaper] = frozenset()

@@ -25,7 +25,17 @@ from pbem.mail.compose import BULLETIN, LETTER
 from pbem.mail.message import Letter, Unreadable, read_letter
 from pbem.match.transcript import canonical, is_time, sha256_hex
 from pbem.proof import bundle
-from pbem.proof.kept import Answered, Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper, ToldGeneration
+from pbem.proof.kept import (
+    Answered,
+    Attached,
+    Kept,
+    Logged,
+    ReplyAddress,
+    SignedHead,
+    SignedPaper,
+    ToldFiles,
+    ToldGeneration,
+)
 from pbem.proof.mailbox_evidence import TOKEN, place
 
 if TYPE_CHECKING:
@@ -71,7 +81,7 @@ _FOREIGN = re.compile(r"^[ \t>|]*: .*$", re.MULTILINE)
 _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
 
 
-InBulletin = Answered | SignedHead | Logged | ReplyAddress | ToldGeneration
+InBulletin = Answered | SignedHead | Logged | ReplyAddress | ToldFiles | ToldGeneration
 """The facts of a match in a bulletin that a bundle may contradict."""
 Fact = TypeVar("Fact", bound=InBulletin)
 
@@ -153,6 +163,7 @@ def kept(source: str, raw: bytes) -> Kept:
         generations=found.of(ToldGeneration),
         addresses=found.of(ReplyAddress),
         answered=found.of(Answered),
+        files=found.of(ToldFiles),
         notes=tuple(dict.fromkeys(_NOTE.findall(f"{everything}\n{_QUOTE.sub('', page)}\n"))),
         papers=papers,
         commitments=tuple(_commitments(unquoted)),
@@ -218,6 +229,9 @@ def _for_programs(letter: Letter) -> Iterator[InBulletin]:
             document = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_number)
         except (binascii.Error, ValueError):
             continue
+        if isinstance(document, dict) and isinstance(files := document.get("files"), dict):
+            with suppress(TypeError):  # what no server writes
+                yield ToldFiles(str(document.get("server")), frozenset(map(str, files.values())), *_signed(document))
         items = document.get("items") if isinstance(document, dict) else None
         for item in items if isinstance(items, list) else ():
             place_of = "tournament" if isinstance(item, dict) and item.get("about") == "tournament" else "match"

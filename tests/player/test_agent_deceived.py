@@ -298,7 +298,13 @@ class Asking:
 
     def of_match(self, stands: MatchView) -> Any:
         found = self._of_match(stands)
-        if self.asks and stands.seat == BOB and stands.phase == "playing" and stands.turn >= 2 and not stands.revealing:
+        if (
+            self.asks
+            and stands.seat == BOB
+            and stands.phase == "playing"
+            and stands.turn >= 2
+            and not stands.revealing
+        ):
             self.asked = True
             found |= {"revealing": True, "asked": True}
         return found

@@ -415,7 +415,7 @@ class TestWhatTheServerDidNotSign:
                 changed = content.replace(b'"destroyed":["Rv1"]', b'"destroyed":["Rv2"]')
                 part.set_content(changed, "application", "json", filename=name)
         (letter,) = judged(whole, parsed.as_bytes())
-        assert letter.standing == "contradicts"
+        assert letter.standing == "broken"  # the bulletin names another file
         assert "shows another position" in str(letter.findings)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 if TYPE_CHECKING:
-    from pbem.proof.compare.index import ShownMatchLetter, TranscriptIndex
+    from pbem.proof.compare.index import TranscriptIndex
     from pbem.proof.kept import Kept
 
 
@@ -63,13 +63,6 @@ def differs(
         " signature"
     )
     return Finding("contradicts", what, f"{reason}; {unsigned}", seq)
-
-
-def unknown_head(letter: ShownMatchLetter, what: str, reason: str) -> Finding:
-    """A cited head of no entry: of a later one, if the letter may be later than the bundle."""
-    if letter.index.goes_on and letter.ahead:
-        return Finding("later", what, f"{reason}, which is of no entry of the bundle; ask for a newer one")
-    return differs(letter.index, what, f"{reason}, which is of no entry of the bundle")
 
 
 def two_stories(index: TranscriptIndex, what: str, seq: int, head: str, other: str, where: str) -> Finding:

@@ -13,7 +13,7 @@ import msgspec
 
 from pbem.identity import ed25519_points
 from pbem.match.documents import Evidence, NotADocument, Opening, Receipt, Withdrawal
-from pbem.match.transcript import canonical, sha256_hex, statement, voucher
+from pbem.match.transcript import announcement, canonical, sha256_hex, statement, voucher
 from pbem.proof.kept import SignedHead
 
 if TYPE_CHECKING:
@@ -207,11 +207,24 @@ class ShownMatchLetter(ShownLetter):
 
     index: BundleIndex
 
+    def __init__(self, kept: Kept, index: BundleIndex) -> None:
+        super().__init__(kept, index)
+        bulletins = [
+            told.hashes
+            for told in kept.files
+            if told.server == index.server
+            and is_signature(index.key, told.signature, announcement(told.server, told.bulletin))
+        ]
+        self._in_bulletin = frozenset().union(*bulletins) if bulletins else None
+        """The hashes of files for programs that the server signed with the letter; None without such a signature."""
+
     def files(self, attached: Attached) -> Iterator[AttachedFile]:
         """An attachment in each form in which it may have been sent."""
         for way in attached.ways:
-            is_signed = sha256_hex(way) in self.vouched if self.vouched else None
-            yield AttachedFile(self, attached.name, way, is_signed)
+            hashed = sha256_hex(way)
+            is_signed = hashed in self.vouched if self.vouched else None
+            in_bulletin = hashed in self._in_bulletin if self._in_bulletin is not None else None
+            yield AttachedFile(self, attached.name, way, is_signed, in_bulletin)
 
 
 class AttachedFile(msgspec.Struct, frozen=True):
@@ -222,3 +235,5 @@ class AttachedFile(msgspec.Struct, frozen=True):
     content: bytes
     is_signed: bool | None
     """True if the letter vouches for it; None if the letter vouches for no file."""
+    in_bulletin: bool | None
+    """True if the letter's bulletin, which the server signed, names its hash; None without such a bulletin."""

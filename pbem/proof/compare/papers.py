@@ -14,7 +14,7 @@ from pbem.match.documents import SIGNED_TEXT, NotADocument, Opening, Receipt, Wi
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.compare.fates import Fates
-from pbem.proof.compare.finding import Finding, differs, not_signed_by_the_server, unknown_head
+from pbem.proof.compare.finding import Finding, differs, not_signed_by_the_server
 from pbem.proof.normal_form import judged_by_others
 from pbem.proof.signed_letters import signed_text
 
@@ -55,7 +55,8 @@ def compare_files(
         best: list[Finding] = []
         for file in letter.files(attached):
             findings = [finding for compare in kinds for finding in compare(file)]
-            if findings and (not best or file.is_signed or findings[0].standing == "agrees"):
+            named = file.is_signed or file.in_bulletin
+            if findings and (not best or named or findings[0].standing == "agrees"):
                 best = findings
         if not best and letter.vouched.intersection(map(sha256_hex, attached.ways)):
             best = [Finding("open", attached.name, "signed as a paper of this match, and written as none is")]
@@ -157,19 +158,16 @@ class Positions:
         game, seat, prev = document.get("game"), document.get("seat"), document.get("prev")
         what = f"request for setup {game}" if asked else f"position of game {game}, turn {document.get('turn')}"
         if not isinstance(prev, str) or prev not in self.index.seqs:
-            yield unknown_head(file.letter, what, f"{file.name} cites the head {prev}")
+            reason = f"{file.name} cites the head {prev}, which is of no entry of the bundle"
+            yield _later_or_differs(file, what, reason)
             return
         seq = self.index.seqs[prev]
         if _told_keys(document) - self._keys:
-            reason = f"{file.name} shows a key that no entry names"
-            if self.index.goes_on and file.letter.ahead:
-                yield Finding("later", what, f"{reason} yet; ask for a newer bundle", seq)
-            else:
-                yield differs(self.index, what, reason, seq)
+            yield _later_or_differs(file, what, f"{file.name} shows a key that no entry of the bundle names", seq)
             return
         match = self._positions.get((game, seat, prev)) if isinstance(game, int) and isinstance(seat, int) else None
         if match is None and self.index.match.terms.sealed and not asked:
-            yield differs(self.index, what, f"{file.name} cites the head {prev}, with which no letter came", seq)
+            yield _differs(file, what, f"{file.name} cites the head {prev}, with which no letter came", seq)
             return
         if match is None:
             yield Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
@@ -179,7 +177,7 @@ class Positions:
             yield Finding("agrees", what, "", seq)
         else:
             reason = f"{file.name} shows another position than follows from the letters and the rules"
-            yield differs(self.index, what, reason, seq)
+            yield _differs(file, what, reason, seq)
 
     def _view(self, match: Match, seat: int | None) -> Mapping[str, object] | None:
         """The view of a position; letters may show positions in any order, of which each would begin with turn 1."""
@@ -187,6 +185,25 @@ class Positions:
             if turn < match.turn:
                 earlier.keep_view(seat)
         return match.view(seat)
+
+
+def _later_or_differs(file: AttachedFile, what: str, reason: str, seq: int | None = None) -> Finding:
+    """A finding about what the bundle does not have: `later`, if the letter may be later than the bundle."""
+    if file.letter.index.goes_on and file.letter.ahead:
+        return Finding("later", what, f"{reason}; ask for a newer one", seq)
+    return _differs(file, what, reason, seq)
+
+
+def _differs(file: AttachedFile, what: str, reason: str, seq: int | None = None) -> Finding:
+    """A finding against the bundle about a file for programs, whose hash the server signs in the letter's bulletin.
+
+    Without the bulletin, the letter may be anybody's.
+    """
+    index = file.letter.index
+    if file.in_bulletin is None:
+        nobody = f"but no bulletin of {index.server} is in the letter, so that anybody may have made the file"
+        return Finding("open", what, f"{reason}; {nobody}", seq)
+    return differs(index, what, reason, seq, is_signed=file.in_bulletin)
 
 
 def _document(file: AttachedFile, kind: str) -> JsonObject | None:
@@ -223,15 +240,12 @@ def compare_signed(file: AttachedFile) -> Iterator[Finding]:
         letter = index.found.papers.get(f"letters/{name}.eml", b"")
         _, text = signed_text(letter, keys, file.name, index.server)
     except ValueError:
-        if index.goes_on and file.letter.ahead:
-            yield Finding("later", file.name, "the bundle does not have this letter yet; ask for a newer one")
-        else:
-            yield differs(index, file.name, "the bundle has no such letter", is_signed=file.is_signed)
+        yield _later_or_differs(file, file.name, "the bundle has no such letter")
         return
     if judged_by_others(file.content, [key["public"] for key in keys], index.server).text == text:
         yield Finding("agrees", file.name)
     else:
-        yield differs(index, file.name, "something else was signed in the letter of the bundle")
+        yield _differs(file, file.name, "something else was signed in the letter of the bundle")
 
 
 def _same(told: object, made: object) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import announcement, utc
-from pbem.proof.compare.finding import Finding, differs, not_signed_by_the_server, unknown_head
+from pbem.proof.compare.finding import Finding, differs, not_signed_by_the_server
 from pbem.proof.compare.index import is_signature
 
 if TYPE_CHECKING:
@@ -110,7 +110,11 @@ def compare_text(letter: ShownMatchLetter) -> Iterator[Finding]:
         return  # somebody else's words
     for match, server, prev in dict.fromkeys(kept.prevs):
         if (server, match) == index.place and prev not in index.seqs:
-            yield unknown_head(letter, "form", f"the form in it cites the head {prev}")
+            reason = f"the form in it cites the head {prev}, which is of no entry of the bundle"
+            if index.goes_on and letter.ahead:
+                yield Finding("later", "form", f"{reason}; ask for a newer one")
+            else:
+                yield differs(index, "form", reason)
     yield from _terms(letter)
     yield from _commitments(letter)
 
