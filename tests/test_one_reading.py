@@ -17,7 +17,7 @@ from pbem.desk.reading import Question, find
 from pbem.games import rules
 from pbem.games.sealed import sealed_rules
 from pbem.identity import parse_key, ssh
-from pbem.match.sealed_game import SealedGameState, SealedPlay
+from pbem.match.sealed_game import SealedGameState, SealedMoment
 from pbem.match.step import Signed
 from pbem.player.correspondence.standings import Contradiction
 from pbem.player.signed_texts import SealedState, fold
@@ -133,7 +133,7 @@ def the_proof(content: str, form: SignedForm[Any]) -> bool:
 
 
 def another_player(content: str, form: SignedForm[Any]) -> bool:
-    begun = SealedPlay(RULES, SERVER, "m1", 1, ("ann", "bob"), HEAD, SealedGameState({}, {}), RULES.begin(OPTIONS))
+    begun = SealedMoment(RULES, SERVER, "m1", 1, ("ann", "bob"), HEAD, SealedGameState({}, {}), RULES.begin(OPTIONS))
     keys = {"1": [PUBLIC.public], "2": [ssh.public(OTHER)]}
     earlier = SEAL.replace(HEAD, "11" * 32)
     texts = {"ann": signed(earlier), "bob": signed(earlier.replace("ann", "bob"), OTHER), "it": content}

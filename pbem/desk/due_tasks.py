@@ -80,7 +80,7 @@ class DueTasks:
     seats: Seats
     time: OutagesAndZones
     keys: Keyring
-    tournaments: Director
+    director: Director
     bounces: Bounces
     witnesses: Witnesses
     pruned_on: str = ""
@@ -203,7 +203,7 @@ class DueTasks:
 
     def _see_to_tournaments(self, now: datetime) -> datetime | None:
         """Start tournaments and rounds that are due, and carry out what is planned; returns when to call again."""
-        director, rows, failed = self.tournaments, self.tournaments.archive.rows, False
+        director, rows, failed = self.director, self.director.archive.rows, False
         for number in rows.due(to_db(now), _PER_TICK):
             if not self._decided("tournament", partial(director.wake, number, now), {"tournament": number}):
                 with self.database.transaction():

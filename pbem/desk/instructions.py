@@ -57,7 +57,7 @@ class Operator:
     database: Database
     seats: Seats
     offers: Offers
-    tournaments: Director
+    director: Director
 
     def obey(self, now: datetime) -> None:
         """Carry out the operator's instructions, each in its transaction; raises only if the store fails."""
@@ -115,7 +115,7 @@ class Operator:
 
     def _direct(self, instruction: Instruction, number: int, ruling: Rule | None, now: datetime) -> str:
         """Pause or resume a tournament, or rule on it."""
-        director, what = self.tournaments, instruction.what
+        director, what = self.director, instruction.what
         t = director.archive.load(number)
         if t is None:
             raise refused(what, None, Phrase("there is no tournament t{number}", number=number))
@@ -136,15 +136,15 @@ class Operator:
         Proposals are made again: players may have accepted them since, and believe that their match began.
         """
         began = generation(self.database)
-        directing, matches = self.tournaments, self.seats.archive.matches
-        for tournament in directing.archive.rows.running():
+        director, matches = self.director, self.seats.archive.matches
+        for tournament in director.archive.rows.running():
             with self._alone(f"t{tournament}"):
-                t = directing.archive.known(tournament)
+                t = director.archive.known(tournament)
                 # They may have begun since, too, and stand still like all others.
-                directing.begin_matches(self.seats, t, now)
-                entered = directing.step(t, now)
+                director.begin_matches(self.seats, t, now)
+                entered = director.step(t, now)
                 entered.restored(began)
-                directing.commit(entered)
+                director.commit(entered)
         numbers = matches.in_phases(*RUNNING)
         for number in numbers:
             with self._alone(f"m{number}"):

@@ -151,12 +151,12 @@ class MatchLetters:
         out.references = [self._writer.thread(match.id)]
         out.mailing = mailing_lists.of_observers(match.id)
         # Hundreds may observe, and the store is locked meanwhile: write each version of the letter only once.
-        written = cache(partial(self._for_observers, out))
+        version = cache(partial(self._for_observers, out))
         for name in observers:
             player = self._players.by_name(name)
             if player is not None and not self._people.opted_out(player.address):
                 wanted, language = self._writer.setting(name, "format"), self._writer.language_of(player)
-                self._writer.send(player.address, written(wanted, language), now)
+                self._writer.send(player.address, version(wanted, language), now)
 
     def _for_observers(self, out: OutgoingLetter, wanted: str, language: str) -> WrittenLetter:
         assert isinstance(out.text, TemplateText)

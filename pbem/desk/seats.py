@@ -53,7 +53,6 @@ _PLAYED = 100
 _ABOUT = re.compile(r"\[pbem m([1-9][0-9]{0,8})\]")
 _ADDRESS = re.compile(r"\bm([1-9][0-9]{0,8})@")
 """The match in a subject, and in a reply address, of a letter about it."""
-"""The match in the subject of a letter of ours, which mail programs keep in that of an answer."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -213,8 +212,8 @@ def own_match(seats: Seats, caller: Caller) -> str | None:
     about = _ABOUT.search(caller.letter.subject)
     if about is not None and f"m{about[1]}" in own:
         return f"m{about[1]}"
-    running = matches.of_player(caller.player.name, ("proposed", "setup", "playing"))
-    return f"m{running[-1]}" if running else own[-1] if own else None
+    under_way = matches.of_player(caller.player.name, ("proposed", "setup", "playing"))
+    return f"m{under_way[-1]}" if under_way else own[-1] if own else None
 
 
 def seated_at(seats: Seats, command: AnyCommand, player: str, now: datetime) -> SeatContext:

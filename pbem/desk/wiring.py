@@ -143,7 +143,7 @@ class Desk:
         )
 
         # What commands change.
-        director = self.tournaments = Director(
+        director = self.director = Director(
             tournaments, matches, players, people, letters, inbox, config.server, composer.address
         )
         seats = Seats(archive, letters, match_letters, self.world, config.house_name, director.over)

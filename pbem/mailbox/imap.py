@@ -3,7 +3,7 @@
 The connection is opened when it is needed, and dropped at the first trouble. Nothing is marked as read, and nothing
 is deleted unless a copy is in another folder (RFC 6851). UIDs identify letters as long as UIDVALIDITY stays the same;
 after that, letters that are left alone are recognised by the day on which they came. No answer is trusted to be
-sound, or to end. Implements mailbox.md.
+sound, or to end. Implements operating.md, "A mailbox is enough".
 """
 
 from __future__ import annotations

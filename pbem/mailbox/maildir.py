@@ -1,7 +1,7 @@
 """A mailbox that is a Maildir: a folder of files, one for each letter, that a mail server on this machine fills.
 
 Letters in `new` and in `cur` count, and those in the spam folders beside them; letters that are done are renamed into
-the folder `.pbem.done` (Maildir++), so that nothing is ever lost. Implements mailbox.md.
+the folder `.pbem.done` (Maildir++), so that nothing is ever lost. Implements operating.md, "A mailbox is enough".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The modes of matches, and how a match in one of them begins: the one place that knows them all.
+"""The modes of matches, and how a match in one of them begins.
 
-A mode is a class of `Play`; `CONTRIBUTING.md` says what one more takes.
+A mode is a class of `Play`; `CONTRIBUTING.md` says what one more takes. `desk/wiring.py` gives each its files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MODES: Sequence[type[Play]] = (RefereedMode, SealedMode)
 
 
-def played(terms: Terms) -> Play:
+def mode_of(terms: Terms) -> Play:
     """The mode in which a match of these terms is played."""
     rules = sealed_rules(terms.game) if terms.sealed else None
     return RefereedMode() if rules is None else SealedMode(rules)
@@ -30,4 +30,4 @@ def played(terms: Terms) -> Play:
 
 def proposed(match: str, server: str, terms: Terms, *, phase: str = "proposed", replies: str = "") -> Match:
     """A match that was proposed, and has not begun."""
-    return Match(match, server, terms, played(terms), phase, replies=replies)
+    return Match(match, server, terms, mode_of(terms), phase, replies=replies)

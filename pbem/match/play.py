@@ -45,7 +45,7 @@ class Play(msgspec.Struct, frozen=True):
         """The command that is due from a seat, or may replace an earlier one, if players write it by hand."""
         if match.phase == "setup":
             return "setup"
-        if match.phase == "playing" and match.position and match.position.due.get(seat, 0) is None:
+        if match.phase == "playing" and seat in match.choosing:
             return "orders"
         return None
 

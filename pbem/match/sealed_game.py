@@ -199,7 +199,7 @@ class SealedGameState(msgspec.Struct, frozen=True):
         return [SealedStep(filed.turn, filed.seat, filed.step, filed.lines) for filed in self.steps]
 
 
-class SealedPlay(msgspec.Struct, frozen=True):
+class SealedMoment(msgspec.Struct, frozen=True):
     """A sealed game at one moment: what a step is judged by, alike at the server, in a verifier, and by a player."""
 
     rules: SealedRules

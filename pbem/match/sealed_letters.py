@@ -28,7 +28,7 @@ from pbem.match.sealed_game import (
     Filed,
     PaperPlace,
     Revealed,
-    SealedPlay,
+    SealedMoment,
     hashed,
     orders_paper,
     paper,
@@ -62,7 +62,7 @@ class Taken(NamedTuple):
     filed: Filed
     paper: str
     """Empty for a commitment."""
-    play: SealedPlay
+    play: SealedMoment
 
 
 class Entered(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ class Entered(msgspec.Struct, frozen=True):
     """The reports, by finished turn."""
 
 
-def judge_steps(play: SealedPlay, seat: int, form: SignedForm[TakeSteps], mail: str, letter: str) -> list[Taken]:
+def judge_steps(play: SealedMoment, seat: int, form: SignedForm[TakeSteps], mail: str, letter: str) -> list[Taken]:
     """The steps of a letter, in order: all that its seat owes, or the first of them. Raises `Refused`.
 
     `mail` is the hash of the letter, `letter` its future path in the bundle. That it names this server, game and
@@ -93,7 +93,7 @@ def judge_steps(play: SealedPlay, seat: int, form: SignedForm[TakeSteps], mail: 
 
 
 def write_step(
-    play: SealedPlay, seat: int, step: str, own: Mapping[str, str], lines: Iterable[str]
+    play: SealedMoment, seat: int, step: str, own: Mapping[str, str], lines: Iterable[str]
 ) -> tuple[Mapping[str, str], str]:
     """The head and the text of the paper of a step: `own` has the values that do not follow from what was told."""
     return _StepJudge(play, seat).written(step, own, tuple(lines))
@@ -103,7 +103,7 @@ class _StepJudge:
     """A letter's steps being judged, each in the game after the step before it."""
 
     def __init__(
-        self, play: SealedPlay, seat: int, prev: str | None = None, mail: str = "", letter: str = ""
+        self, play: SealedMoment, seat: int, prev: str | None = None, mail: str = "", letter: str = ""
     ) -> None:
         self.play, self.seat = play, seat
         self.prev, self.mail, self.letter = prev, mail, letter

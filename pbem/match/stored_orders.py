@@ -37,7 +37,7 @@ def judge(match: Match, seat: int, submission: Submission) -> Orders:
         if receipt.level == "mailbox":
             message = Phrase("they no longer count: you have a key now")
         raise Refused(Fault("keys", None, message))
-    if position.due.get(seat, DEFAULT) is not None:
+    if seat not in match.choosing:
         raise Refused(Fault("orders", None, Phrase("you have nothing to order in turn {turn}", turn=match.turn)))
     return match.rules.order(position, seat, submission.text)
 

@@ -70,7 +70,7 @@ def order(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
     step.demand_key(signed)
     before = match.orders.get(seat)
     faults = misplaced(match, form, seat, before, in_advance=True, turn=match.turn)
-    if match.position.due.get(seat, 0) is not None:
+    if seat not in match.choosing:
         raise Refused(Fault("orders", None, Phrase("you have nothing to order in turn {turn}", turn=match.turn)))
     try:
         orders = match.orders_of(seat, form.request.text)

@@ -1,7 +1,7 @@
 """The sources of a player's letters: a Maildir, an mbox file, a mailbox at a provider, or a port of this machine.
 
 This module finds letters, as octets, each with a handle; nothing is parsed. The caller remembers which handles it has
-seen: a mailbox that people read, too, is left as it is. Implements mailbox.md for players.
+seen: a mailbox that people read, too, is left as it is. Implements playing.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Secrets are in a vault before a hash of them is in any letter, and its next letter follows from letters and vault, so
 it may be killed at any point. If the server contradicts itself, the agent accuses it, and sends nothing more.
-Sans-IO except for the vault. Implements sealed.md 1.5 and 1.7.
+Sans-IO except for the vault. Implements playing.md, "Sealed matches".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A sealed game as one player knows it: the signed texts, folded; answers from own secrets; the next letter.
 
 Pure: signed texts and the player's secrets in, the sections of a letter out, with the secrets that must be on the
-disk before it leaves. `signed_texts` folds. Implements sealed.md 1.3 and 1.5.
+disk before it leaves. `signed_texts` folds. Implements playing.md, "Sealed matches".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pbem.match.sealed_game import (
     ORDERS,
     PaperPlace,
     SealedGameState,
-    SealedPlay,
+    SealedMoment,
     hashed,
     lines_of,
     orders_paper,
@@ -69,7 +69,7 @@ class SealedSide(msgspec.Struct, frozen=True):
     told: SealedState
     prev: str
     """The head that the server's file names."""
-    play: SealedPlay
+    play: SealedMoment
     """The game as it was signed."""
     given_up: bool
     """True if the other player resigned it."""
@@ -92,7 +92,7 @@ class SealedSide(msgspec.Struct, frozen=True):
         options = _options(standing.rules, document, len(players))
         place = PaperPlace(server, standing.match, document["game"], standing.seat, standing.player)
         where = (server, place.match, place.game, players, standing.hash)
-        begun = SealedPlay(found, *where, SealedGameState({}, {}), found.begin(options), standing.restored > 0)
+        begun = SealedMoment(found, *where, SealedGameState({}, {}), found.begin(options), standing.restored > 0)
         play, resigned = fold(begun, told, texts, heads)
         if len(play.game.commitments) < len(players):
             raise Contradiction("a game has begun to which not everybody committed")
@@ -166,7 +166,7 @@ class SealedSide(msgspec.Struct, frozen=True):
         """The number of own steps in this game."""
         return sum(step.seat == self.place.seat for step in self.play.game.steps)
 
-    def _made(self, play: SealedPlay, step: str, secrets: Secrets, prev: str) -> Section:
+    def _made(self, play: SealedMoment, step: str, secrets: Secrets, prev: str) -> Section:
         """The section of a step that is owed."""
         after = secrets.after.get(str(play.table.turn), prev)
         if step == COMMIT:
@@ -175,7 +175,7 @@ class SealedSide(msgspec.Struct, frozen=True):
         kind = play.rules.papers[step]
         return Section(step, tuple(values[head] for head in kind.values), lines_of(written, kind.name))
 
-    def _written(self, play: SealedPlay, step: str, secrets: Secrets, after: str) -> tuple[Mapping[str, str], str]:
+    def _written(self, play: SealedMoment, step: str, secrets: Secrets, after: str) -> tuple[Mapping[str, str], str]:
         """The head of the own paper of a step, and the paper."""
         kind, turn = play.rules.papers[step], play.table.turn
         values = {"after": after, "salt": secrets.salt(turn, kind.name)}
@@ -184,7 +184,7 @@ class SealedSide(msgspec.Struct, frozen=True):
         lines = play.rules.lines(self.own(play, secrets), play.table, step)
         return write_step(play, self.place.seat, step, values, lines)
 
-    def own(self, play: SealedPlay, secrets: Secrets) -> Any:
+    def own(self, play: SealedMoment, secrets: Secrets) -> Any:
         """The own side at this moment; raises `Contradiction` if it cannot be what was agreed to be played."""
         try:
             return play.rules.own(self.options, self.place.seat, secrets.setup, secrets.by_turn, play.table)

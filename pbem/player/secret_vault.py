@@ -2,7 +2,7 @@
 
 Seed, setup and orders are enough to rebuild all of their owner's papers, because all salts come from the seed. A
 note to self is the same data under six words that a program drew: the server keeps it unread, and gives it back.
-`agent` uses the secrets. Randomness is handed in. Implements sealed.md 1.5, "Secrets at the player's".
+`agent` uses the secrets. Randomness is handed in. Implements playing.md, "Sealed matches".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A sealed game as its players signed it: their texts, folded by the functions of the server and the verifiers.
 
 Nothing else is believed of the game. The server only names the files that count, in order: another choice or order
-is a game that the rules refuse, or that the transcript contradicts at its end. Pure. Implements sealed.md 1.5.
+is a game that the rules refuse, or that the transcript contradicts. Implements playing.md, "Sealed matches".
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from pbem.mail.commands import AnyCommand
-    from pbem.match.sealed_game import SealedPlay
+    from pbem.match.sealed_game import SealedMoment
     from pbem.requests import SignedForm
 
 log = logging.getLogger(__name__)
@@ -69,8 +69,8 @@ class SealedState(msgspec.Struct, frozen=True):
 
 
 def fold(
-    play: SealedPlay, told: SealedState, texts: Callable[[str], bytes | None], heads: Mapping[int, str]
-) -> tuple[SealedPlay, int]:
+    play: SealedMoment, told: SealedState, texts: Callable[[str], bytes | None], heads: Mapping[int, str]
+) -> tuple[SealedMoment, int]:
     """The game that was signed, from its beginning, and the seat that gave it up after all of that, 0 for none.
 
     `texts`: the files that have arrived, by name; `heads`: the known heads of the transcript, by their entries.
@@ -108,7 +108,7 @@ def fold(
     return play, _resigned(play, told, texts, {head for head, seq in seqs.items() if seq > cited})
 
 
-def _taken(play: SealedPlay, seat: int, form: SignedForm[TakeSteps], name: str) -> SealedPlay:
+def _taken(play: SealedMoment, seat: int, form: SignedForm[TakeSteps], name: str) -> SealedMoment:
     """The game after a letter with steps."""
     game = replace(play.game, printed={seat: (str(form.prev),)})
     try:
@@ -118,7 +118,7 @@ def _taken(play: SealedPlay, seat: int, form: SignedForm[TakeSteps], name: str) 
 
 
 def _resigned(
-    play: SealedPlay, told: SealedState, texts: Callable[[str], bytes | None], now: Container[str | None]
+    play: SealedMoment, told: SealedState, texts: Callable[[str], bytes | None], now: Container[str | None]
 ) -> int:
     """The seat that resigned the game at one of these heads, 0 for none: an earlier resignation was refused then."""
     content = texts(told.resigned) if told.resigned else None
@@ -138,7 +138,7 @@ def _resigned(
     return 0
 
 
-def _signed(play: SealedPlay, told: SealedState, name: str, content: bytes) -> tuple[int, Sequence[AnyCommand]]:
+def _signed(play: SealedMoment, told: SealedState, name: str, content: bytes) -> tuple[int, Sequence[AnyCommand]]:
     """The seat that signed a text, and the commands in it."""
     for seat in range(1, len(play.players) + 1):
         try:

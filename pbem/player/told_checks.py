@@ -1,7 +1,7 @@
 """Checks what was signed in a sealed game against what came before, what was agreed, and what we say ourselves.
 
 A *contradiction* accuses the server: nothing more is sent in the match. What passes is remembered, for later letters.
-`signed_texts` judges a game on its own. Implements sealed.md 1.5 and 1.6.
+`signed_texts` judges a game on its own. Implements playing.md, "Sealed matches".
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class BundleLetters:
         # Then a reason not to use them: the key no longer counts, the seat is not asked, or they are illegal.
         if not match.players[seat - 1].counts(receipt.level, receipt.key, match.prev):
             return
-        if match.under_way.due.get(seat, 0) is not None:
+        if seat not in match.choosing:
             return
         try:
             match.orders_of(seat, forms[0].request.text)

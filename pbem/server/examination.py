@@ -25,6 +25,7 @@ from pbem.identity import BadKey, parse_key
 from pbem.mail.compose import Content
 from pbem.mail.dkim_signing import BadDkimKey, DkimSigner
 from pbem.mailbox import PasswordError, password
+from pbem.match.state import RUNNING
 from pbem.match.transcript import Entry, TranscriptError
 from pbem.proof import bundle
 from pbem.proof.verification import verify
@@ -56,8 +57,6 @@ if TYPE_CHECKING:
     from pbem.store.noted_time import Leap
     from pbem.store.own_keys import OwnKeys
     from pbem.store.vault import Vault
-
-RUNNING = frozenset({"setup", "playing", "ended"})
 
 STILL = timedelta(minutes=5)
 """The longest that time may stand still before the operator should know."""
@@ -277,7 +276,7 @@ def _transcript(archive: MatchRepository, number: int, server_key: str) -> Diagn
     match, row = archive.known(number)
     rows = archive.matches.entries(number)
     if not rows:
-        return Diagnosis(row.phase not in RUNNING | {"closed"}, match.id, f"{row.phase}, no transcript")
+        return Diagnosis(row.phase not in {*RUNNING, "closed"}, match.id, f"{row.phase}, no transcript")
     if rows[-1].head != row.head or match.phase != row.phase:
         return Diagnosis(False, match.id, "its row does not agree with its transcript")
     papers = archive.matches.papers(number, len(match.games), 0, None)

@@ -2,8 +2,8 @@
 
 Letters from before the first look are somebody else's: they are left alone for good. A crash between keeping and
 moving brings the same letter again; the inbox recognises it, because the envelope is made from the letter alone. A
-letter that a provider does not give, or does not let go, keeps back no other. Implements mailbox.md, and
-reliability.md, promises 1 and 2.
+letter that a provider does not give, or does not let go, keeps back no other. Implements operating.md, "A mailbox is
+enough", and reliability.md, promises 1 and 2.
 """
 
 from __future__ import annotations

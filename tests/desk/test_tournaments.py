@@ -75,7 +75,7 @@ class Club:
 
     @property
     def t(self) -> Tournament:
-        found = self.referee.desk.tournaments.archive.load(1)
+        found = self.referee.desk.director.archive.load(1)
         assert found is not None
         return found
 
@@ -84,7 +84,7 @@ class Club:
         return [pairing for pairing in self.t.awaited if pairing.match]
 
     def proof(self, bundles: Iterable[bytes] | None = None) -> list[str]:
-        content = self.referee.desk.tournaments.archive.bundle(1, letters=True)
+        content = self.referee.desk.director.archive.bundle(1, letters=True)
         found = list(verify_tournament(content, bundles))
         judged_tournament(content, bundles or ())
         assert not [check for check in found if check.standing == "FAIL"], found[-1]
@@ -229,7 +229,7 @@ def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club
     found = club.proof(club.bundles())
     assert f"WORD the server was restored from a backup (generation {began}): it forgot what came after that" in found
     assert (club.t.generation, club.t.phase) == (began, "playing")
-    assert judged_tournament(referee.desk.tournaments.archive.bundle(1, letters=True), [before]).generation == began
+    assert judged_tournament(referee.desk.director.archive.bundle(1, letters=True), [before]).generation == began
 
 
 @of_sqlite
@@ -240,7 +240,7 @@ def test_matches_that_were_about_to_begin_stand_still_after_a_restore(club: Club
     referee = club.referee
     referee.now = START + 4 * DAY
     with referee.database.transaction():
-        referee.desk.tournaments.wake(1, referee.now)
+        referee.desk.director.wake(1, referee.now)
     backup = back_up(referee)
     referee.work()
     put_back(referee, backup)
@@ -305,7 +305,7 @@ def test_a_match_begins_with_the_keys_with_which_it_was_paired(club: Club) -> No
         referee.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), letter, referee.now)
     while referee.running.handle_next(referee.now):
         pass
-    assert [entry.type for entry in referee.desk.tournaments.archive.entries(1)[-2:]] == ["paired", "entered"]
+    assert [entry.type for entry in referee.desk.director.archive.entries(1)[-2:]] == ["paired", "entered"]
     referee.work()
     club.win(club.awaited[0], "bob")  # which carl signs with the new key
     assert club.t.ladder == ("bob", "carl", "ann")
@@ -324,7 +324,7 @@ def test_who_enters_again_waits_for_the_own_matches_alone(club: Club) -> None:
         referee.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), letter, referee.now)
         while referee.running.handle_next(referee.now):
             pass
-    planned = [task.match for task in referee.desk.tournaments.archive.rows.tasks() if task.match]
+    planned = [task.match for task in referee.desk.director.archive.rows.tasks() if task.match]
     assert planned == [pairing.match for pairing in club.t.pairings if "ann" not in pairing.names]
     referee.work()
     assert len(club.awaited) == 3
@@ -337,7 +337,7 @@ def test_a_recovery_takes_the_place_of_earlier_changes_of_keys(club: Club) -> No
     club.announce("ann", "format: ladder")
     club.enter("carl", "ann", "bob")
     add_key(club, "carl")
-    person, rows = club.people["carl"], club.referee.desk.tournaments.archive.rows
+    person, rows = club.people["carl"], club.referee.desk.director.archive.rows
     code, person.key = code_of(person), another("carl2")
     club.referee.send(person, f"recover {code}\n{ssh.public(person.key)}\n", sign=False)
     club.referee.send(person, form_in(person.text, "confirm"))
@@ -366,13 +366,13 @@ def test_the_table_of_each_tournament_is_planned_in_a_transaction_of_its_own(
     """Ten of 128 held the store for seconds, at the beginning of each month."""
     for number, by in enumerate(club.people, start=1):
         club.announce(by, "format: ladder")
-        t = club.referee.desk.tournaments.archive.load(number)
+        t = club.referee.desk.director.archive.load(number)
         assert t is not None
         for name in club.people:
             club.say(name, f"enter t{number} {t.rules}")
             club.say(name, "set mail digest")
     told: list[int] = []
-    director, rows = club.referee.desk.tournaments, club.referee.desk.tournaments.archive.rows
+    director, rows = club.referee.desk.director, club.referee.desk.director.archive.rows
 
     decision = club.referee.desk.decision
 
@@ -417,7 +417,7 @@ def test_a_pause_stops_the_start_and_entries_close_nevertheless(club: Club) -> N
     club.announce("ann")
     club.enter("ann", "bob", "carl")
     assert instruct(club, "pause") == ("done", "t1 is paused")
-    assert club.referee.desk.tournaments.archive.rows.next_due() is None, "the clock would look at it in vain"
+    assert club.referee.desk.director.archive.rows.next_due() is None, "the clock would look at it in vain"
     club.referee.wait(6 * DAY)
     assert club.t.phase == "open"
     club.people["dave"] = club.referee.registered("dave")
@@ -542,7 +542,7 @@ def test_entering_counts_the_matches_that_are_to_begin(club: Club, monkeypatch: 
 
 def second(club: Club) -> str:
     """The hash of the terms of the second tournament."""
-    found = club.referee.desk.tournaments.archive.load(2)
+    found = club.referee.desk.director.archive.load(2)
     assert found is not None
     return found.rules
 

@@ -126,7 +126,7 @@ def watched_club(watching: Watching) -> Club:
 def kept_of(club: Club, folder: Path) -> tuple[Path, Path]:
     """The tournament's file and the letters, as a player has them."""
     file, letters = folder / "t1.zip", folder / "letters"
-    file.write_bytes(club.referee.desk.tournaments.archive.bundle(1, letters=True))
+    file.write_bytes(club.referee.desk.director.archive.bundle(1, letters=True))
     letters.mkdir()
     for number, raw in enumerate(club.people["ann"].letters.came):
         (letters / f"{number}.eml").write_bytes(raw)

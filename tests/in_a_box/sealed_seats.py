@@ -18,7 +18,7 @@ from playing.sealed_writer import Known, SealedWriter
 from pbem.games import rules
 from pbem.games.sealed import sealed_rules
 from pbem.mail.commands.sections import written
-from pbem.match.sealed_game import PaperPlace, SealedGameState, SealedPlay, hashed
+from pbem.match.sealed_game import PaperPlace, SealedGameState, SealedMoment, hashed
 from pbem.player.signed_texts import SealedState, fold
 from pbem.requests import Section
 
@@ -106,13 +106,13 @@ class SealedSeat(SealedWriter):
         told = self.told
         return PaperPlace(told["server"], told["match"], told["game"], told["seat"], told["player"])
 
-    def play(self) -> SealedPlay:
+    def play(self) -> SealedMoment:
         """What was signed, played again."""
         sealed, told = sealed_rules(self.told["rules"]), self.told
         assert sealed is not None
         where = told["server"], told["match"], told["game"], tuple(told["names"]), self.stands["hash"]
         restored = bool(self.stands["restored"])
-        begun = SealedPlay(sealed, *where, SealedGameState({}, {}), sealed.begin(self.options), restored)
+        begun = SealedMoment(sealed, *where, SealedGameState({}, {}), sealed.begin(self.options), restored)
         return fold(begun, SealedState.read(told["sealed"]), self.texts.get, {})[0]
 
     @property

@@ -236,7 +236,7 @@ def test_a_tournament_is_entered_and_played(referee: Referee, tmp_path: Path) ->
     ann = referee.registered("ann")
     closes = "closes: 2026-03-04\nkeys: optional\nfleet: cost:1\nsettle: 0"
     referee.send(ann, f"tournament new spaceships\n{placed(ann)}{closes}\nend\n")
-    t = referee.desk.tournaments.archive.load(1)
+    t = referee.desk.director.archive.load(1)
     assert t is not None
     referee.send(ann, f"enter t1 {t.rules}\n")
     guests = [Guest(referee, referee.person(name), tmp_path / f"{name}.sqlite") for name in ("gus", "hal")]
@@ -252,7 +252,7 @@ def test_a_tournament_is_entered_and_played(referee: Referee, tmp_path: Path) ->
         running = [standing.match for standing in guest.letters.matches.standings if standing.phase == "setup"]
         for match in running:
             assert guest.said(guest.letters.say(match, f"resign {match} match", referee.now)) == ["done"]
-    archive, matches = referee.desk.tournaments.archive, referee.desk.match_letters
+    archive, matches = referee.desk.director.archive, referee.desk.match_letters
     bundles = [matches.bundle(*referee.desk.archive.known(number), None) for number in (1, 2, 3)]
     found = list(verify_tournament(archive.bundle(1, letters=True), bundles))
     assert {check.standing for check in found} == {"ok"}, [one for one in found if one.standing != "ok"]

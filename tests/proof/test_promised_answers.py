@@ -195,7 +195,7 @@ class TestMatches:
 def lies(club: Club, letters: Sequence[EmailMessage]) -> list[str]:
     """What kept letters say against a tournament that holds."""
     club.proof()
-    content = club.referee.desk.tournaments.archive.bundle(1, letters=True)
+    content = club.referee.desk.director.archive.bundle(1, letters=True)
     found: list[TournamentCheck] = list(compared(content, (kept("", one.as_bytes()) for one in letters), ()))
     return [check.found for check in found if check.standing == "FAIL"]
 

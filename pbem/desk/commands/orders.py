@@ -68,7 +68,7 @@ def _untouched(seated: SeatContext, command: Command[SubmitOrders]) -> bool:
     match = seated.match
     if not command.request.untouched or match.phase != "playing" or match.position is None:
         return False
-    return command.form.turn != match.turn or match.position.due.get(seated.seat, 0) is None
+    return command.form.turn != match.turn or seated.seat in match.choosing
 
 
 def clear(seated: SeatContext, caller: Caller, command: Command[Clear]) -> Reply:

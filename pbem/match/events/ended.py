@@ -76,7 +76,7 @@ def conclude(
         step.match = replace(step.match, previous=sha256_hex(content))
     step.match = replace(
         step.match,
-        phase="ended",
+        phase="ended",  # until the next game begins, or the match closes, in this very step
         games=games,
         orders={},
         stored={},

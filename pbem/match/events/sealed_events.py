@@ -31,7 +31,7 @@ from pbem.match.events.silence import forfeit, losing_seats
 from pbem.match.events.turn import tell
 from pbem.match.play import Play
 from pbem.match.remaking import of_letter
-from pbem.match.sealed_game import HONEST, KEEPS_SECRETS, SETUP, SILENT, Ending, SealedGameState, SealedPlay
+from pbem.match.sealed_game import HONEST, KEEPS_SECRETS, SETUP, SILENT, Ending, SealedGameState, SealedMoment
 from pbem.match.sealed_letters import Entered, judge_reveal, judge_steps, receipt_path
 from pbem.match.sealed_verdict import ANNULLED, FALSE, closed_by, open_record, result_of_lies, true_result, verdict
 from pbem.match.state import Played, Reports, Submission
@@ -322,11 +322,11 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
     return told
 
 
-def _under_way(match: Match) -> SealedPlay:
+def _under_way(match: Match) -> SealedMoment:
     """The game of a match, as steps are judged."""
     play, where = sealed(match), (match.server, match.id, match.game)
     restored = match.restored > 0
-    return SealedPlay(play.rules, *where, match.names, match.rules_hash, play.game, table_of(match), restored)
+    return SealedMoment(play.rules, *where, match.names, match.rules_hash, play.game, table_of(match), restored)
 
 
 def _refuse_paused(match: Match, what: str) -> None:

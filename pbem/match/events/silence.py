@@ -1,7 +1,8 @@
 """A seat is silent: it misses its time, and forfeits the game, or another player claims it.
 
-Only `progress.tick` calls `miss`, for the desk's clock: once the grace is over, and every letter that came before its
-end is handled. Implements protocol.md, "A match", the clock (`miss`), and "Commands" (`claim`).
+Only `progress.tick` calls `miss` for the desk's clock (the remaking does, too): once the grace is over, and every
+letter that came before its end is handled. Implements protocol.md, "A match", the clock (`miss`), and "Commands"
+(`claim`).
 """
 
 from __future__ import annotations

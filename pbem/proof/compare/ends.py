@@ -58,7 +58,7 @@ class Case(NamedTuple):
     """What the trace names that replaced it."""
 
     @property
-    def by_default(self) -> bool:
+    def for_any_miss(self) -> bool:
         """True if these are default orders, for a turn that was missed; a receipt of a turn is for that one."""
         return isinstance(self.paper, Receipt) and self.paper.by_default and self.paper.turn != self.turn
 
@@ -78,7 +78,7 @@ def _left(case: Case) -> Proof | None:
 def _played(case: Case) -> Proof | None:
     if case.closing is None or isinstance(case.paper, Withdrawal):
         return None
-    if case.is_named or (case.by_default and _is_played_by_default(case)):
+    if case.is_named or (case.for_any_miss and _is_played_by_default(case)):
         return Proof(case.closing)
     return None
 
@@ -86,9 +86,9 @@ def _played(case: Case) -> Proof | None:
 def _replaced(case: Case) -> Proof | None:
     if case.closing is None or case.stood is None or isinstance(case.paper, Withdrawal):
         return None
-    if case.by_default and not is_by_default(case.stood):
+    if case.for_any_miss and not is_by_default(case.stood):
         return None if case.at_once else Proof(case.closing, "replaced by orders for the turn")
-    if is_later(case.stood, case.paper) and is_by_default(case.stood) == case.by_default:
+    if is_later(case.stood, case.paper) and is_by_default(case.stood) == case.for_any_miss:
         return Proof(case.closing, f"replaced by rev {case.stood.rev}")
     return None
 
@@ -105,7 +105,7 @@ def _refused(case: Case) -> Proof | None:
     # Default orders are refused at the end of the game, where the turn that was due is that of the miss.
     if case.last is None or not case.is_aside or not isinstance(case.paper, Receipt):
         return None
-    return None if case.by_default and case.closing else Proof(case.last, "not legal when its turn came")
+    return None if case.for_any_miss and case.closing else Proof(case.last, "not legal when its turn came")
 
 
 def _withdrew(case: Case) -> Proof | None:

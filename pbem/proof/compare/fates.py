@@ -121,17 +121,17 @@ class Fates:
         until = miss if at_once else last
         gone = self._gone(paper, until.seq if until else len(self.found.entries) + 1)
         return Case(
-            paper,
-            turn,
-            closing,
-            ended,
-            self._silenced(ended, seat, turn) if ended else None,
-            self._stood(paper, turn) if closing else None,
-            gone,
-            at_once,
-            closing is not None and _is_named(paper, sha256, closing),
-            sha256 in self._hashes,
-            self._replacing(paper, turn, closing, miss),
+            paper=paper,
+            turn=turn,
+            closing=closing,
+            ended=ended,
+            silenced=self._silenced(ended, seat, turn) if ended else None,
+            stood=self._stood(paper, turn) if closing else None,
+            gone=gone,
+            at_once=at_once,
+            is_named=closing is not None and _is_named(paper, sha256, closing),
+            is_aside=sha256 in self._hashes,
+            aside=self._replacing(paper, turn, closing, miss),
         )
 
     def _in_turn(self, case: Case, what: str) -> Fate:
@@ -310,9 +310,9 @@ def _dropped(case: Case, last: Entry) -> str:
         if case.is_aside and case.stood:
             return f"entry {last.seq} was made with rev {case.stood.rev}, which it withdrew"
         return f"the withdrawal left no trace up to entry {last.seq}"
-    if case.by_default and case.silenced:
+    if case.for_any_miss and case.silenced:
         return f"were in, and entry {case.silenced.seq} ends it for the silence of this seat"
-    if case.by_default:
+    if case.for_any_miss:
         return f"turn {case.turn} was missed, and entry {last.seq} did not play them"
     if case.silenced:
         neither = "was in, and neither replaced nor withdrawn"

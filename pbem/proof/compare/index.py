@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 class TranscriptIndex:
     """The entries of a verified transcript, of a match or a tournament, as letters are compared with them."""
 
+    LAST = "ended"
+    """The type of the entry after which none follows."""
+
     def __init__(self, entries: Sequence[Entry], name: str, about: Callable[[str, str, int, str], bytes]) -> None:
         """`about` makes the statement about a head, which the server signs, of its name, this name, and the head."""
         self.server = str(entries[0].body["server"])
@@ -36,7 +39,7 @@ class TranscriptIndex:
         self.key = str(entries[0].body["server_key"])
         """The key with which the server signed this transcript, in hex."""
         self.last = entries[-1]
-        self.goes_on = self.last.type not in {"closed", "ended"}
+        self.goes_on = self.last.type != self.LAST
         """True if entries may follow."""
         self.heads = {entry.seq: entry.head for entry in entries}
         """The heads, by the number of the entry."""
@@ -59,10 +62,11 @@ class TranscriptIndex:
 class BundleIndex(TranscriptIndex):
     """The entries of a verified bundle by what they are about, and the match that they tell of."""
 
+    LAST = "closed"
+
     def __init__(self, found: Bundle, match: Match) -> None:
         entries = found.entries
         super().__init__(entries, match.id, statement)
-        self.goes_on = self.last.type != "closed"
         self.found = found
         self.match = match
         self.seqs = {head: seq for seq, head in reversed(self.heads.items())}
