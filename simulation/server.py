@@ -161,6 +161,7 @@ class Machine:
     def start(self) -> None:
         """Start the server."""
         self.dead = False
+        self.disturb()  # what the smarthost took after its end, out of its buffers, it cannot know
         self._places = []
         self.world.note(self.name, "starts")
         daemon = Daemon(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.games import GAMES
 from pbem.games.sealed import sealed_rules
 from pbem.match.events.sealed_events import SealedMode
 from pbem.match.refereed import RefereedMode
@@ -24,7 +25,8 @@ MODES: Sequence[type[Play]] = (RefereedMode, SealedMode)
 
 def mode_of(terms: Terms) -> Play:
     """The mode in which a match of these terms is played."""
-    rules = sealed_rules(terms.game) if terms.sealed else None
+    # Of a game that is not known here, only what needs no rules is looked at (docs/bundle.md, 13.1).
+    rules = sealed_rules(terms.game) if terms.sealed and terms.game in GAMES else None
     return RefereedMode() if rules is None else SealedMode(rules)
 
 

@@ -12,7 +12,7 @@ from in_a_box.inquiries import held
 from in_a_box.referee import Mailbox, Referee, attachment, body
 from judges.honest import accused
 
-from pbem.games.shoot_em_up import ShootEmUp
+from pbem.games import parts
 from pbem.match.record import read as read_record
 from pbem.match.record import replay
 from pbem.proof.bundle import read as read_bundle
@@ -144,7 +144,7 @@ def test_orders_of_who_resigns_are_accounted_for(
     referee: Referee, monkeypatch: pytest.MonkeyPatch, branch: int
 ) -> None:
     """Those with conditions of a game that has them, too: their receipt named a branch, and none is played."""
-    monkeypatch.setattr(ShootEmUp, "branch", lambda _rules, _state, seat, _text: branch if seat == 2 else 0)
+    monkeypatch.setattr(parts, "branch", lambda _rules, _state, seat, _text: branch if seat == 2 else 0)
     people = begun(referee, f"{OPTIONS}\nmax_turns: 1")
     ann, bob, cem = people
     referee.turn((bob, "D: LRL\nE: LRL\nF: LRL"))

@@ -151,7 +151,7 @@ def test_a_sealed_match_is_proved_and_a_false_answer_convicted(
         status, said = verified(file, game)
         assert status == 0, said
     status, said = verified(file)
-    assert (status, "OPEN  rules" in said) == (3, True)
+    assert (status, "OPEN  rules" in said) == (3, True), said
 
 
 def nothing_is_hit(step: str, lines: tuple[str, ...]) -> tuple[str, ...]:

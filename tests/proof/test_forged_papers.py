@@ -166,7 +166,7 @@ def test_no_clock_stands_when_all_is_over() -> None:
 def test_what_may_stand_between_turns_names_no_papers_but_for_keys() -> None:
     """Or its papers would be looked for where a game is not revealed yet."""
     for name, kind in TYPES.items():
-        if name not in {"commitments", "turn", "keys"}:
+        if name not in {"agreed", "commitments", "turn", "keys"}:
             assert not list(kind.papers(Entry(1, "0" * 64, "2026-03-01T12:00:00Z", name, {}))), name
 
 

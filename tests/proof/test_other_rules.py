@@ -88,7 +88,7 @@ def rewrite(folder: Path, before: str, after: str) -> None:
 
 
 def test_other_code_that_replays_alike_holds_and_is_named(proof: bytes, tmp_path: Path) -> None:
-    rewrite(install(tmp_path, version="0.2.0"), '"""The rules."""', '"""All rules."""')
+    rewrite(install(tmp_path, version="0.2.0"), "each player hides", "every player hides")
     with found_in(tmp_path):
         outside.enable(["marbles"])
         said = rules_line(proof)

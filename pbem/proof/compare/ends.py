@@ -25,7 +25,7 @@ machine boots, counts from the same time again, and their own dates may be as wr
 Sent = Opening | Receipt | Withdrawal
 
 
-class Proof(NamedTuple):
+class EndProof(NamedTuple):
     """The entry that proves an end, and what it says, for people."""
 
     entry: Entry
@@ -46,7 +46,7 @@ class Case(NamedTuple):
     """The entry that brought this end because the seat was silent in this very turn."""
     stood: Opening | Receipt | None
     """The paper of what was played; unknown before the game is revealed."""
-    gone: Proof | None
+    gone: EndProof | None
     """The entry by which its player left the seat, before the turn was closed."""
     at_once: bool
     """True if these default orders were to be played as soon as the turn was missed: it waited for nobody else."""
@@ -71,66 +71,66 @@ class Case(NamedTuple):
 # The ends. Each gives the proof that a case has come to it, or None.
 
 
-def _left(case: Case) -> Proof | None:
+def _left(case: Case) -> EndProof | None:
     return case.gone
 
 
-def _played(case: Case) -> Proof | None:
+def _played(case: Case) -> EndProof | None:
     if case.closing is None or isinstance(case.paper, Withdrawal):
         return None
     if case.is_named or (case.for_any_miss and _is_played_by_default(case)):
-        return Proof(case.closing)
+        return EndProof(case.closing)
     return None
 
 
-def _replaced(case: Case) -> Proof | None:
+def _replaced(case: Case) -> EndProof | None:
     if case.closing is None or case.stood is None or isinstance(case.paper, Withdrawal):
         return None
     if case.for_any_miss and not is_by_default(case.stood):
-        return None if case.at_once else Proof(case.closing, "replaced by orders for the turn")
+        return None if case.at_once else EndProof(case.closing, "replaced by orders for the turn")
     if is_later(case.stood, case.paper) and is_by_default(case.stood) == case.for_any_miss:
-        return Proof(case.closing, f"replaced by rev {case.stood.rev}")
+        return EndProof(case.closing, f"replaced by rev {case.stood.rev}")
     return None
 
 
-def _set_aside(case: Case) -> Proof | None:
+def _set_aside(case: Case) -> EndProof | None:
     if case.last is None or not case.aside or isinstance(case.paper, Withdrawal):
         return None
     last = max(case.aside, key=lambda one: one.rev)
     done = "withdrawn by" if isinstance(last, Withdrawal) else "replaced by orders that were not legal, in"
-    return Proof(case.last, f"{done} rev {last.rev}")
+    return EndProof(case.last, f"{done} rev {last.rev}")
 
 
-def _refused(case: Case) -> Proof | None:
+def _refused(case: Case) -> EndProof | None:
     # Default orders are refused at the end of the game, where the turn that was due is that of the miss.
     if case.last is None or not case.is_aside or not isinstance(case.paper, Receipt):
         return None
-    return None if case.for_any_miss and case.closing else Proof(case.last, "not legal when its turn came")
+    return None if case.for_any_miss and case.closing else EndProof(case.last, "not legal when its turn came")
 
 
-def _withdrew(case: Case) -> Proof | None:
+def _withdrew(case: Case) -> EndProof | None:
     if case.last is None or not case.is_aside or not isinstance(case.paper, Withdrawal):
         return None
     if case.stood is None or is_by_default(case.stood) or is_later(case.stood, case.paper):
-        return Proof(case.last, "withdrawn")
+        return EndProof(case.last, "withdrawn")
     return None
 
 
-def _never_came(case: Case) -> Proof | None:
+def _never_came(case: Case) -> EndProof | None:
     if case.ended is None or case.silenced:
         return None
     if isinstance(case.paper, Withdrawal) and _was_due(case.ended, case.turn):
         return None  # it is in the trace of the end
-    return Proof(case.ended, f"it ended before with entry {case.ended.seq}")
+    return EndProof(case.ended, f"it ended before with entry {case.ended.seq}")
 
 
-def _came_too_late(case: Case) -> Proof | None:
+def _came_too_late(case: Case) -> EndProof | None:
     if case.silenced is None or utc(case.paper.received) <= utc(case.silenced.time):
         return None
-    return Proof(case.silenced, f"came after entry {case.silenced.seq}")
+    return EndProof(case.silenced, f"came after entry {case.silenced.seq}")
 
 
-ENDS: tuple[Callable[[Case], Proof | None], ...] = (
+ENDS: tuple[Callable[[Case], EndProof | None], ...] = (
     *(_left, _played, _refused, _replaced, _set_aside, _withdrew),
     *(_never_came, _came_too_late),
 )

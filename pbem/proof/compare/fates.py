@@ -16,7 +16,7 @@ from pbem.games.conditional_orders import MOST_BRANCHES
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal, read_set_aside
 from pbem.match.transcript import sha256_hex, utc
-from pbem.proof.compare.ends import ENDS, Case, Proof, Sent, is_by_default, is_later
+from pbem.proof.compare.ends import ENDS, Case, EndProof, Sent, is_by_default, is_later
 from pbem.proof.compare.index import first_entries
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class Fates:
                 silent.difference_update(entry.body["to"])
         return silent
 
-    def _gone(self, paper: Sent, until: int) -> Proof | None:
+    def _gone(self, paper: Sent, until: int) -> EndProof | None:
         """The entry, before this one, by which the paper's player left the seat to somebody else, or to the others.
 
         Who resigns a game leaves that one alone.
@@ -262,9 +262,9 @@ class Fates:
             since = utc(change.time) >= utc(paper.received)
             if change.type == "resigned":
                 if since and game and change.seq > game.seq and name == paper.player:
-                    return Proof(change, f"left with the seat in entry {change.seq}")
+                    return EndProof(change, f"left with the seat in entry {change.seq}")
                 continue
-            left = Proof(change, f"given up with the seat in entry {change.seq}")
+            left = EndProof(change, f"given up with the seat in entry {change.seq}")
             if name == paper.player and since:
                 return left
             name = change.body["player"]["name"]
