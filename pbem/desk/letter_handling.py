@@ -30,7 +30,7 @@ from pbem.phrase import Phrase
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from structlog.typing import FilteringBoundLogger
@@ -65,8 +65,10 @@ _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 class WorkingDesk:
     """A desk at work: what whoever has a desk asks of it, from one thread, one call at a time."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, clock: Callable[[], float] = monotonic) -> None:
+        """`clock`: seconds that go by, whatever the time is said to be."""
         self._desk = desk
+        self._clock = clock
         self._takes_over = False
         """True until the letters that another one had leased are given back."""
 
@@ -96,7 +98,7 @@ class WorkingDesk:
         self._desk.due_tasks.beat(now)
         self._desk.reader.get_ready()  # without one no letter's attempts are spent
         handled = 0
-        ends = monotonic() + _IN_A_ROW
+        ends = self._clock() + _IN_A_ROW
         taken = self._lease_next(now)
         for left in reversed(range(_BATCHES)):
             handled += len(taken)
@@ -169,7 +171,7 @@ class WorkingDesk:
         # A letter that failed before has a batch of its own, because it may take down all leased letters.
         # One small letter is answered before anybody looks for more; it also comes alone if the next one is large.
         is_soon_answered = len(letters) == 1 and len(letters[0][0].raw) <= _SMALL
-        more = monotonic() < more_until and not any(row.alone for row, _ in letters) and not is_soon_answered
+        more = self._clock() < more_until and not any(row.alone for row, _ in letters) and not is_soon_answered
         following = self._lease_next(now, fresh=True) if more else []
         outcomes: dict[int, str] = {}
         while len(outcomes) < len(letters):
@@ -185,12 +187,12 @@ class WorkingDesk:
 
         Returns the outcome of each, empty if there is none yet.
         """
-        ends = monotonic() + _HELD
+        ends = self._clock() + _HELD
         outcomes: dict[int, str] = {}
         try:
             with self._desk.decision():
                 for row, findings in letters:
-                    if outcomes and monotonic() > ends:
+                    if outcomes and self._clock() > ends:
                         break
                     outcomes[row.id] = self._handle_one(row, findings, now)
         except StoreError:

@@ -97,7 +97,8 @@ def open_desk(
     from pbem.desk.wiring import Desk
 
     config, random, points = supplies.config, supplies.random, supplies.points
-    return WorkingDesk(Desk(config, database, keys.vault, keys.signing, composer, random, reader, points))
+    desk = Desk(config, database, keys.vault, keys.signing, composer, random, reader, points)
+    return WorkingDesk(desk, supplies.clock)
 
 
 @dataclass(frozen=True)
