@@ -85,7 +85,6 @@ def test_each_letter_brings_what_both_signed_lately_and_names_all_that_counts(re
             continue
         texts = signed_texts(letter)
         game = sealed(referee.match()).game
-        assert game is not None
         letters = dict.fromkeys((*game.seals.values(), *(step.letter for step in game.steps)))
         named = [f"m1-{path.removeprefix('letters/').removesuffix('.eml')}.signed.txt" for path in letters]
         assert told["sealed"]["signed"] == named[: len(told["sealed"]["signed"])]

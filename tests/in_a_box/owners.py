@@ -109,8 +109,7 @@ def seated(referee: Referee, folder: Path, *kinds: type[Owner]) -> Iterator[list
 
 def steps_of(match: Match, seat: int) -> int:
     """How many steps of a seat's are in the sealed game."""
-    game = sealed(match).game
-    return 0 if game is None else sum(step.seat == seat for step in game.steps)
+    return sum(step.seat == seat for step in sealed(match).game.steps)
 
 
 def propose(referee: Referee, players: Sequence[Side | Mailbox], game: str, options: str = "") -> None:

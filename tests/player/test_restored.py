@@ -40,7 +40,7 @@ def backed_up_in(referee: Referee, owners: Sequence[Owner], steps: int) -> sqlit
     """Play until there are so many steps."""
     for _ in live(owners):
         game = sealed(referee.match()).game
-        if game is not None and len(game.steps) >= steps:
+        if game.commitments and len(game.steps) >= steps:
             break
     return back_up(referee)
 
@@ -291,6 +291,15 @@ def test_a_match_that_began_after_the_backup_and_is_declined_now_was_forgotten(r
     ann.receive()
     assert ann.letters.matches.standing("m1").phase == "declined"
     assert len(forgotten(ann)) == 1
+
+
+def test_a_refusal_about_a_match_of_others_is_heard_after_a_restore(referee: Referee, ann: Side) -> None:
+    """As that of who was asked to take a seat: no later letter of that match would come to ask again."""
+    put_back(referee, back_up(referee))
+    none, words = "0" * 64, "substitute m1 ann for bob"
+    form = f"{words}\n{none}\nserver play.example\nplayer ann\nturn 1\nprev {none}\nrev 1\nend\n"
+    ann.post(ann.letters.outbox.prepare("substitute", "m1", words, 1, form, referee.now))
+    assert [sent.state for sent in ann.memory.prepared("substitute", "m1")] == ["refused"]
 
 
 def test_the_end_of_a_match_that_a_later_restore_did_not_touch_stays(referee: Referee, ann: Side) -> None:

@@ -100,8 +100,10 @@ class Answers:
             state = {"refused": "refused", "asked": "asked", "unplaced": "refused"}.get(outcome, "done")
             if ours.state == "done" and state != "done":
                 continue  # what was obeyed stays so; who saw the letter since can write under its Message-ID
-            # A restored server refuses what cites a forgotten head: it cannot know what came of that before.
-            if state != "refused" or not ours.match or heard.generation <= ours.generation:
+            # A restored server refuses what cites a forgotten head: it cannot know what came of that before, and asks
+            # again in the matches of ours.
+            forgets = heard.generation > ours.generation and self._memory.standing(ours.match) is not None
+            if state != "refused" or not forgets:
                 self._memory.settle(ours.id, state, json.dumps(found))
             if ours.command == "register" and state == "asked":
                 # The server's, if it can be answered: that of the letter's header is not signed.
