@@ -33,7 +33,7 @@ _SHOWN = ("rules", "match", "game", "seat", "player", "prev", "rev")
 
 
 class LetterMaker(Protocol):
-    """What files need of the letters of matches."""
+    """The maker of matches' letters, as their files use it."""
 
     def thread(self, match: Match, row: MatchRow, seat: int, subject: Phrase) -> OutgoingLetter:
         """An empty letter in the thread of a match."""

@@ -1,4 +1,4 @@
-"""What only the letters of sealed matches bring: the texts that players signed, and what follows from their steps.
+"""The files of letters about sealed matches alone: the texts that players signed, and what follows from their steps.
 
 Each player's program reads them: the position is what they say together. So everything here is public among the
 players, except the reader's own note. Implements docs/attachments.md.

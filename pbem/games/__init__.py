@@ -245,7 +245,7 @@ def part_of(game: str, part: str) -> Any:
 
 
 def part_in(package: str, part: str) -> Any:
-    """What a game's package calls by the name of a part: a module, imported now, or else what `__init__` has."""
+    """The part of this name in a game's package: a module, imported now, or a name in `__init__`; None if neither."""
     module = f"{package}.{part}"
     try:
         return import_module(module)

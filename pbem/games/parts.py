@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def _call(rules: AnyGame, part: str, name: str | None, default: T, *arguments: object) -> T:
-    """What a part says, or a function in it; the default of a game without it."""
+    """The result of a part, or of a function in it; the default of a game without it."""
     found = part_of(rules.name, part) if name is None else getattr(part_of(rules.name, part), name, None)
     result: T = default if found is None else found(*arguments)
     return result

@@ -58,7 +58,7 @@ class Play(msgspec.Struct, frozen=True):
         return ()
 
     def awaits(self, match: Match) -> Phrase | None:
-        """What a game that is over by its rules still waits for, as one word; None if it is not over."""
+        """The word for the letters that a game over by its rules still waits for; None if it is not over."""
         return None
 
     def refuse_secrets(self, match: Match, what: str) -> None:
@@ -85,7 +85,7 @@ class Play(msgspec.Struct, frozen=True):
         return [rules.show(report, seat) for report in reports]
 
     def latest(self, match: Match, seat: int | None) -> ShownReports:
-        """What the latest turn told a reader: the view is kept with it."""
+        """The reports of the latest turn, as a reader may read them: the view is kept with them."""
         return match.shown(seat)[-1]
 
     def keeps_views(self, match: Match) -> bool:

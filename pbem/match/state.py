@@ -195,7 +195,7 @@ class Match(msgspec.Struct, frozen=True):
     players: tuple[Player, ...] = ()
     game: int = 0
     options: Options = _NO_OPTIONS
-    """Those of the game that is asked for or played."""
+    """The options of the game that is asked for or played."""
     setups: Mapping[int, Submission] = msgspec.field(default_factory=dict)
     orders: Mapping[int, Submission] = msgspec.field(default_factory=dict)
     stored: Mapping[tuple[int, int], Submission] = msgspec.field(default_factory=dict)
@@ -276,7 +276,7 @@ class Match(msgspec.Struct, frozen=True):
 
     @property
     def awaits(self) -> Phrase | None:
-        """What a game that is over by its rules still waits for, as one word; None if it is not over."""
+        """The word for the letters that a game over by its rules still waits for; None if it is not over."""
         return self.play.awaits(self)
 
     def owes(self, seat: int) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ class Pairing(msgspec.Struct, frozen=True):
     until: str = ""
     """In a ladder, the end of the longest time of the match."""
     players: tuple[str, ...] = ()
-    """Those who played for these then."""
+    """The players of these lines at that time."""
     mails: tuple[str, ...] = ()
     """The hashes of their entry letters."""
     result: MatchResult | None = None

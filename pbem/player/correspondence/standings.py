@@ -43,7 +43,7 @@ class Impossible(PlayerTrouble):
 
 
 class Contradiction(Exception):
-    """What the server says cannot all be true; the text says why."""
+    """A contradiction between statements of the server; the text says which."""
 
 
 class OwnMatches:

@@ -55,7 +55,7 @@ class Case(NamedTuple):
     is_aside: bool
     """True if the trace of the turn names this very paper."""
     aside: list[Receipt | Withdrawal]
-    """What the trace names that replaced it."""
+    """The later submissions in the trace of the turn, by which it was replaced."""
 
     @property
     def for_any_miss(self) -> bool:

@@ -46,7 +46,7 @@ class _Misses:
         self._by_seat: dict[tuple[int, int], dict[int, list[Entry]]] = {}
         """The misses by game and seat, then by turn."""
         self._times: dict[int, tuple[datetime, datetime]] = {}
-        """By the number of each miss, the deadline, and when it was entered."""
+        """The deadline and the time of entry of each miss, by its number."""
         for entry in found.entries:
             if entry.type != "missed":
                 continue
