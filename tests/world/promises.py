@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from pbem.desk.outcomes import SAID_BEFORE
 from pbem.match.sealed_game import SILENT
 from pbem.player.blind import replayed
 from pbem.proof.verification import Proved, verify
@@ -91,7 +92,8 @@ def one_effect(seen: Seen) -> Iterator[str]:
 
     While the DNS denies the key of its provider, a letter without one of its own gets the answer for strangers, which
     does not name it. Somebody who is no player yet gets a few answers a day: letters of days, which come together
-    from a mailbox that was out of reach, may be more.
+    from a mailbox that was out of reach, may be more. Words that were refused before, and that anybody may have sent
+    again, get no second refusal beyond the day's limit.
     """
     answers: defaultdict[str, set[bytes]] = defaultdict(set)
     for raw in {raw for _, raw in seen.taken}:
@@ -102,12 +104,17 @@ def one_effect(seen: Seen) -> Iterator[str]:
         if len(letters) > 1:
             yield f"{len(letters)} answers to {names.get(hashed, hashed)}"
     lost = {name_of(raw).decode() for raw, _ in seen.lost}
+    inbox = Inbox(seen.database, seen.vault)
+    repeats = seen.database.rows("SELECT id FROM inbox WHERE outcome LIKE ?", (f"{SAID_BEFORE.outcome}%",))
+    repeated = {name_of(inbox.raw(row["id"])).decode() for row in repeats}
     for player in seen.players:
+        refused = {(sent.command, sent.match, sent.place) for sent in player.memory.in_state("refused")}
         doubted = {name_of(raw) for to, raw in seen.taken if to == player.address and DOUBTED in raw}
         waits = [
             sent
             for sent in player.memory.in_state("ready", "sent")
             if sent.message_id not in lost
+            and not (sent.message_id in repeated and (sent.command, sent.match, sent.place) in refused)
             and sent.match not in seen.ended
             and (sent.command != "register" or player.memory.account().name is None)
         ]
