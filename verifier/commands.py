@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verifier.conventions import No
-from verifier.quotes import marked
-from verifier.security_keys import strings
-from verifier.text import parts_of, plain, unbase64
+from verifier.text import marked, parts_of, plain, strings, unbase64
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,13 +1,13 @@
-"""5.16, 5.17 and 7.4: ends."""
+"""5.3, 5.16, 5.17 and 7.4: asking, and ends."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from verifier.asking import ask_setups
-from verifier.conventions import must
-from verifier.papers import record
+from verifier.conventions import moment, must, seconds
+from verifier.papers import record, replies_of_setups
 from verifier.rules import Result
+from verifier.state import Clock, Match
 from verifier.traces import trace
 
 if TYPE_CHECKING:
@@ -15,6 +15,37 @@ if TYPE_CHECKING:
 
     from verifier.state import Match
     from verifier.transcript import Entry
+
+
+def ask_setups(match: Match, entry: Entry, last: Result) -> None:
+    match.game += 1
+    match.phase = "setup"
+    first = match.rules.options(match.terms["options"], len(match.seats))
+    carried = match.terms["kind"] == "continued" and match.game > 1
+    match.options = match.rules.carry(first, last.scores) if carried else first
+    match.prev, match.printed, match.replies = entry.head, [], replies_of_setups(match, entry)
+    match.setups, match.position, match.played, match.left = {}, None, [], []
+    match.commitments, match.told, match.owing, match.ending, match.reveals = {}, [], {}, None, {}
+    match.said.clear()
+    match.missed.clear()
+    match.offers.clear()
+    match.former.clear()
+    start_clocks(match, entry, match.seats)
+
+
+def ask_orders(match: Match, entry: Entry) -> None:
+    match.opened = entry.time
+    match.missed.clear()
+    match.offers.clear()
+    match.former.clear()
+    start_clocks(match, entry, match.asked)
+    if not match.asked:
+        match.due.append(("turn", None))
+
+
+def start_clocks(match: Match, entry: Entry, seats: Sequence[int]) -> None:
+    pace = match.terms["pace"]
+    match.clocks = {seat: Clock(moment(entry.time), seconds(pace)) for seat in seats if pace}
 
 
 def lose(match: Match, losers: Sequence[int]) -> None:

@@ -13,8 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from verifier.commands import Reading, text_of
-from verifier.conventions import No, moment, must, sha256
-from verifier.ed25519 import ed25519
+from verifier.conventions import No, ed25519, moment, must, sha256
 from verifier.papers import read_evidence
 from verifier.signature import good_rsa
 from verifier.text import author_of, decoded, entity, parts_of, plain, unbase64, uncommented, undone, word

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verifier.conventions import Body, No, moment, seconds
 from verifier.state import Match
 from verifier.table import played, points_of
-from verifier.tournament_terms import ROUND_ROBINS
+from verifier.terms import ROUND_ROBINS
 
 if TYPE_CHECKING:
     from datetime import datetime

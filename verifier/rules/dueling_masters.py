@@ -8,8 +8,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
-from verifier.rules import Options, Paper, Position, Refused, Report, Result, demand
-from verifier.rules.conditional import branches_of, chosen, is_conditional
+from verifier.rules import (
+    Options,
+    Paper,
+    Position,
+    Refused,
+    Report,
+    Result,
+    branches_of,
+    chosen,
+    demand,
+    is_conditional,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -568,8 +578,8 @@ def things(line: str, name: str) -> list[tuple[Square, str]]:
     return list(zip(map(SQUARES.__getitem__, squares), names, strict=True))
 
 
-class Owner(rules.Owner):
-    table: Table
+class Owner:
+    """One seat of a sealed game with its secrets, beside the table as it was told."""
 
     def __init__(self, table: Table, seat: int, setup: str) -> None:
         self.table, self.seat = table, seat
@@ -601,12 +611,3 @@ class Owner(rules.Owner):
 
     def ruling(self, step: str, _right: Sequence[str], _told: Sequence[str]) -> int:
         return 9 if step == "departs" else 15
-
-
-def table(options: Options) -> Table:
-    return Table(options)
-
-
-def owner(table: rules.Table, seat: int, setup: str) -> Owner:
-    assert isinstance(table, Table)
-    return Owner(table, seat, setup)

@@ -10,8 +10,19 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from verifier import rules
-from verifier.rules import Options, Paper, Position, Refused, Report, best, demand, first_difference
-from verifier.rules.conditional import branches_of, chosen, is_conditional
+from verifier.rules import (
+    Options,
+    Paper,
+    Position,
+    Refused,
+    Report,
+    best,
+    branches_of,
+    chosen,
+    demand,
+    first_difference,
+    is_conditional,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -991,8 +1002,8 @@ def copied(space: Space) -> Space:
     return made
 
 
-class Owner(rules.Owner):
-    table: Table
+class Owner:
+    """One seat of a sealed game with its secrets, beside the table as it was told."""
 
     def __init__(self, table: Table, seat: int, setup: str) -> None:
         self.table, self.seat = table, seat
@@ -1064,12 +1075,3 @@ class Owner(rules.Owner):
         if one[2:3] != other[2:3]:
             return 22
         return 23 if taken(one[3:], "explodes")[0] != taken(other[3:], "explodes")[0] else 27
-
-
-def table(options: Options) -> Table:
-    return Table(options)
-
-
-def owner(table: rules.Table, seat: int, setup: str) -> Owner:
-    assert isinstance(table, Table)
-    return Owner(table, seat, setup)
