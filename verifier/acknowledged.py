@@ -22,10 +22,13 @@ def end(bundle: bytes, kept: bytes) -> str:
     """The end of what this paper acknowledges, in a bundle that holds; `dropped` convicts."""
     papers = read_file(bundle)
     entries, said = read_transcript(papers["transcript.jsonl"]), read(kept)
-    begun = [one.seq for one in entries if one.type == "sealed" and one.body["game"] == int(said["game"])]
-    misses = [one for one in entries if one.type == "missed" and about(one, said)]
-    misses = [one for one in misses if not begun or one.seq < begun[0]]
-    misses = [one for one in misses if precedes(entries, said, one)]
+    game, came = int(said["game"]), said["received"]
+    begun = [one.seq for one in entries if one.type == "sealed" and one.body["game"] == game]
+    misses = [one for one in entries if one.type == "missed" and one.body["game"] == game]
+    misses = [one for one in misses if one.body["seat"] == int(said["seat"]) and (not begun or one.seq < begun[0])]
+    # What came in the time of grace, and before the miss was entered, should have prevented it.
+    grace = seconds(entries[0].body["terms"]["grace"])
+    misses = [one for one in misses if moment(came) - moment(one.body["deadline"]) < grace and came < one.time]
     if said["*"] == "receipt" and "orders" in said and said["turn"] == "0":
         found = [in_turn(papers, entries, kept, miss.body["turn"], [miss]) for miss in misses]
         return min(found, key=lambda one: WORST.index(one) if one in WORST else 3, default="no turn was missed")
@@ -38,15 +41,6 @@ def read(paper: bytes) -> Paper:
     if kind == "opening":
         return {**read_opening(paper), "*": kind}
     return {**read_receipt(paper, withdrawal=kind == "withdrawal"), "*": kind}
-
-
-def about(entry: Entry, said: Paper) -> bool:
-    return (entry.body["game"], entry.body["seat"]) == (int(said["game"]), int(said["seat"]))
-
-
-def precedes(entries: Sequence[Entry], said: Paper, miss: Entry) -> bool:
-    came, grace = moment(said["received"]), seconds(entries[0].body["terms"]["grace"])
-    return came - moment(miss.body["deadline"]) < grace and came < moment(miss.time)
 
 
 def later(one: Paper, said: Paper) -> bool:

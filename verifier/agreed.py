@@ -9,7 +9,7 @@ from verifier.commands import Command, read_commands
 from verifier.conventions import Body, No, must
 from verifier.ends import ask_setups
 from verifier.letters import Letter, Player, in_one_letter, letter_named, proven
-from verifier.papers import read_mailbox, read_replies
+from verifier.papers import lines_of, read_replies
 from verifier.rules import Result
 from verifier.signature import Key, fingerprint, form_of, signed_text
 from verifier.terms import agrees, check_terms, terms_hash
@@ -39,7 +39,9 @@ def read_player(match: Match, seat: int, said: Mapping[str, Any], seq: int) -> P
     must(keys or player.mailbox, "neither key nor mailbox")
     if player.mailbox and (seat or match.papers):  # of a tournament, there may be no papers at all
         path = f"evidence/mailbox-{seq}-seat-{seat}.txt" if seat else f"evidence/mailbox-{seq}.txt"
-        found = read_mailbox(match.paper(path, player.mailbox))
+        heads = ["server", "match", "seat", "player", "address", "salt"]
+        found = lines_of(match.paper(path, player.mailbox), "pbem mailbox 1", heads)
+        must(found["address"] == found["address"].lower(), "no lower case")
         right = {"server": match.server, "match": match.id, "seat": str(seat), "player": player.name}
         must(all(found[key] == value for key, value in right.items()), "a mailbox of something else")
         player.address = found["address"]
@@ -110,7 +112,9 @@ def keys(match: Match, entry: Entry) -> None:
         must(revoked == sorted(player.keys), "not all that counted")
     else:
         must(len(revoked) == 1 and revoked[0] in player.keys and len(player.keys) > 1, "not one of several")
-    added = read_added(player, body)
+    brought = read_keys(body["added"])
+    must(not brought.keys() & {*player.keys, *player.former}, "a key that was there")
+    added = next(iter(brought.values()), None)
     for which, digest in body["letters"].items():
         path = f"letters/keys-{entry.seq}-seat-{body['seat']}-{which}.eml"
         letter = letter_named(match, entry, path, digest, None)
@@ -125,12 +129,6 @@ def keys(match: Match, entry: Entry) -> None:
     if added:
         player.keys[added.fingerprint] = added
         player.keyless = match.prev if keyless else player.keyless
-
-
-def read_added(player: Player, body: Body) -> Key | None:
-    added = read_keys(body["added"])
-    must(not added.keys() & {*player.keys, *player.former}, "a key that was there")
-    return next(iter(added.values()), None)
 
 
 def given_right(match: Match, player: Player, command: Command) -> bool:
@@ -148,7 +146,9 @@ def old_says(letter: Letter, player: Player, body: Body) -> None:
                 return
             revokes = command.name == "key revoke" and body["change"] == "revoked"
             placed = {"server", "player"} <= set(command.said)
-            if revokes and placed and named_keys(player, command) == body["revoked"]:
+            mark = plain_mark(command.said.get("*fingerprint", ""))
+            named = [one for one in player.keys if len(mark) >= 6 and plain_mark(one).startswith(mark)]
+            if revokes and placed and named == body["revoked"]:
                 return
     raise No(f"{letter.path} does not say so")
 
@@ -163,11 +163,6 @@ def brings(letter: Letter, command: Command, added: Mapping[str, str]) -> bool:
 
 def plain_mark(mark: str) -> str:
     return re.sub(r"^sha256:|:|=$", "", mark.lower())
-
-
-def named_keys(player: Player, command: Command) -> list[str]:
-    mark = plain_mark(command.said.get("*fingerprint", ""))
-    return [one for one in player.keys if len(mark) >= 6 and plain_mark(one).startswith(mark)]
 
 
 def new_says(letter: Letter, player: Player, added: Key, body: Body) -> None:

@@ -146,10 +146,6 @@ class Reading:
         self.at = found.end()
         return found[1]
 
-    def begins_line(self, word: str) -> bool:
-        """Whether the word that was just taken is the first of its line."""
-        return not self.text[: self.at - len(word)].rpartition("\n")[2].strip()
-
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         while self.text[self.at : self.at + 1].isspace():
             self.at += 1
@@ -177,7 +173,8 @@ def read_commands(text: str, *, signed: bool = True, left: list[str] | None = No
         if name is None:
             is_unknown = not (word.startswith("#") or re.match(r"end(?![^\s,;.])", word))
             unknown += is_unknown
-            begins = reading.begins_line(reading.take())
+            taken = reading.take()
+            begins = not reading.text[: reading.at - len(taken)].rpartition("\n")[2].strip()
             below |= begins and is_unknown
             if left is not None and not begins:
                 left.append(word)

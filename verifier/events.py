@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verifier.agreed import read_player
 from verifier.conventions import moment, must, seconds
-from verifier.ends import abandon, end_game, lose
+from verifier.ends import abandon, end_game, lose, stop
 from verifier.letters import sentence
 from verifier.rules import Result
 from verifier.state import Clock, Match
@@ -114,13 +114,13 @@ def offered(match: Match, entry: Entry) -> None:
 
 
 def told(match: Match, entry: Entry) -> None:
-    body = entry.body
-    if body.get("reason") == "unreachable":
-        must(match.terms["unreachable"] == "stands", "no clock stands for that")
-    if entry.type == "halted" and body.get("reason") == "unreachable":
-        match.unreachable[body["seat"]] = moment(entry.time)
-    if entry.type == "moved" and body.get("reason") == "unreachable":
-        for seat in body["seats"]:
+    if entry.body.get("reason") != "unreachable":
+        return
+    must(match.terms["unreachable"] == "stands", "no clock stands for that")
+    if entry.type == "halted":
+        match.unreachable[entry.body["seat"]] = moment(entry.time)
+    else:
+        for seat in entry.body["seats"]:
             match.unreachable.pop(seat, None)
 
 
@@ -166,10 +166,7 @@ def resigned(match: Match, entry: Entry) -> None:
             match.offers.clear()
             return
     closing = (winner if match.terms["kind"] == "single" else last, "resignation")
-    if match.phase == "playing":
-        end_game(match, Result(winner, match.position.scores, "resignation"), closing if whole else None)
-    else:
-        match.due.append(("closed", closing))
+    stop(match, winner, "resignation", closing, whole=whole)
 
 
 def gone(match: Match, entry: Entry, seat: int) -> bool:

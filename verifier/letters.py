@@ -245,7 +245,8 @@ def sentence(
         if found:
             rev = given_revision(found)
             match.once(body["mail"], what, body.get("word"), seat, match.game, match.turn_due, rev)
-            check_revision(match, what, seat, body)
+            must(body["rev"] > match.said.get((what, seat), 0), "not obeyed twice")
+            match.said[what, seat] = body["rev"]
             return found[0]
     raise No(f"{path} holds no such sentence")
 
@@ -264,8 +265,3 @@ def here(match: Match, command: Command, body: Body) -> bool:
     if command.said.get(other, str(right)) != str(right):
         return False
     return all(one == str(number) for one in given) and (bool(given) or "level" in body)
-
-
-def check_revision(match: Match, what: str, seat: int, body: Body) -> None:
-    must(body["rev"] > match.said.get((what, seat), 0), "not obeyed twice")
-    match.said[what, seat] = body["rev"]

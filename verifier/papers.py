@@ -80,12 +80,6 @@ def read_evidence(paper: bytes) -> dict[str, str]:
     return lines_of(paper, "pbem evidence 1", keys)
 
 
-def read_mailbox(paper: bytes) -> dict[str, str]:
-    found = lines_of(paper, "pbem mailbox 1", ["server", "match", "seat", "player", "address", "salt"])
-    must(found["address"] == found["address"].lower(), "no lower case")
-    return found
-
-
 def read_replies(match: Match, entry: Entry, name: str, key: str = "replies") -> str:
     """The secret of the reply addresses for what this entry asks for; empty if it names none."""
     if key not in entry.body:
@@ -94,14 +88,6 @@ def read_replies(match: Match, entry: Entry, name: str, key: str = "replies") ->
     found = lines_of(paper, "pbem replies 1", ["server", "match", "salt"])
     must((found["server"], found["match"]) == (match.server, match.id), "replies of something else")
     return found["salt"]
-
-
-def replies_of_setups(match: Match, entry: Entry) -> str:
-    """The same for the setups of the next game; empty, too, if it is neither revealed nor here."""
-    path = f"evidence/replies-game-{match.game}.txt"
-    if path not in match.papers and match.game not in match.shown:
-        return ""
-    return read_replies(match, entry, f"replies-game-{match.game}")
 
 
 def toml_text(text: str, *, lines: bool = False) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verifier.conventions import No, moment, must, seconds, sha256
-from verifier.ends import end_game, end_sealed, start_clocks, unrevealed
+from verifier.ends import ask, end_game, end_sealed, unrevealed
 from verifier.letters import Letter, Player, Want, game_of, letter_named, letter_of, proven
 from verifier.papers import read_receipt
 from verifier.rules import Refused, Result, Step, first_false, settled
@@ -229,10 +229,8 @@ def asks(match: Match, entry: Entry, by: int) -> None:
 def ask_reveals(match: Match, entry: Entry, ending: tuple[Result, tuple[int, str] | None]) -> None:
     match.ending, match.prev = ending, entry.head
     match.owing = {}
-    match.missed.clear()
-    match.offers.clear()
     match.said.clear()
-    start_clocks(match, entry, match.seats)
+    ask(match, entry, match.seats)
 
 
 def reveal(match: Match, entry: Entry) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import codecs
+import contextlib
 import itertools
 import re
 from dataclasses import dataclass
@@ -41,17 +42,11 @@ CHARSETS = (
 )
 
 
-def known_charset(charset: str | None) -> str:
-    try:
-        name = codecs.lookup(charset or "").name
-    except LookupError:
-        return ""
-    return name if re.fullmatch(CHARSETS, name) else ""
-
-
 def decoded(content: bytes, charset: str | None) -> str:
-    known = known_charset(charset)
-    if known not in {"", "ascii"}:
+    known = ""
+    with contextlib.suppress(LookupError):
+        known = codecs.lookup(charset or "").name
+    if known != "ascii" and re.fullmatch(CHARSETS, known):
         try:
             return content.decode(known, "replace")
         except UnicodeError:

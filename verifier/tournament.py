@@ -11,7 +11,7 @@ from verifier.conventions import No, Wrong, moment, must, seconds, sha256
 from verifier.entries import UNREADABLE, judging
 from verifier.forms import check_tournament_form, is_name
 from verifier.letters import letter_named, proven_texts
-from verifier.table import berger, groups, swiss, table
+from verifier.table import berger, groups, played, swiss, table
 from verifier.terms import ROUND_ROBINS, announces, check_tournament_terms, is_judged, tournament_hash
 from verifier.text import clean
 from verifier.tournament_state import Line, Pairing, Tournament
@@ -311,7 +311,10 @@ def paired(state: Tournament, entry: Entry) -> None:
 def withdrawn(state: Tournament, entry: Entry) -> None:
     line = leaver(state)
     assert line
-    games = state.games_of(line.name)
+    games = "kept"
+    if state.form in ROUND_ROBINS:
+        counted = [one for one in state.pairings if line.name in one.names and not state.void(one)]
+        games = "annulled" if 2 * sum(map(played, counted)) < len(counted) else "forfeited"
     must(entry.body == {"player": line.name, "why": line.leaving, "games": games}, "another withdrawal")
     line.out = games
     if line.name in state.ladder:

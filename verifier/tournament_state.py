@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from verifier.conventions import Body, No, moment, seconds
 from verifier.state import Match
-from verifier.table import played, points_of
-from verifier.terms import ROUND_ROBINS
+from verifier.table import points_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -97,24 +96,16 @@ class Tournament(Match):
     def forfeited(self, pairing: Pairing) -> bool:
         return not pairing.match and any(self.lines[name].out for name in pairing.names)
 
-    def awaits(self, pairing: Pairing) -> bool:
-        return not (pairing.result or pairing.late or self.void(pairing) or self.forfeited(pairing))
-
     @property
     def awaited(self) -> list[Pairing]:
-        return [one for one in self.pairings if self.awaits(one)]
+        waiting = [one for one in self.pairings if not (one.result or one.late)]
+        return [one for one in waiting if not (self.void(one) or self.forfeited(one))]
 
     def busy(self, name: str) -> int:
         return sum(name in one.names and bool(one.match) for one in self.awaited)
 
     def ranked(self) -> list[str]:
         return sorted(self.playing_in(), key=lambda name: -points_of(self, name, awaited=1))
-
-    def games_of(self, name: str) -> str:
-        if self.form not in ROUND_ROBINS:
-            return "kept"
-        counted = [one for one in self.pairings if name in one.names and not self.void(one)]
-        return "annulled" if 2 * sum(map(played, counted)) < len(counted) else "forfeited"
 
     def round_to_come(self) -> bool:
         return self.form == "swiss" and len(self.playing_in()) > 1 and self.round_now < self.rounds

@@ -9,7 +9,8 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from verifier.conventions import HASH, Body, No, OtherVersion, Wrong, ed25519, moment, must, sha256
+from verifier.conventions import Body, No, OtherVersion, Wrong, ed25519, must, sha256
+from verifier.forms import is_hash, is_number, is_object, is_text, is_time, object_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,16 +61,10 @@ def read_file(
     must(rest == sorted(rest), "names out of order")
     must(write_file(members) == content, "not as a bundle is written")
     for name, paper in members.items():
-        must(len(paper) <= limit(name), f"{name} is too big")
+        folder = "" if name in lists else name.partition("/")[0]
+        most = {"": 64 << 20, "letters": 256 << 10, "records": 16 << 20}.get(folder, 1 << 20)
+        must(len(paper) <= most, f"{name} is too big")
     return members
-
-
-def limit(name: str) -> int:
-    if name in {*LISTS, *TOURNAMENT_LISTS}:
-        return 64 << 20
-    if name.startswith("letters/"):
-        return 256 << 10
-    return 16 << 20 if name.startswith("records/") else 1 << 20
 
 
 @dataclass(frozen=True)
@@ -112,12 +107,8 @@ def ascii_keys(value: object) -> None:
 def read_entry(number: int, line: bytes, title: str) -> Entry:
     must(line.isascii(), "not ASCII")
     found = read_json(line.decode())
-    must(isinstance(found, dict) and set(found) == {"seq", "prev", "time", "type", "body"}, "no entry")
-    must(type(found["seq"]) is int and found["seq"] == number, "a gap in the numbers")
-    must(isinstance(found["prev"], str) and HASH.fullmatch(found["prev"]), "no head before it")
-    must(isinstance(found["time"], str) and isinstance(found["type"], str), "no entry")
-    must(isinstance(found["body"], dict), "no body")
-    moment(found["time"])
+    is_entry = object_of(seq=is_number, prev=is_hash, time=is_time, type=is_text, body=is_object)
+    must(is_entry(found) and found["seq"] == number, "no entry, or not the next")
     head = sha256(f"{title}\n".encode() + line)
     return Entry(number, found["prev"], found["time"], found["type"], found["body"], head)
 

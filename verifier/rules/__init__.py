@@ -171,12 +171,6 @@ def first_false(
     return None
 
 
-def first_difference(right: Sequence[str], told: Sequence[str]) -> tuple[str, str]:
-    longest = max(len(right), len(told))
-    pairs = zip([*right, *[""] * (longest - len(right))], [*told, *[""] * (longest - len(told))], strict=True)
-    return next(pair for pair in pairs if pair[0] != pair[1])
-
-
 def settled(position: Position, orders: Mapping[int, Mapping[int, str]]) -> list[dict[int, str]]:
     """Play a revealed game again, by seat the orders of each turn: what was ordered in the turns that counted.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations, product, zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from verifier import rules
@@ -20,7 +21,6 @@ from verifier.rules import (
     branches_of,
     chosen,
     demand,
-    first_difference,
     is_conditional,
 )
 
@@ -90,17 +90,14 @@ def options(given: Mapping[str, Any], seats: int) -> Options:
     made["additional"] = list(more)
     for key in ("allowed", "additional_allowed"):
         if key in made:
-            made[key] = restriction(made[key])
+            most = made[key]
+            demand(isinstance(most, dict) and set(most) <= set(COSTS), 9, "no types")
+            demand(all(type(one) is int and 0 <= one < 10**9 for one in most.values()), 9, "no numbers")
+            made[key] = {code: most[code] for code in COSTS if code in most}
     demand(fleet != "standard" or "allowed" not in made, 9, "only cost fleets are restricted")
     defaults = {"fleet": "standard", "first": "alternate", "additional": [0, 0]}
     keys = ("fleet", "first", "additional", "allowed", "additional_allowed")
     return {key: made[key] for key in keys if key in made and made[key] != defaults.get(key)}
-
-
-def restriction(given: Any) -> dict[str, int]:
-    demand(isinstance(given, dict) and set(given) <= set(COSTS), 9, "no types")
-    demand(all(type(one) is int and 0 <= one < 10**9 for one in given.values()), 9, "no numbers")
-    return {code: given[code] for code in COSTS if code in given}
 
 
 def bases(options: Options) -> list[tuple[dict[str, int], dict[str, int], int]]:
@@ -152,10 +149,6 @@ def most_of(options: Options, seat: int, worth: Mapping[str, int]) -> int:
     base = max(max(best_of(cost, least, most, worth).values(), default=0) for least, most, cost in bases(options))
     cost, may = additional(options, seat)
     return base + max(best_of(cost, {}, may, worth).values())
-
-
-def cost_of(options: Options, seat: int) -> int:
-    return bases(options)[0][2] + additional(options, seat)[0]
 
 
 def carry(given: Options, scores: Sequence[int]) -> Options:
@@ -895,7 +888,7 @@ class Table(rules.Table):
         if step == "open":
             self.judge_open(seat, lines)
         elif step != "commit":
-            space = copied(self.spaces[seat])
+            space = copy.deepcopy(self.spaces[seat])
             self.tell(space, seat, step, lines)
             self.judge_fleet(space, seat, lines)
         return lines
@@ -912,7 +905,8 @@ class Table(rules.Table):
         right = len(dying) == len(set(dying)) and not set(dying) & (space.empty | space.destroyed)
         demand(right, 16, "no such cell to be launched")
         # What the ships that are left allow is known when they are revealed; until then only that none could do more.
-        left = cost_of(self.options, seat) - sum(COSTS[name[:2]] for name in space.fallen)
+        left = bases(self.options)[0][2] + additional(self.options, seat)[0]
+        left -= sum(COSTS[name[:2]] for name in space.fallen)
         demand(kinds["strike"] <= min(left, most_of(self.options, seat, STRIKES)), 14, "too many")
         demand(kinds["beam"] <= min(left // 8, most_of(self.options, seat, {"DS": 1})), 17, "too many")
         demand(kinds["scan"] <= max(1, space.lost), 18, "too many scans")
@@ -995,13 +989,6 @@ class Table(rules.Table):
         return {"destroyed": {"ship": name, "cells": cells}, "flashcube": data}
 
 
-def copied(space: Space) -> Space:
-    made = Space()
-    for key, value in vars(space).items():
-        setattr(made, key, value if isinstance(value, int) else type(value)(value))
-    return made
-
-
 class Owner:
     """One seat of a sealed game with its secrets, beside the table as it was told."""
 
@@ -1067,7 +1054,8 @@ class Owner:
     def ruling(self, step: str, right: Sequence[str], told: Sequence[str]) -> int:
         if step == "open":
             return 21
-        one, other = (said.split() for said in first_difference(right, told))
+        pairs = zip_longest(right, told, fillvalue="")
+        one, other = next((ours.split(), theirs.split()) for ours, theirs in pairs if ours != theirs)
         if not one or not other or "over" in (one[0], other[0]):
             return 31
         if one[0] in {"scan", "death", "flash"}:
