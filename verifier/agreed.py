@@ -72,7 +72,6 @@ def agreed(match: Match, entry: Entry) -> None:
     for seat in seats:
         check_agreement(match, entry, int(seat), body["letters"][seat])
     match.totals = [0] * len(seats)
-    match.head = entry.head
     ask_setups(match, entry, Result(0, tuple(match.totals)))
 
 
@@ -83,9 +82,7 @@ def check_agreement(match: Match, entry: Entry, seat: int, said: Mapping[str, st
     for read, _ in proven(letter, player, said.get("evidence"), waited=""):
         commands = in_one_letter(letter, said, read, seat, player.name)
         for command in commands:
-            given = {"server": match.server, "player": player.name}
-            right = all(command.said.get(key, value) == value for key, value in given.items())
-            by_key = "evidence" not in said
+            by_key, right = "evidence" not in said, given_right(match, player, command)
             if right and not command.fault and agrees(match, seat, command, by_key=by_key):
                 return
     raise No("no agreement to these terms")

@@ -13,7 +13,6 @@ from verifier.traces import trace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verifier.state import Match
     from verifier.transcript import Entry
 
 

@@ -45,7 +45,6 @@ class Match:
     played: list[dict[int, str]] = field(default_factory=list)
     left: list[tuple[int, int]] = field(default_factory=list)
     """The seats that resigned while others played on: the turn that was due, and the seat."""
-    head: str = ""
     prev: str = ""
     replies: str = ""
     """The secret of the reply addresses for what is due."""

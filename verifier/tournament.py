@@ -11,10 +11,9 @@ from verifier.conventions import No, Wrong, moment, must, seconds, sha256
 from verifier.entries import UNREADABLE, judging
 from verifier.forms import check_tournament_form, is_name
 from verifier.letters import letter_named, proven_texts
-from verifier.table import berger, groups, played, swiss, table
 from verifier.terms import ROUND_ROBINS, announces, check_tournament_terms, is_judged, tournament_hash
 from verifier.text import clean
-from verifier.tournament_state import Line, Pairing, Tournament
+from verifier.tournament_state import Line, Pairing, Tournament, berger, groups, played, swiss, table
 from verifier.transcript import TOURNAMENT_LISTS, TOURNAMENT_PAPER, check_heads, read_file, read_transcript
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verifier.conventions import No, moment, must
 from verifier.ends import ask_orders, end_game
-from verifier.letters import Want, clears, game_of, in_one_letter, letter_of, proven
+from verifier.letters import Want, clears, game_of, in_one_letter, is_legal, letter_of, proven
 from verifier.papers import SALT, read_opening, read_receipt, read_replies
 from verifier.rules import Refused, Report
 from verifier.traces import trace
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from verifier.commands import Command
     from verifier.state import Match
-    from verifier.transcript import Entry
 
 
 def commitments(match: Match, entry: Entry) -> None:
@@ -127,11 +126,7 @@ def ordered(
     must(not withdrawn, "orders and their withdrawal")
     numbered = [one for one in commands if one.said.get("rev") == str(rev)]
     for command in [*numbered, *commands]:
-        if command.orders(said) and want.fits(command, rev):
-            try:
-                match.position.order(seat, command.block)
-            except Refused:
-                continue
+        if command.orders(said) and want.fits(command, rev) and is_legal(match, seat, command):
             return command.block
     return None
 

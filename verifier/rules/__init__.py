@@ -274,3 +274,39 @@ def chosen(text: str, ruling: int, holds: Callable[[Sequence[str]], bool]) -> tu
     if not number:
         raise Refused(ruling + 1, "no condition holds")
     return number, branches[number - 1][1]
+
+
+class Conditional(Position):
+    """A position of a game that has conditional orders."""
+
+    RULING: ClassVar[int]
+    """The ruling on the form of conditions; the next one is on the branch that counts."""
+
+    @abstractmethod
+    def plain(self, seat: int, text: str) -> str:
+        """Orders without conditions in their canonical form."""
+
+    @abstractmethod
+    def holds(self, seat: int, atom: Sequence[str]) -> bool: ...
+
+    def counting(self, seat: int, text: str) -> tuple[int, str]:
+        found = chosen(text, self.RULING, lambda atom: self.holds(seat, atom))
+        demand(self.told is not None, self.RULING + 1, "no conditions here")
+        return found
+
+    def branches(self, seat: int, text: str) -> list[str]:
+        if not is_conditional(text):
+            return [text]
+        return [orders for _, orders in branches_of(text, self.RULING, lambda atom: self.holds(seat, atom))]
+
+    def branch(self, seat: int, text: str) -> int:
+        return self.counting(seat, text)[0] if is_conditional(text) else 0
+
+    def order(self, seat: int, text: str) -> str:
+        if not is_conditional(text):
+            return self.plain(seat, text)
+        _, orders = self.counting(seat, text)
+        try:
+            return self.plain(seat, orders)
+        except Refused as refused:
+            raise Refused(self.RULING + 1, "the branch that counts is not legal") from refused

@@ -6,19 +6,18 @@ import copy
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import combinations, product, zip_longest
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from functools import cache, partial
+from itertools import combinations, permutations, product, zip_longest
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
 from verifier.rules import (
+    Conditional,
     Options,
     Paper,
-    Position,
     Refused,
     Report,
     best,
-    branches_of,
     chosen,
     demand,
     is_conditional,
@@ -168,9 +167,7 @@ def carry(given: Options, scores: Sequence[int]) -> Options:
 def boxes(sides: Sequence[int]) -> set[frozenset[str]]:
     """Every set of cells that fills a box with these sides, however it lies."""
     found = set()
-    for a, b, c in {
-        (sides[a], sides[b], sides[c]) for a, b, c in product(range(3), repeat=3) if {a, b, c} == {0, 1, 2}
-    }:
+    for a, b, c in set(permutations(sides)):
         for corner in product(range(5), repeat=3):
             spots = [
                 cell_at([at + step for at, step in zip(corner, steps, strict=True)])
@@ -548,30 +545,21 @@ def read_orders(text: str) -> list[Order]:
     return found + [("unread",)] * bool(text[at:].strip("; \t\n\r\f\v"))
 
 
-class Able(NamedTuple):
-    """The orders about which the atom `can` asks."""
-
-    player: Player
-    turn: int
-    known: Collection[str]
-
-    def may(self, text: str) -> bool:
-        at, plain = 0, separated(text)
-        while one := TOKEN.match(plain, at):
-            at = one.end()
-        demand(text and not plain[at:].strip("; \t\n\r\f\v"), 41, "no order")
-        try:
-            self.player.judged(self.turn, text, self.known)
-        except Refused:
-            return False
-        return True
+def may(player: Player, turn: int, known: Collection[str], text: str) -> bool:
+    """True if a player might order this, as the atom `can` asks."""
+    demand(text and ("unread",) not in read_orders(text), 41, "no order")
+    try:
+        player.judged(turn, text, known)
+    except Refused:
+        return False
+    return True
 
 
-def holds(seat: int, atom: Sequence[str], told: Sequence[Report], able: Able) -> bool:
+def holds(seat: int, atom: Sequence[str], told: Sequence[Report], able: Callable[[str], bool]) -> bool:
     """True if an atom holds (41)."""
     first, *rest = atom
     if first == "can":
-        return able.may(" ".join(rest))
+        return able(" ".join(rest))
     demand(len(rest) == 1, 41, "no atom")
     (word,) = rest
     if first in CELLS:
@@ -595,7 +583,9 @@ def holds(seat: int, atom: Sequence[str], told: Sequence[Report], able: Able) ->
     return False
 
 
-class Game(Position):
+class Game(Conditional):
+    RULING = 41
+
     def __init__(self, one: Player, two: Player, first: str) -> None:
         self.players = {1: one, 2: two}
         self.first = first
@@ -608,21 +598,8 @@ class Game(Position):
     def due(self) -> dict[int, str | None]:
         return {} if self.result else {1: None, 2: None}
 
-    def order(self, seat: int, text: str) -> str:
-        if not is_conditional(text):
-            return self.plain(seat, text)
-        _, orders = self.counting(seat, text)
-        try:
-            return self.plain(seat, orders)
-        except Refused as refused:
-            raise Refused(42, "the branch that counts is not legal") from refused
-
-    def branch(self, seat: int, text: str) -> int:
-        return self.counting(seat, text)[0] if is_conditional(text) else 0
-
     def store(self, seat: int, _turn: int, text: str) -> None:
-        branches = branches_of(text, 41, self.atoms(seat)) if is_conditional(text) else [(True, text)]
-        for orders in (read_orders(one) for _, one in branches):
+        for orders in map(read_orders, self.branches(seat, text)):
             demand(("unread",) not in orders, 36, "no order")
             demand(all(line(one[1], one[2]) for one in orders if one[0] == "beam"), 3, "no line of three")
             demand(orders.count(("next",)) <= 1, 40, "two target lists")
@@ -632,15 +609,10 @@ class Game(Position):
             left = [one for one in orders[at:] if one[0] == "strike" and one[-1] not in struck]
             demand(left or at == len(orders), 40, "nothing left")
 
-    def counting(self, seat: int, text: str) -> tuple[int, str]:
-        """The branch that counts (42)."""
-        return chosen(text, 41, self.atoms(seat))
-
-    def atoms(self, seat: int) -> Callable[[Sequence[str]], bool]:
-        """Whether an atom of the seat's orders holds."""
+    def holds(self, seat: int, atom: Sequence[str]) -> bool:
         enemy, told = self.players[3 - seat], [report for turn in self.told or [] for report in turn]
-        able = Able(self.players[seat], self.turn, enemy.destroyed | enemy.empty)
-        return lambda atom: holds(seat, atom, told, able)
+        able = partial(may, self.players[seat], self.turn, enemy.destroyed | enemy.empty)
+        return holds(seat, atom, told, able)
 
     def plain(self, seat: int, text: str) -> str:
         enemy = self.players[3 - seat]
@@ -1002,7 +974,8 @@ class Owner:
     def lines(self, step: str, orders: str) -> tuple[str, ...]:
         if step == "open":
             if is_conditional(orders):
-                chosen(orders, 41, lambda atom: holds(self.seat, atom, [], Able(self.own, self.table.turn, ())))
+                able = partial(may, self.own, self.table.turn, ())
+                chosen(orders, 41, lambda atom: holds(self.seat, atom, [], able))
                 raise Refused(42, "no conditions here")
             return self.opened(self.own.judged(self.table.turn, orders))
         asked = self.table.asked(self.seat) if step == "answers" else []
