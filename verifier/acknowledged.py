@@ -52,10 +52,8 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
     """The end of a paper in one of the turns that it is for: the first of section 10 that is proved."""
     said = read(kept)
     kind, seat, for_default = said["*"], said["seat"], "orders" in said
-    withdrawal, by_default = (
-        kind == "withdrawal",
-        kind == "receipt" and for_default and turn != 0 and said["turn"] == "0",
-    )
+    withdrawal = kind == "withdrawal"
+    by_default = kind == "receipt" and for_default and turn != 0 and said["turn"] == "0"
     of_game = [one for one in reversed(entries) if one.body.get("game") == int(said["game"])]
     here = {(one.type, one.body.get("turn", 0)): one for one in of_game}
     begun = here.get(("commitments", 0), here.get(("sealed", 0)))
