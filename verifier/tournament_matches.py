@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from verifier.conventions import Body, No, OtherVersion, Unknown, Wrong, moment, must
 from verifier.entries import UNREADABLE, verified
-from verifier.file import read_file
-from verifier.transcript import Entry, read_transcript
+from verifier.transcript import Entry, read_file, read_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -24,8 +24,7 @@ from verifier.conventions import No
 from verifier.letters import whole
 from verifier.mailbox import server_vouched
 from verifier.one_letter import Place, given
-from verifier.quotes import marked
-from verifier.text import author_of, entity, plain
+from verifier.text import author_of, entity, marked, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
