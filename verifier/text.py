@@ -77,6 +77,7 @@ class Entity(Message):
 
 def entity(raw: bytes) -> Message:
     """A letter with its parts; a part whose first line is no header, as it begins with a blank, has none."""
+    raw = re.sub(rb"\r(?!\r*(?:\n|\Z))", LONE, raw)  # it ends no line
     starts = [rb"\A"]
     for mark in set(re.findall(rb'(?i)boundary="?([^"\r\n;]+)', raw)):
         delimiter = rb"^--" + re.escape(mark.rstrip()) + rb"[ \t]*(?:\r?\n)"
@@ -87,6 +88,8 @@ def entity(raw: bytes) -> Message:
     return message_from_bytes(raw, Entity)
 
 
+LONE = b"\x0b\x0c\x0b"
+"""A CR without LF."""
 HEADERS = rb"(?:[!-9;-~]+[ \t]*:.*\n|[ \t].*\n|From .*\n)*"
 BLANKS = re.compile(rb"(?m)^([!-9;-~]+)[ \t]+:")
 
@@ -122,7 +125,7 @@ def parts_of(message: Message) -> Iterator[Part]:
         encoding = word(part, "Content-Transfer-Encoding")
         del part["Content-Transfer-Encoding"]  # so that the octets come as they are
         content = part.get_payload(decode=True)
-        content = content if isinstance(content, bytes) else b""
+        content = content.replace(LONE, b"\r") if isinstance(content, bytes) else b""
         content = undone(content, encoding)
         kind = word(part, "Content-Type")
         kind = kind if re.fullmatch("[!-.0-~]+/[!-.0-~]+", kind) else "text/plain"
