@@ -17,7 +17,7 @@ import structlog
 from pbem.desk import account_keys
 from pbem.desk.daily_limits import CLOCK_LEAPT, LITTLE_ROOM, OUTAGE
 from pbem.desk.seats import SeatContext
-from pbem.desk.tournament_director import UNHANDLED
+from pbem.desk.tournament.tournament_director import UNHANDLED
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.phrase import Phrase
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.desk.outcomes import Decision
     from pbem.desk.seats import Seats
-    from pbem.desk.tournament_director import Director
+    from pbem.desk.tournament.tournament_director import Director
     from pbem.desk.witnesses import Witnesses
     from pbem.failpoints import Failpoints
     from pbem.store.database import Database

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.position_files import PositionFiles
     from pbem.desk.reply_tokens import ReplyTokens
-    from pbem.desk.tournament_archive import TournamentRepository
+    from pbem.desk.tournament.tournament_archive import TournamentRepository
     from pbem.mail.compose import Attachment, Composer
     from pbem.match.play import Play
     from pbem.match.state import Match

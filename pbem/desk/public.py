@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.desk import match_facts
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.ratings import PROVISIONAL, tables
-from pbem.desk.tournament_archive import TournamentRepository
+from pbem.desk.tournament.tournament_archive import TournamentRepository
 from pbem.games import BUILT_IN, rules
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands

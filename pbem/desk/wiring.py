@@ -26,7 +26,6 @@ from pbem.desk.commands import (
     proposals,
     sealed_steps,
     substitutes,
-    tournament_commands,
 )
 from pbem.desk.commands.proposals import Offers
 from pbem.desk.daily_limits import DailyCounts
@@ -42,8 +41,9 @@ from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.sealed_files import SealedFiles
 from pbem.desk.seats import SeatContext, Seats, seated_at
 from pbem.desk.strangers import Strangers
-from pbem.desk.tournament_archive import TournamentRepository
-from pbem.desk.tournament_director import Director
+from pbem.desk.tournament import tournament_commands
+from pbem.desk.tournament.tournament_archive import TournamentRepository
+from pbem.desk.tournament.tournament_director import Director
 from pbem.desk.witnesses import Witnesses
 from pbem.failpoints import Failpoints, passing
 from pbem.match.events.sealed_events import SealedMode
@@ -216,7 +216,16 @@ class Desk:
         self.dispatch = Dispatch(
             config, part, database, players, people, keys, seats, mailboxes, counts, bounces, answers, handlers
         )
-        self.operator = Operator(Instructions(database), decision, part, database, seats, offers, director)
+        self.operator = Operator(
+            Instructions(database),
+            decision,
+            part,
+            database,
+            seats,
+            offers,
+            partial(tournament_commands.instructed, director),
+            partial(director.restored, seats),
+        )
         requests = WitnessRequests(database)
         witnesses = Witnesses(config, decision, log, requests, letters, counts, self.signing_key)
         queues = (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import match_facts
 from pbem.desk.seats import SeatContext
-from pbem.desk.tournament_archive import TournamentRepository, pinned_in_match
+from pbem.desk.tournament.tournament_archive import TournamentRepository, pinned_in_match
 from pbem.letters.draft import Facts, OutgoingLetter
 from pbem.match.events import begun, keys_changed
 from pbem.match.transcript import BEFORE, Entry, utc, written
@@ -24,14 +24,13 @@ from pbem.tournament.tournament_step import TournamentStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.seats import Seats
-    from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed
     from pbem.match.state import Match
     from pbem.match.step import Signed
-    from pbem.requests import Rule
     from pbem.store.inbox import Inbox
     from pbem.store.matches import Matches
     from pbem.store.people import People
@@ -156,6 +155,18 @@ class Director:
         self._save(step)
         return partial(self._go_on, step)
 
+    def restored(
+        self, seats: Seats, began: int, alone: Callable[[str], AbstractContextManager[None]], now: datetime
+    ) -> None:
+        """Enter a restore; matches that may have begun since stand still like all others."""
+        for number in self.archive.rows.running():
+            with alone(f"t{number}"):
+                t = self.archive.known(number)
+                self.begin_matches(seats, t, now)
+                step = self.step(t, now)
+                step.restored(began)
+                self.commit(step)
+
     def wake(self, number: int, now: datetime) -> None:
         """Do what is due in a tournament by the clock."""
         t = self.archive.known(number)
@@ -276,9 +287,3 @@ class Director:
 def file_name(t: Tournament) -> str:
     """The name of a tournament's file."""
     return f"{t.id}.pbem-tournament.zip"
-
-
-def ruling_of(asked: Rule, reason: str) -> JsonObject:
-    """The ruling that a command asks for, as its entry has it."""
-    named = {"match": asked.match, "player": asked.name, "for": asked.leaver}
-    return {"what": asked.what, "reason": reason, **{key: value for key, value in named.items() if value}}
