@@ -66,7 +66,7 @@ class Seats:
     house: str
     """The name of the server's house program; empty if there is none."""
     over: Callable[[Match, datetime], Callable[[], None]]
-    """Has the tournament of a match that has closed take its result; returns what follows from that."""
+    """Hears that a match has closed; returns what follows from that, once its players are told."""
 
 
 class SeatContext(msgspec.Struct):
@@ -91,7 +91,7 @@ class SeatContext(msgspec.Struct):
         """Write the result of a step, and tell everybody."""
         self._seats.archive.save(self.row.number, self.match, step)
         follow = None
-        if step.match.terms.tournament is not None and step.match.phase == "closed" != self.match.phase:
+        if step.match.phase == "closed" != self.match.phase:
             follow = self._seats.over(step.match, step.world.now)
         self._seats.match_letters.tell(step.notices, step.match, self.row, step.world.now)
         self.match = step.match

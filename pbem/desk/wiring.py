@@ -232,8 +232,9 @@ class Desk:
             (held.next_due, letters.send_digest),
             (people.next_held_back, partial(proposals.send_held_back, offers)),
         )
+        beside = (partial(director.see_to, seats),)
         self.due_tasks = DueTasks(
-            config, database, decision, points, random, inbox, queues, seats, time, keys, director, bounces, witnesses
+            config, database, decision, points, random, inbox, queues, beside, seats, time, keys, bounces, witnesses
         )
 
     def world(self, now: datetime) -> Environment:

@@ -7,11 +7,11 @@ docs/bundle.md, 12.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.desk import match_facts
+from pbem.desk.due_tasks import PER_TICK, TRY_AGAIN, UNHANDLED
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament.tournament_archive import TournamentRepository, pinned_in_match
 from pbem.letters.draft import Facts, OutgoingLetter
@@ -25,7 +25,9 @@ from pbem.tournament.tournament_step import TournamentStep
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
+    from pbem.desk.due_tasks import DueTasks
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.seats import Seats
     from pbem.letters.draft import Enclosed
@@ -38,9 +40,6 @@ if TYPE_CHECKING:
     from pbem.store.tournament_rows import TournamentTask
     from pbem.tournament.tournament_entries import TournamentEntry
     from pbem.tournament.tournament_state import Pairing, Tournament
-
-UNHANDLED = timedelta(seconds=30)
-"""The delay before the clock looks again at what is due, while letters that came before may wait."""
 
 _BESIDE = 640 * 1024
 """The largest proof, in octets, that comes with the letter about the end, which then has less than a mebibyte.
@@ -147,7 +146,8 @@ class Director:
 
     def over(self, match: Match, now: datetime) -> Callable[[], None]:
         """Write the result of a match that has closed; returns what follows, once its players are told."""
-        assert match.terms.tournament is not None
+        if match.terms.tournament is None:
+            return lambda: None
         t = self.archive.known(int(match.terms.tournament["id"][1:]))
         step = self.step(t, now)
         rows = self.matches.entries(int(match.id[1:]))
@@ -273,7 +273,36 @@ class Director:
             count += max(0, t.terms.games_at_once - running)
         return count
 
-    # Once a month.
+    # By the clock.
+
+    def see_to(self, seats: Seats, tasks: DueTasks, now: datetime) -> datetime | None:
+        """Start tournaments and rounds that are due, and carry out what is planned; returns when to call again."""
+        rows, failed = self.archive.rows, False
+        for number in rows.due(to_db(now), PER_TICK):
+            if not tasks.decided("tournament", partial(self.wake, number, now), {"tournament": number}):
+                with tasks.database.transaction():
+                    rows.look_at(number, to_db(now + TRY_AGAIN))
+        # The tables of this month go into digests: that of one tournament in each decision.
+        month = now.date().isoformat()[:7]
+        while (told := tasks.database.meta("tables told") or "") != month:
+            last = int(told.split()[1]) if told.startswith(f"{month} ") else 0
+            with tasks.decision():
+                after = next((one for one in rows.running() if one > last), None)
+                tasks.database.set_meta("tables told", month if after is None else f"{month} {after}")
+                if after is not None:
+                    self.tell_table(after)
+        done, planned = 0, rows.tasks()
+        for task in planned:
+            if done == PER_TICK:  # those that fail stay, and must not stand before all others
+                break
+            about = {"tournament": task.tournament}
+            if tasks.decided("tournament", partial(self.carry_out, seats, task, now), about):
+                done += 1
+            else:
+                failed = True
+        more = now if done == PER_TICK < len(planned) else None
+        times = [rows.next_due(), now + TRY_AGAIN if failed else None, more]
+        return min(filter(None, times), default=None)
 
     def tell_table(self, number: int) -> None:
         """Plan the table of a tournament, if it is under way, for the digests of those who get digests."""
