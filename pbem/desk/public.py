@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk import match_facts
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.desk.tournament.tournament_archive import TournamentRepository
+from pbem.desk.tournament.tournament_facts import facts_of
 from pbem.games import BUILT_IN, rules
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
@@ -97,7 +97,7 @@ class Public:
                 f"{t.id}.jsonl": transcript,
                 f"{t.id}.pbem-tournament.zip": self._tournaments.bundle(number, letters=False),
             }
-            facts = match_facts.of_tournament(t, "")
+            facts = facts_of(t, "")
             yield PublicTournament(facts, files if bare else {}, list(of_tournament(t, entries)))
 
     def running(self) -> Iterator[dict[str, object]]:

@@ -139,7 +139,7 @@ class Desk:
         sealed = SealedFiles(*kept)
         modes: dict[type[Play], PositionFiles] = {RefereedMode: PositionFiles(*kept), SealedMode: sealed}
         match_letters = self.match_letters = MatchLetters(
-            letters, modes, composer, players, people, archive, mailboxes, tournaments
+            letters, modes, composer, players, people, archive, mailboxes, tournaments.beside
         )
 
         # What commands change.

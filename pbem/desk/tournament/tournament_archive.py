@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pbem.desk import bulletin
 from pbem.desk.caller import refused
 from pbem.desk.match_archive import latest_proof, nothing_is_signed
+from pbem.desk.tournament.tournament_facts import item_of, standing_of
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.pinned_keys import KeyChange, Player
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pbem.json_object import JsonObject
+    from pbem.letters.draft import Facts
+    from pbem.match.state import Match
     from pbem.store.tlog import TransparencyLog
     from pbem.tournament.tournament_state import Tournament
     from pbem.tournament.tournament_step import TournamentStep
@@ -154,7 +157,14 @@ class TournamentRepository:
     def state(self, t: Tournament, reader: str) -> JsonObject:
         """The state of a tournament for programs, with its signed head, to which letters hold the server."""
         signature = self._sign(tournament_statement(self._server, t.id, t.seq, t.head))
-        return bulletin.of_tournament(t, reader, signature.hex())
+        return item_of(t, reader, signature)
+
+    def beside(self, match: Match, reader: str) -> tuple[list[JsonObject], Facts]:
+        """The items of a bulletin about a match, and the facts about its end, that come from its tournament."""
+        if (held := match.terms.tournament) is None:
+            return [], {"tournament": None}
+        t = self.known(int(held["id"][1:]))
+        return [self.state(t, reader)], {"tournament": standing_of(t, reader)}
 
     def items(self, t: Tournament, reader: str) -> list[JsonObject]:
         """The part of a letter's bulletin about a tournament: its state, and its latest entry that a witness saw."""

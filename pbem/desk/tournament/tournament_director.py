@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk import match_facts
 from pbem.desk.due_tasks import PER_TICK, TRY_AGAIN, UNHANDLED
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament.tournament_archive import TournamentRepository, pinned_in_match
+from pbem.desk.tournament.tournament_facts import facts_of
 from pbem.letters.draft import Facts, OutgoingLetter
 from pbem.match.events import begun, keys_changed
 from pbem.match.transcript import BEFORE, Entry, utc, written
@@ -232,7 +232,7 @@ class Director:
 
     def facts(self, t: Tournament, reader: str) -> Facts:
         """The facts of a tournament for a reader: the `t` of the templates."""
-        return match_facts.of_tournament(t, reader) | {"address": self.address, "level": self.players.level(reader)}
+        return facts_of(t, reader) | {"address": self.address, "level": self.players.level(reader)}
 
     def letter(self, t: Tournament, name: str, subject: Phrase, news: list[tuple[str, object]]) -> OutgoingLetter:
         """A letter about a tournament, with its table, and its reader's games."""
