@@ -13,7 +13,6 @@ import msgspec
 
 from pbem.match.documents import SIGNED_TEXT
 from pbem.match.transcript import sha256_hex, written
-from pbem.requests import InTournament
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,7 +56,7 @@ def of_answer(
     whole letter, with the time at which it came, so that what was refused can never be said to have been obeyed.
     """
     told: JsonObject = {"about": "command", "command": command.name, "match": match, "outcome": outcome}
-    told["tournament"] = command.request.tournament if isinstance(command.request, InTournament) else None
+    told["tournament"] = getattr(command.request, "tournament", None)
     answers = sha256_hex(letter.message_id.encode("utf-8", "replace")) if letter.message_id else None
     told |= {"faults": list(faults), "words": command.words, "answers": answers}
     return told | {"mail": sha256_hex(letter.raw), "received": received}

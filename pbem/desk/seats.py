@@ -25,7 +25,6 @@ from pbem.match.state import RUNNING, Match, Submission
 from pbem.match.step import Environment, Signed, Step, at_reply_address
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
-from pbem.requests import AnnounceTournament, Propose, Requested, Rule, SignedForm
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Facts
     from pbem.mail.compose import Attachment
     from pbem.match.terms import Terms
+    from pbem.requests import Requested, SignedForm
     from pbem.store.matches import MatchRow
     from pbem.store.players import Players
     from pbem.store.tokens import Place
@@ -306,8 +306,8 @@ def next_rev(command: AnyCommand, match: Match, seat: int) -> int:
 def sentence(command: AnyCommand, place: Mapping[str, str]) -> str:
     """The whole sentence of a command: its words, its place and its block."""
     lines = [command.head, *(f"{key} {value}" for key, value in place.items())]
-    if isinstance(command.request, Propose | AnnounceTournament | Rule):
-        lines += [f"{key}: {value}" for key, value in command.request.options.items()]
+    if (options := getattr(command.request, "options", None)) is not None:
+        lines += [f"{key}: {value}" for key, value in options.items()]
     elif command.block:
         lines.append(command.block)
     return "\n".join([*lines, "end"])

@@ -147,7 +147,7 @@ class Desk:
             tournaments, matches, players, people, letters, inbox, config.server, composer.address
         )
         seats = Seats(archive, letters, match_letters, self.world, config.house_name, director.over)
-        keys = Keyring(players, changes, counts, mailboxes, seats, time, config, tournaments, topics)
+        keys = Keyring(players, changes, counts, mailboxes, seats, time, config, topics, tournaments.change_keys)
         offers = Offers(seats, players, people, strangers, counts, time)
 
         def at_seat(handle: Callable[[SeatContext, Caller, Command[Any]], Reply]) -> Handler:

@@ -120,11 +120,17 @@ class TournamentRepository:
         found = (content for path, content in papers.items() if path.startswith("evidence/mailbox-"))
         return next((NamedMailbox.read(one.decode()) for one in found if sha256_hex(one) == player.mailbox), None)
 
-    def demand_room(self, player: str) -> None:
-        """Refuse a new key if the letters about earlier ones, which each match that begins gets, are long by now."""
+    def change_keys(self, player: str, change: KeyChange) -> None:
+        """Keep a change of a player's keys for the matches that are to begin.
+
+        One that replaces all keys takes the place of earlier changes: there, it replaces those of the entry. A new
+        key is refused if the letters about earlier ones, which each match that begins gets, are long by now.
+        """
+        letters = {who: letter.hex() for who, letter in change.letters.items()}
         for number in self.rows.of_player(player):
-            t = self.known(number)
-            if sum(len(one) for change in self.changes(t, player) for one in change.letters.values()) > _KEYS:
+            kept, t = change, self.known(number)
+            long = sum(len(one) for before in self.changes(t, player) for one in before.letters.values()) > _KEYS
+            if change.change == "added" and long:
                 says = Phrase(
                     "{id} keeps the letters about your last keys for your matches, and they are long: first send"
                     " `enter {id} {hash}`",
@@ -132,16 +138,7 @@ class TournamentRepository:
                     hash=t.rules,
                 )
                 raise refused("key", t.id, says)
-
-    def change_keys(self, player: str, change: KeyChange) -> None:
-        """Keep a change of a player's keys for the matches that are to begin.
-
-        One that replaces all keys takes the place of earlier changes: there, it replaces those of the entry.
-        """
-        letters = {who: letter.hex() for who, letter in change.letters.items()}
-        for number in self.rows.of_player(player):
-            kept, t = change, self.load(number)
-            if change.change == "replaced" and t is not None and (entrant := t.entrant_of(player)) is not None:
+            if change.change == "replaced" and (entrant := t.entrant_of(player)) is not None:
                 self.rows.forget_keys(number, player)
                 kept = replace(change, revoked=tuple(key["fingerprint"] for key in entrant.player.keys))
             self.rows.change_keys(number, player, {"body": kept.body(0), "letters": letters})
