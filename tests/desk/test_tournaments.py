@@ -16,6 +16,7 @@ from in_a_box.stores import of_sqlite
 from pbem.desk import seats
 from pbem.desk.public import Public
 from pbem.desk.tournament import tournament_commands
+from pbem.desk.tournament.tournament_pages import public_tournaments
 from pbem.identity import ssh
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
@@ -134,7 +135,7 @@ def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Pa
     home = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", "pages": ""}
 
     def published() -> None:
-        found = list(public.tournaments())
+        found = list(public_tournaments(desk.config.server, desk.database, desk.vault))
         publish(tmp_path / "pages", pages({**home, **public.site()}, public.finished(), (), found))
 
     published()
