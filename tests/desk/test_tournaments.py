@@ -20,8 +20,11 @@ from pbem.desk.tournament.tournament_pages import public_tournaments
 from pbem.identity import ssh
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
+from pbem.server.desk_work import enable_games
+from pbem.store import operator
 from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions, begin_generation
+from pbem.store.tournament_rows import Tournaments
 from verifier import judged_tournament
 
 if TYPE_CHECKING:
@@ -231,6 +234,24 @@ def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club
     assert f"WORD the server was restored from a backup (generation {began}): it forgot what came after that" in found
     assert (club.t.generation, club.t.phase) == (began, "playing")
     assert judged_tournament(referee.desk.director.archive.bundle(1, letters=True), [before]).generation == began
+
+
+def test_a_planned_match_holds_nobody_up(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds begin one by one, and a server may stop before the last."""
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    referee = club.referee
+    referee.now = START + 4 * DAY
+    with referee.database.transaction():
+        referee.desk.director.wake(1, referee.now)
+    enable_games(referee.config, referee.database)
+    assert not operator.matches(referee.database)
+    with monkeypatch.context() as patched:
+        patched.setattr(Tournaments, "take", lambda *_: False)
+        for text in ("accept m1", "report m1", "resign m1", "press m1\nhello\nend"):
+            assert "`m1`: you have no such match" in club.say("ann", text)
+    referee.wait(timedelta(minutes=2))
+    assert [referee.match(number).phase for number in (1, 2, 3)] == 3 * ["setup"]
 
 
 @of_sqlite

@@ -77,8 +77,8 @@ class Director:
         return TournamentStep(t, now, lambda: self.next_match(now))
 
     def next_match(self, now: datetime) -> str:
-        """The name of the match that begins next."""
-        return f"m{self.matches.create({}, (), BEFORE, to_db(now), 'proposed')}"
+        """The name of the match that is planned next."""
+        return f"m{self.matches.plan(BEFORE, to_db(now))}"
 
     def commit(self, step: TournamentStep, signed: Signed | None = None) -> None:
         """Write a step, which `signed` caused, if a letter did, and all that follows from it or is due by now."""
