@@ -46,9 +46,11 @@ from pbem.desk.tournament.tournament_archive import TournamentRepository
 from pbem.desk.tournament.tournament_director import Director
 from pbem.desk.witnesses import Witnesses
 from pbem.failpoints import Failpoints, passing
+from pbem.mail.commands import SETTINGS
 from pbem.match.events.sealed_events import SealedMode
 from pbem.match.refereed import RefereedMode
 from pbem.match.step import Environment
+from pbem.match.terms import OPTIONS
 from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches
 from pbem.store.noted_time import Outages
@@ -60,6 +62,7 @@ from pbem.store.questions import Lookups, Notifications, WitnessRequests
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tokens import Tokens
 from pbem.store.tournament_rows import Tournaments
+from pbem.tournament import tournament_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -153,9 +156,11 @@ class Desk:
         def at_seat(handle: Callable[[SeatContext, Caller, Command[Any]], Reply]) -> Handler:
             return lambda by, said: handle(seated_at(seats, said, by.known_player.name, by.now), by, said)
 
+        tables = {"options": OPTIONS, "tournament": tournament_terms.OPTIONS, "settings": SETTINGS}
+
         # The functions of commands, each with what it may touch, by the names of their rows.
         handlers: dict[str, Handler] = {
-            "help": partial(help.explain, config),
+            "help": partial(help.explain, config, tables),
             "games": help.games,
             "rules": partial(help.mail_rules, letters),
             "sheet": partial(history.sheet, seats, letters),
@@ -216,25 +221,17 @@ class Desk:
         self.dispatch = Dispatch(
             config, part, database, players, people, keys, seats, mailboxes, counts, bounces, answers, handlers
         )
-        self.operator = Operator(
-            Instructions(database),
-            decision,
-            part,
-            database,
-            seats,
-            offers,
-            partial(tournament_commands.instructed, director),
-            partial(director.restored, seats),
-        )
+        beside = partial(tournament_commands.instructed, director), partial(director.restored, seats)
+        self.operator = Operator(Instructions(database), decision, part, database, seats, offers, *beside)
         requests = WitnessRequests(database)
         witnesses = Witnesses(config, decision, log, requests, letters, counts, self.signing_key)
         queues = (
             (held.next_due, letters.send_digest),
             (people.next_held_back, partial(proposals.send_held_back, offers)),
         )
-        beside = (partial(director.see_to, seats),)
+        others = (partial(director.see_to, seats),)
         self.due_tasks = DueTasks(
-            config, database, decision, points, random, inbox, queues, beside, seats, time, keys, bounces, witnesses
+            config, database, decision, points, random, inbox, queues, others, seats, time, keys, bounces, witnesses
         )
 
     def world(self, now: datetime) -> Environment:

@@ -46,15 +46,13 @@ _BESIDE = 640 * 1024
 
 All get it, and entrants can make it longer. A larger one comes to those who ask."""
 
-_NEWS = ("started", "ruled", "withdrawn", "ended")
-"""The entries of which players get a letter: of their own matches they hear from these."""
-
-_SUBJECTS = {
+_NEWS = {
     "started": Phrase("it begins"),
     "ruled": Phrase("a ruling"),
     "withdrawn": Phrase("you are out"),
     "ended": Phrase("it is over"),
 }
+"""The entries of which players get a letter, and its subjects: of their own matches they hear from these."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,12 +89,18 @@ class Director:
         paused = self.archive.rows.paused(number)
         # A letter that came before entries closed may still be unhandled: it may be an entry.
         oldest, closes = self.inbox.oldest_unhandled(), t.terms.closes
-        waits = closes is not None and oldest is not None and oldest < utc(str(closes)) <= step.now
+        waits = closes is not None and oldest is not None and oldest < utc(closes) <= step.now
         if not paused and can_start(t, written(step.now)) and not waits:
             step.start(self.archive.rows.secret(number))
         if not paused and t.phase == "playing":
             step.wake()
-        self.archive.save(step, None if paused else self._due(step.tournament, step.now), signed)
+        # The clock looks at it again when entries close, or the round ends.
+        t, due = step.tournament, None
+        if t.phase == "open" and closes is not None:
+            due = to_db(max(utc(closes), step.now + UNHANDLED))
+        elif t.phase == "playing" and t.round_ends and utc(t.round_ends) > step.now:
+            due = to_db(utc(t.round_ends))
+        self.archive.save(step, None if paused else due, signed)
 
     def _go_on(self, step: TournamentStep) -> None:
         """Plan the matches that begin with a step, and the letters about it."""
@@ -134,13 +138,6 @@ class Director:
             players = [t.entrants[name].player.name for name in pairing.names] if pairing else []
             if pairing and (not enters or enters in players or t.nominated.get(enters) in pairing.names):
                 self.carry_out(seats, task, now)
-
-    def _due(self, t: Tournament, now: datetime) -> str | None:
-        """The time at which the clock is to look at a tournament."""
-        if t.phase == "open" and t.terms.closes is not None:
-            return to_db(max(utc(t.terms.closes), now + UNHANDLED))
-        ends = utc(t.round_ends) if t.phase == "playing" and t.round_ends else None
-        return to_db(ends) if ends is not None and ends > now else None
 
     # Causes beside letters.
 
@@ -209,7 +206,7 @@ class Director:
         own = [entry for entry in entries if entry.type in _NEWS and self._concerns(entry, t, name)]
         if own:
             news: list[tuple[str, object]] = [(entry.type, entry.body) for entry in own]
-            self.letters.send(player.address, self.letter(t, name, _SUBJECTS[own[-1].type], news), now)
+            self.letters.send(player.address, self.letter(t, name, _NEWS[own[-1].type], news), now)
 
     def _concerns(self, entry: TournamentEntry, t: Tournament, name: str) -> bool:
         """True if a player gets a letter about an entry; who has left hears so in the answer.
@@ -289,8 +286,12 @@ class Director:
             with tasks.decision():
                 after = next((one for one in rows.running() if one > last), None)
                 tasks.database.set_meta("tables told", month if after is None else f"{month} {after}")
-                if after is not None:
-                    self.tell_table(after)
+                if after is None:
+                    break
+                t = self.archive.known(after)
+                for name in [entrant.player.name for entrant in t.live if t.phase == "playing"]:
+                    if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
+                        rows.plan_letter(after, name, 0)
         done, planned = 0, rows.tasks()
         for task in planned:
             if done == PER_TICK:  # those that fail stay, and must not stand before all others
@@ -303,14 +304,6 @@ class Director:
         more = now if done == PER_TICK < len(planned) else None
         times = [rows.next_due(), now + TRY_AGAIN if failed else None, more]
         return min(filter(None, times), default=None)
-
-    def tell_table(self, number: int) -> None:
-        """Plan the table of a tournament, if it is under way, for the digests of those who get digests."""
-        t = self.archive.known(number)
-        playing = [entrant.player.name for entrant in t.live]
-        for name in playing if t.phase == "playing" else ():
-            if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
-                self.archive.rows.plan_letter(number, name, 0)
 
 
 def file_name(t: Tournament) -> str:

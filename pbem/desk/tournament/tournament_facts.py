@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.games import rules
-from pbem.match.terms import Terms
 from pbem.match.view import TranscriptHead
 from pbem.tournament.crosstable import TableRow, scored, table, teams
 from pbem.tournament.tournament_state import TableCell, TableLine, TournamentView
@@ -51,7 +50,7 @@ def facts_of(t: Tournament, reader: str) -> Facts:
 @lru_cache(maxsize=16)  # Everybody in a tournament is told of it at once.
 def _public_facts(at: _AtHead) -> Facts:
     t = at.t
-    terms, groups = Terms.read({**t.terms.match, "players": ("1", "2")}), table(t) if t.phase != "open" else []
+    terms, groups = t.terms.of_matches, table(t) if t.phase != "open" else []
     rows = [_group(t, group) for group in groups]
     return {
         "id": t.id,

@@ -17,11 +17,10 @@ from pbem.tournament.tournament_entries import MatchResult
 from pbem.tournament.tournament_terms import LADDER, SWISS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from pbem.store.database import Database
     from pbem.store.vault import Vault
-    from pbem.tournament.tournament_entries import TournamentEntry
     from pbem.tournament.tournament_state import Tournament
 
 
@@ -35,20 +34,15 @@ def public_tournaments(server: str, database: Database, vault: Vault) -> Iterato
         players = [body.get("player") or body["organiser"] for body in pinning]
         bare = all(key["format"] == "ssh" for player in players for key in player["keys"])
         transcript = b"".join(entry.canonical() + b"\n" for entry in entries)
-        files = {
-            f"{t.id}.jsonl": transcript,
-            f"{t.id}.pbem-tournament.zip": archive.bundle(number, letters=False),
-        }
-        facts = facts_of(t, "")
-        yield PublicTournament(facts, files if bare else {}, list(_news(t, entries)))
-
-
-def _news(t: Tournament, entries: Sequence[TournamentEntry]) -> Iterator[News]:
-    """A tournament: its announcement, its start, its rounds and results, and its end."""
-    for entry in entries:
-        if title := _title(t, entry.type, entry.body):
-            front = entry.type in {"announced", "started", "ended"}
-            yield News(t.id, entry.seq, entry.time, title, front=front or _is_round(t, entry.type))
+        proof = archive.bundle(number, letters=False)
+        files = {f"{t.id}.jsonl": transcript, f"{t.id}.pbem-tournament.zip": proof}
+        front = {"announced", "started", "ended"}
+        news = [
+            News(t.id, entry.seq, entry.time, title, entry.type in front or _is_round(t, entry.type))
+            for entry in entries
+            if (title := _title(t, entry.type, entry.body))
+        ]
+        yield PublicTournament(facts_of(t, ""), files if bare else {}, news)
 
 
 def _title(t: Tournament, kind: str, body: dict[str, Any]) -> Phrase | None:
