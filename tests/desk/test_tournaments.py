@@ -254,6 +254,22 @@ def test_a_planned_match_holds_nobody_up(club: Club, monkeypatch: pytest.MonkeyP
     assert [referee.match(number).phase for number in (1, 2, 3)] == 3 * ["setup"]
 
 
+def test_a_match_begins_no_earlier_than_its_letters_came(club: Club) -> None:
+    """The clock stands still while an older letter waits."""
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    referee = club.referee
+    referee.now = START + 4 * DAY
+    with referee.database.transaction():
+        referee.desk.director.wake(1, referee.now)
+        for task in referee.desk.director.archive.rows.tasks(1):
+            referee.desk.director.carry_out(referee.desk.due_tasks.seats, task, START)
+    referee.work()
+    for pairing in club.awaited:
+        club.win(pairing, min(pairing.players))
+    assert club.proof(club.bundles())[-1] == "ok ann 4, bob 2, carl 0"
+
+
 @of_sqlite
 def test_matches_that_were_about_to_begin_stand_still_after_a_restore(club: Club) -> None:
     """They may have begun since."""

@@ -71,7 +71,8 @@ class Director:
     # Steps.
 
     def step(self, t: Tournament, now: datetime) -> TournamentStep:
-        """A new step of a tournament."""
+        """A new step of a tournament, whose time never goes back, as that of a match (`SeatContext.step`)."""
+        now = max(now, utc(t.time))
         return TournamentStep(t, now, lambda: self.next_match(now))
 
     def next_match(self, now: datetime) -> str:
@@ -179,7 +180,7 @@ class Director:
             matches.seat(number, seat, name, terms, "proposed")
             matches.accept(number, seat)
         at = SeatContext(seats, *seats.archive.known(number))
-        step = at.step(now)
+        step = at.step(max(now, utc(t.time)))
         players, consents = [], []
         for seat, (name, mail) in enumerate(zip(pairing.names, pairing.mails, strict=True), start=1):
             signed, mailbox = self.archive.consent(t, mail)
