@@ -23,6 +23,7 @@ from signing.decryptors import by_openpgp
 
 from pbem.desk.strangers import EACH
 from pbem.games import Refused
+from pbem.letters.render import Templates
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement
 from pbem.player import mail_in
 from pbem.player.correspondence import Correspondence
@@ -30,6 +31,7 @@ from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
 from pbem.player.known import AccountKnown
 from pbem.player.mail_in import fetch
+from pbem.player.play_facts import tournament_terms
 from pbem.player.play_table import prove
 from pbem.player.server_letter import LIMITS
 from pbem.store.database import to_db
@@ -718,12 +720,12 @@ def test_tournaments_are_entered_by_the_hash_of_their_own_terms_alone(referee: R
     ann.receive()
     told = ann.memory.tournament("t1")
     assert told is not None
-    assert ann.letters.matches.tournament_terms("t1").match == told.agreement["match"]
+    assert tournament_terms(ann.letters, "t1", Templates())[1] == told.hash
     paced = {**told.agreement, "match": {**told.agreement["match"], "pace": 60}}
     for lie in ({"hash": "0" * 64}, {"agreement": paced}, {"agreement": {**told.agreement, "match": {}}}):
         ann.memory.stand_in(msgspec.structs.replace(told, **lie))
         with pytest.raises(Impossible, match="terms"):
-            ann.letters.matches.tournament_terms("t1")
+            tournament_terms(ann.letters, "t1", Templates())
 
 
 class TestBounces:

@@ -125,7 +125,7 @@ class TestServerWithItsKey:
         for other in (bob, eve):
             referee.send(other, f"accept m1 {referee.match().rules_hash}\n")
         with referee.database.transaction():
-            Instructions(referee.database).give("end", 1, "x", "me", referee.now)
+            Instructions(referee.database).give("end", "m1", "x", "me", referee.now)
         referee.work()
         fails(proof(referee, bob), "letters/agreed-seat-1.eml")
 
@@ -169,7 +169,7 @@ class TestServerWithItsKey:
             if game == 1:
                 referee.send(ann, "resign m1 game 1\n")
         with referee.database.transaction():
-            Instructions(referee.database).give("end", 1, "x", "me", referee.now)
+            Instructions(referee.database).give("end", "m1", "x", "me", referee.now)
         referee.work()
         found = bundle.read(attachment(ann.find(", the end"), ".pbem.zip"))
         holds(found)
