@@ -89,6 +89,7 @@ class Program:
     ) -> None:
         self.agent = agent
         """The agent that answers in sealed matches, and asks for setups and orders."""
+        agent.trusts_later_keys = True
         letters = self.letters = agent.letters
         self.memory = letters.memory
         self.settings = settings
@@ -343,15 +344,13 @@ class Program:
         return True
 
     def _saw_the_end(self, standing: MatchView, now: datetime) -> bool:
-        """True if signed texts end the game, it agreed to a draw, or has waited for its opponent for the whole pace.
+        """True if it agreed to a draw, or has waited for its opponent for the whole pace.
 
-        That the game is over is else only the server's claim.
+        Its agent reveals by itself if signed texts end the game; else, that it is over is only the server's claim.
         """
         match, place = standing.match, f"; game {standing.game} turn {standing.turn}; "
         draws = [sent for sent in self.memory.prepared("draw", match) if place in sent.place]
         if any(sent.state != "refused" and f"draw {match} decline" not in sent.place for sent in draws):
-            return True
-        if self.agent.shows_end(standing):
             return True
         game, terms = self.agent.game(standing), self.letters.matches.agreed(match)
         if terms is None and standing.tournament:

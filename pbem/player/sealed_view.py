@@ -25,17 +25,19 @@ from pbem.match.sealed_game import (
 )
 from pbem.match.sealed_letters import judge_steps, write_step
 from pbem.player.correspondence.standings import Contradiction
-from pbem.player.signed_texts import SealedState, fold, refusal
+from pbem.player.signed_texts import Folded, SealedState, fold, refusal
 from pbem.requests import Section, SignedForm, TakeSteps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pbem.games import Options
     from pbem.games.sealed import SealedRules, SealedStep, Table
     from pbem.json_object import JsonObject
     from pbem.match.view import MatchView
+    from pbem.player.memory import SignedText
     from pbem.player.secret_vault import Secrets
+    from pbem.player.signed_texts import Keys
 
 
 _OPEN = "open"
@@ -67,12 +69,7 @@ class SealedSide(msgspec.Struct, frozen=True):
     place: PaperPlace
     """The own one."""
     told: SealedState
-    prev: str
-    """The head that the server's file names."""
-    play: SealedMoment
-    """The game as it was signed."""
-    given_up: bool
-    """True if the other player resigned it."""
+    signed: Folded
 
     @classmethod
     def of(
@@ -80,10 +77,14 @@ class SealedSide(msgspec.Struct, frozen=True):
         standing: MatchView,
         server: str,
         document: JsonObject,
-        texts: Callable[[str], bytes | None],
+        keys: Keys,
+        texts: Sequence[SignedText],
         heads: Mapping[int, str],
     ) -> SealedSide:
-        """The game of a position's file, by what was signed; raises `Contradiction`, `Impossible`."""
+        """The game that was signed by these keys, with the options of a position's file.
+
+        Raises `Contradiction`, `Impossible`.
+        """
         told = SealedState.read(document.get("sealed"))
         found = sealed_rules(standing.rules) if standing.rules in GAMES else None
         if found is None:
@@ -93,10 +94,18 @@ class SealedSide(msgspec.Struct, frozen=True):
         place = PaperPlace(server, standing.match, document["game"], standing.seat, standing.player)
         where = (server, place.match, place.game, players, standing.hash)
         begun = SealedMoment(found, *where, SealedGameState({}, {}), found.begin(options), standing.restored > 0)
-        play, resigned = fold(begun, told, texts, heads)
-        if len(play.game.commitments) < len(players):
-            raise Contradiction("a game has begun to which not everybody committed")
-        return cls(options, place, told, str(document.get("prev")), play, resigned not in {0, place.seat})
+        signed = fold(begun, keys, told.keys, texts, heads)
+        return cls(options, place, told, signed)
+
+    @property
+    def play(self) -> SealedMoment:
+        """The game as it was signed."""
+        return self.signed.play
+
+    @property
+    def is_over(self) -> bool:
+        """True if it was played to its end, or the other player resigned it."""
+        return self.table.result is not None or self.signed.given_up not in {0, self.place.seat}
 
     @property
     def rules(self) -> SealedRules:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from pbem.games import Fault, Refused, Result
 from pbem.match.asking import banks, start_clocks
 from pbem.match.changed import replace, without
-from pbem.match.documents import SALT, Receipt, salt_in, text_name
+from pbem.match.documents import SALT, Receipt, salt_in
 from pbem.match.entry_type import (
     EntryType,
     anything,
@@ -138,15 +138,11 @@ class SealedMode(Play, frozen=True):
         return None  # two play
 
     def agrees(self, match: Match, document: JsonObject) -> bool:
-        """True if the same letters make the game, and reveals were requested only when it was over."""
+        """True if reveals were requested only when the game was over."""
         told, revealing = document.get("sealed", {}), self.awaits(match) is not None
         if not self.game.commitments:
             return True
-        if not isinstance(told, dict) or told.get("revealing", revealing) != revealing:
-            return False
-        if "signed" not in told:  # no more letters are looked at than the document names
-            return True
-        return bool(told["signed"] == [text_name(match.id, path) for path in self.game.letters])
+        return isinstance(told, dict) and told.get("revealing", revealing) == revealing
 
     def begin(self, step: Step) -> None:
         """Publish the seats' commitments, and ask for the first step."""
