@@ -91,7 +91,9 @@ class Agent:
         self._random = random
         self._at = failpoint
         self._games: dict[str, tuple[object, SealedSide]] = {}
-        """What the game of each match was last made from, and that game, which has passed all checks."""
+        """What the game of each match was last made from, and that game."""
+        self._passed: dict[str, SealedSide] = {}
+        """The last game of each match in which we said all that was told in our name."""
         self.followed: list[Followed] = []
         """Orders in advance that were committed to, of which nobody was told yet."""
         self.hindered: dict[str, str] = {}
@@ -150,24 +152,31 @@ class Agent:
                 log.info("%s: %s", match, missing)
         return self._judge(match, now)
 
+    def _checked(self, standing: MatchView) -> SealedSide:
+        """The game, after a check of all that is known; raises `Contradiction`, `Impossible`."""
+        self._check(standing)
+        return self.game(standing)
+
     def _check(self, standing: MatchView) -> None:
         """Compare what was signed with everything known; raises `Contradiction`, `Impossible`."""
+        match = standing.match
         if standing.phase == "setup":
-            with self.held.unless_taken_back(standing.match):
+            with self.held.unless_taken_back(match):
                 check_agreed(self.letters, standing)
-                first_keys(self.memory, standing, self.letters.matches.setup_asked(standing.match))
-        elif standing.phase == "playing":
-            self._checked(standing)
-
-    def _checked(self, standing: MatchView) -> SealedSide:
-        """The game, after a check that it goes on as it should; raises `Contradiction`, `Impossible`."""
+                first_keys(self.memory, standing, self.letters.matches.setup_asked(match))
+        if standing.phase != "playing":
+            return
         game = self.game(standing)
         owed = game.rules.owed(game.table, standing.seat)
         if standing.turn != game.table.turn or (standing.asked and not standing.revealing and not owed):
-            raise not_all_came(standing.match)
-        with self.held.unless_taken_back(standing.match):
+            raise not_all_came(match)
+        with self.held.unless_taken_back(match):
             check_unrevealed(self.memory, standing, game)
-        return game
+        secrets = self._secrets(standing, game) if self._passed.get(match) is not game else None
+        if secrets is not None:
+            with self.held.unless_taken_back(match):
+                check_own(game, secrets)
+            self._passed[match] = game
 
     # The state of a match.
 
@@ -184,9 +193,6 @@ class Agent:
         if known is not None and known[0] == given:
             return known[1]
         game = SealedSide.of(standing, self.letters.account.server, *made_from)
-        if (secrets := self._secrets(standing, game)) is not None:
-            with self.held.unless_taken_back(match):
-                check_own(game, secrets)
         self._games[match] = given, game
         return game
 
@@ -300,7 +306,7 @@ class Agent:
             before = self._setup(standing)
             if before is not None and before.setup == judged.text:
                 return self._seal(standing, before, now)
-            if before is not None and (self._may_count(standing) or self._was_restored_since(standing)):
+            if before is not None and self._is_bound(standing):
                 raise Impossible("You committed to a setup, and it cannot be changed.")
             secrets = Secrets.begun(self._place(standing), judged.text, self._random)
             self._keep(secrets)
@@ -433,19 +439,15 @@ class Agent:
         sent = self.letters.outbox.alive("seal", standing.match, _setup_place(standing))
         return None if sent is not None and sent.state == "done" and standing.asked else sent
 
-    def _may_count(self, standing: MatchView) -> bool:
-        """True if a commitment stands, or was refused and may come again in a copy, before another one."""
-        signed = self.memory.sent("seal", standing.match, _setup_place(standing))
-        return self._committed(standing) is not None or (bool(signed) and signed[-1].state == "refused")
-
     # A server that was restored from a backup asks again for what it has forgotten: each place gets the same answer,
     # as whoever got the first one could otherwise have two. It goes in a new letter: the restored server may know the
     # first one, and have refused it while the match was paused.
 
-    def _was_restored_since(self, standing: MatchView) -> bool:
-        """True if a commitment to the setup of this game was signed before the server was restored."""
-        seals = self.memory.sent("seal", standing.match, _setup_place(standing))
-        return any(sent.first < standing.generation and sent.state != "refused" for sent in seals)
+    def _is_bound(self, standing: MatchView) -> bool:
+        """True if a setup that was signed must be the same again: unless it was withdrawn, a copy may still count."""
+        signed = self.memory.sent("seal", standing.match, _setup_place(standing))
+        withdrawn = not signed or (signed[-1].state == "done" and standing.asked)
+        return not withdrawn or any(one.first < standing.generation and one.state != "refused" for one in signed)
 
     def _keep(self, secrets: Secrets) -> None:
         self.vault.keep(secrets)
@@ -490,7 +492,8 @@ class Agent:
 
 def _place(game: SealedSide) -> str:
     """The place of our next step: its game and turn, and its number among our steps in this game."""
-    return f"game {game.place.game} turn {game.table.turn} step {game.count + 1}"
+    count = sum(step.seat == game.place.seat for step in game.steps)
+    return f"game {game.place.game} turn {game.table.turn} step {count + 1}"
 
 
 def _setup_place(standing: MatchView) -> str:

@@ -12,7 +12,6 @@ import msgspec
 
 from pbem.games import GAMES, Refused, rules
 from pbem.games.sealed import COMMIT, sealed_rules
-from pbem.match.changed import replace
 from pbem.match.sealed_game import (
     ORDERS,
     PaperPlace,
@@ -23,10 +22,10 @@ from pbem.match.sealed_game import (
     orders_paper,
     setup_paper,
 )
-from pbem.match.sealed_letters import judge_steps, write_step
+from pbem.match.sealed_letters import write_step
 from pbem.player.correspondence.standings import Contradiction
-from pbem.player.signed_texts import Folded, SealedState, fold, refusal
-from pbem.requests import Section, SignedForm, TakeSteps
+from pbem.player.signed_texts import Folded, SealedState, fold, judged, refusal
+from pbem.requests import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -150,7 +149,6 @@ class SealedSide(msgspec.Struct, frozen=True):
         `Contradiction` if that does not fit what was signed since.
         """
         seat, play = self.place.seat, self.play
-        play = replace(play, game=replace(play.game, printed={seat: (prev,)}))
         sections, ordered = list[Section](), 0
         while owed := play.rules.owed(play.table, seat):
             step, turn = owed[0], play.table.turn
@@ -163,17 +161,11 @@ class SealedSide(msgspec.Struct, frozen=True):
                     secrets = secrets.with_orders(turn, play.rules.orders(own, turn))  # there was nothing to choose
                 secrets = secrets.committed(turn, secrets.after.get(str(turn), prev))
             sections.append(self._made(play, step, secrets, prev))
-            form = SignedForm(TakeSteps(sections=(sections[-1],)), prev=prev, turn=turn)
             try:
-                play = judge_steps(play, seat, form, "", "")[-1].play
+                play = judged(play, seat, sections[-1], prev).play
             except Refused as refused:
                 raise refusal(f"turn {turn}, seat {seat}, {step}, as signed here before", refused) from refused
         return NextLetter(tuple(sections), secrets, self.table.turn, ordered) if sections else None
-
-    @property
-    def count(self) -> int:
-        """The number of own steps in this game."""
-        return sum(step.seat == self.place.seat for step in self.play.game.steps)
 
     def _made(self, play: SealedMoment, step: str, secrets: Secrets, prev: str) -> Section:
         """The section of a step that is owed."""

@@ -72,34 +72,23 @@ class Folded(NamedTuple):
     """True if a step is known that the server has forgotten."""
 
 
-class _Letter:
+class _Letter(msgspec.Struct):
     """A letter of the game, and those of its steps that are not entered yet."""
 
-    def __init__(self, seat: int, form: SignedForm[Any], counts: bool) -> None:
-        self.seat, self.form, self.counts = seat, form, counts
-        self.begun = False
-        self.left: list[Section] = []
-        if isinstance(form.request, TakeSteps):
-            self.left = [section for section in form.request.sections if section.name != "note"]
+    seat: int
+    form: SignedForm[Any]
+    counts: bool
+    left: list[Section]
+    begun: bool = False
 
-    def offers(self, play: SealedMoment, step: str) -> bool:
-        """True if it brings this step next, which its seat owes now, and answers nothing that has not come."""
+    def brings(self, step: str, play: SealedMoment) -> bool:
+        """True if this step of its seat is the next one, and answers nothing that has not come."""
         is_now = self.begun or self.form.turn == play.table.turn
         if not self.left or self.left[0].name != step or not is_now:
             return False
-        kind = play.rules.papers.get(step)
-        answered = dict(zip(kind.values if kind else (), self.left[0].words, strict=False)).get("to", NOTHING)
-        return answered == NOTHING or any(step.paper == answered for step in play.game.steps)
-
-    def judged(self, play: SealedMoment) -> Taken:
-        """Its next step; raises `Refused`."""
-        form = SignedForm(TakeSteps(sections=(self.left[0],)), prev=self.form.prev, turn=play.table.turn)
-        game = replace(play.game, printed={self.seat: (str(form.prev),)})
-        return judge_steps(replace(play, game=game), self.seat, form, "", "")[-1]
-
-    def enter(self) -> None:
-        self.begun = True
-        del self.left[0]
+        heads = play.rules.papers[step].values if step in play.rules.papers else ()
+        answered = dict(zip(heads, self.left[0].words, strict=False)).get("to", NOTHING)
+        return answered == NOTHING or any(one.paper == answered for one in play.game.steps)
 
 
 def fold(
@@ -111,79 +100,67 @@ def fold(
     by their entries. Raises `Contradiction`, and `Missing`.
     """
     letters = [one for text in texts for one in _letters(play, keys, later, text)]
-    seqs = {head: seq for seq, head in heads.items()}
-    return _Fold(_begun(play, letters), letters, seqs).folded()
-
-
-class _Fold:
-    """A game that is being folded."""
-
-    def __init__(self, play: SealedMoment, letters: Sequence[_Letter], seqs: Mapping[str, int]) -> None:
-        self._play, self._letters, self._seqs = play, letters, seqs
-        self._seats = range(1, len(play.players) + 1)
-        begun = (one for one in letters if isinstance(one.form.request, Seal) and one.counts)
-        self._cited = max(seqs.get(str(one.form.prev), 0) for one in begun)
-        """The last entry that a letter cited."""
-
-    def folded(self) -> Folded:
-        while any(self._enter(seat) for seat in self._seats):
-            pass
-        if any(letter.left for letter in self._letters if letter.counts):
-            raise not_all_came(self._play.match)
-        goes_on = any(self._offered(seat) for seat in self._seats)
-        return Folded(self._play, self._given_up(), goes_on)
-
-    def _enter(self, seat: int) -> bool:
-        """Enter the step that is due from a seat, if a letter that counts has brought it."""
-        offered = self._offered(seat)
-        if len({taken.filed.paper for _, taken in offered}) > 1:
-            raise Changed(f"turn {self._play.table.turn}: seat {seat} signed two different steps at one place")
-        counting = [(letter, taken) for letter, taken in offered if letter.counts]
-        if not counting:
-            return False
-        letter, taken = counting[0]
-        self._play, self._cited = taken.play, max(self._cited, self._seqs.get(str(letter.form.prev), 0))
+    play, seats = _begun(play, letters), range(1, len(play.players) + 1)
+    while True:
+        offers = (_offered(play, seat, letters) for seat in seats)
+        offered = next((found for found in offers if any(letter.counts for letter, _ in found)), None)
+        if offered is None:
+            break
+        play = next(taken.play for letter, taken in offered if letter.counts)
         for letter, _ in offered:
-            letter.enter()
-        return True
+            letter.begun = True
+            del letter.left[0]
+    if any(letter.left for letter in letters if letter.counts):
+        raise not_all_came(play.match)
+    goes_on = any(_offered(play, seat, letters) for seat in seats)
+    return Folded(play, _given_up(play, letters, heads), goes_on)
 
-    def _offered(self, seat: int) -> list[tuple[_Letter, Taken]]:
-        """The letters that bring the step that is due from a seat now, with this step."""
-        offered, owed = [], self._play.rules.owed(self._play.table, seat)
-        for letter in self._letters if owed else ():
-            if letter.seat != seat or not letter.offers(self._play, owed[0]):
-                continue
+
+def _offered(play: SealedMoment, seat: int, letters: Sequence[_Letter]) -> list[tuple[_Letter, Taken]]:
+    """The letters that bring the step that is due from a seat now, with this step."""
+    offered, owed, where = [], play.rules.owed(play.table, seat), f"turn {play.table.turn}, seat {seat}"
+    for letter in letters if owed else ():
+        if letter.seat == seat and letter.brings(owed[0], play):
             try:
-                offered.append((letter, letter.judged(self._play)))
+                offered.append((letter, judged(play, seat, letter.left[0], str(letter.form.prev))))
             except Refused as refused:
                 if letter.counts:
-                    raise refusal(f"turn {self._play.table.turn}, seat {seat}", refused) from refused
-        return offered
+                    raise refusal(where, refused) from refused
+    if len({taken.filed.paper for _, taken in offered}) > 1:
+        raise Changed(f"{where}: two different steps were signed at one place")
+    return offered
 
-    def _given_up(self) -> int:
-        """The seat that resigned after all other letters, 0 for none: an earlier resignation was refused then."""
-        for letter in self._letters:
-            form, asked = letter.form, letter.form.request
-            whole = isinstance(asked, Resign) and (asked.whole or asked.game == self._play.number)
-            now = form.turn == self._play.table.turn and self._seqs.get(str(form.prev), 0) > self._cited
-            if whole and now and letter.counts:
-                return letter.seat
-        return 0
+
+def judged(play: SealedMoment, seat: int, section: Section, prev: str) -> Taken:
+    """The next step of a seat, in a letter that cites a head; raises `Refused`."""
+    form = SignedForm(TakeSteps(sections=(section,)), prev=prev, turn=play.table.turn)
+    return judge_steps(replace(play, game=replace(play.game, printed={seat: (prev,)})), seat, form, "", "")[-1]
+
+
+def _given_up(play: SealedMoment, letters: Sequence[_Letter], heads: Mapping[int, str]) -> int:
+    """The seat that resigned after all other letters, 0 for none: an earlier resignation was refused then."""
+    seqs = {head: seq for seq, head in heads.items()}
+    others = (one for one in letters if one.counts and not isinstance(one.form.request, Resign))
+    cited = max(seqs.get(str(one.form.prev), 0) for one in others)
+    for one in letters:
+        form, asked = one.form, one.form.request
+        is_now = form.turn == play.table.turn and seqs.get(str(form.prev), 0) > cited
+        if one.counts and is_now and isinstance(asked, Resign) and (asked.whole or asked.game == play.number):
+            return one.seat
+    return 0
 
 
 def _begun(play: SealedMoment, letters: Sequence[_Letter]) -> SealedMoment:
     """The game once all have committed to their setups."""
-    found, counting = dict[int, str](), set[int]()
-    for letter in letters:
-        if not isinstance(letter.form.request, Seal):
-            continue
-        for section in letter.form.request.sections:
-            if section.name == "commitment" and found.setdefault(letter.seat, section.words[0]) != section.words[0]:
-                raise Changed(f"seat {letter.seat} signed two different commitments to its setup")
-        counting |= {letter.seat} if letter.counts else set()
-    if counting & found.keys() != set(range(1, len(play.players) + 1)):
+    seals = [one for one in letters if isinstance(one.form.request, Seal)]
+    sections = [(one.seat, section) for one in seals for section in one.form.request.sections]
+    found = {(seat, section.words[0]) for seat, section in sections if section.name == "commitment"}
+    commitments = dict(sorted(found))
+    if len(found) > len(commitments):
+        raise Changed("a seat signed two different commitments to its setup")
+    if len(commitments.keys() & {one.seat for one in seals if one.counts}) < len(play.players):
         raise not_all_came(play.match)
-    return replace(play, game=replace(play.game, commitments=found))
+    return replace(play, game=replace(play.game, commitments=commitments))
 
 
 def _letters(play: SealedMoment, keys: Keys, later: Keys, text: SignedText) -> Iterator[_Letter]:
@@ -202,7 +179,8 @@ def _letters(play: SealedMoment, keys: Keys, later: Keys, text: SignedText) -> I
         raise Contradiction(f"a text of seat {seat} came that is not a letter of this match")
     for command in found:
         if command in resigns or (not resigns and command.form.game == play.number):
-            yield _Letter(seat, command.form, text.counts)
+            sections = command.request.sections if isinstance(command.request, TakeSteps) else ()
+            yield _Letter(seat, command.form, text.counts, [one for one in sections if one.name != "note"])
 
 
 def _signed(play: SealedMoment, keys: Keys, content: bytes) -> tuple[int, Sequence[AnyCommand]]:

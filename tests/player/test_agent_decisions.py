@@ -127,6 +127,7 @@ def test_whatever_else_is_found_is_held(referee: Referee, owners: list[Owner]) -
     for time in (1, 2):
         with bob.memory.noting(MatchKnown, "m1") as known:
             known.keys = {"1": [other_key(time)]}
+        bob.letters.ask("report m1", referee.now)
         for _ in live(owners):
             if bob.memory.alarms():
                 break

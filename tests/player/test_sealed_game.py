@@ -118,7 +118,7 @@ def test_two_answers_at_one_place_are_an_accusation() -> None:
     seat = int(name.partition("-seat-")[2][0])
     words = re.sub(rb"commit\s+[0-9a-f]{64}", b"commit " + b"cd" * 32, post.texts[name].partition(b"-----BEGIN")[0])
     other = words + ssh.sign(post.keys[seat], words, "pbem@play.example").encode()
-    with pytest.raises(Contradiction, match=f"seat {seat} signed two different steps at one place"):
+    with pytest.raises(Contradiction, match=f"seat {seat}: two different steps were signed at one place"):
         post.side(1, [*post.texts.values(), other])
 
 

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     from pbem.games import ShownReports, State
     from pbem.games.sealed import SealedRules, Table
-    from pbem.json_object import JsonObject
     from pbem.match.record import Record
     from pbem.match.remaking import Remaking
     from pbem.match.sealed_game import Filed
@@ -136,13 +135,6 @@ class SealedMode(Play, frozen=True):
 
     def without(self, match: Match, position: State, seat: int) -> None:
         return None  # two play
-
-    def agrees(self, match: Match, document: JsonObject) -> bool:
-        """True if reveals were requested only when the game was over."""
-        told, revealing = document.get("sealed", {}), self.awaits(match) is not None
-        if not self.game.commitments:
-            return True
-        return isinstance(told, dict) and told.get("revealing", revealing) == revealing
 
     def begin(self, step: Step) -> None:
         """Publish the seats' commitments, and ask for the first step."""

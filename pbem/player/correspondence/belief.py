@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
 
 _KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
-_HOLDS = {"setup": "options", "position": "view", "reports": "reports"}
-_FORMS = {"setup": dict, "position": dict, "reports": list}
+_HOLDS = {"setup": ("options", dict), "position": ("view", dict), "reports": ("reports", list)}
 _AFTER = 10**9
 _KNOWN = re.compile("[0-9a-f]{1,128}")
 _NAME = re.compile("m[1-9][0-9]{0,8}")
@@ -267,9 +266,8 @@ class Belief:
             where["rules"] = standing.rules
         game, turn = document.get("game", -1), 0 if kind == "setup" else document.get("turn", 0)
         placed = all(type(number) is int and 0 <= number < _AFTER for number in (game, turn))
-        if not (
-            placed and where.items() <= document.items() and isinstance(document.get(_HOLDS[kind]), _FORMS[kind])
-        ):
+        name, form = _HOLDS[kind]
+        if not (placed and where.items() <= document.items() and isinstance(document.get(name), form)):
             return
         if standing.sealed and standing.rules not in GAMES:  # no agent can answer; others may be shown later
             return
