@@ -20,7 +20,6 @@ from pbem.match import transcript
 from pbem.match.sealed_game import PaperPlace
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.standings import Contradiction, Impossible, demand_playing
-from pbem.player.known import MatchKnown
 from pbem.player.sealed_plans import OrdersInAdvance, Planning, canonical
 from pbem.player.sealed_view import NextLetter, OrdersAsked, SealedSide, commitment
 from pbem.player.secret_vault import Secrets, understood
@@ -141,8 +140,6 @@ class Agent:
         """
         with self.memory.transaction():
             self.held.take_back(match)
-            with self.memory.noting(MatchKnown, match) as known:
-                known.keys, known.begun = {}, {}  # what is told next is what later letters are checked against
             try:
                 self.game(self.letters.matches.standing(match))
             except Contradiction:  # if there are two texts for one place, the server says again which counts

@@ -42,12 +42,6 @@ class Accusations:
             known.accused = str(wrong)
             self._memory.alarm(written(now), match, str(wrong))
 
-    def what(self, match: str) -> str:
-        """The accusation held in a match; raises `Impossible` if there is none."""
-        if (accused := self.accused(match)) is not None:
-            return accused
-        raise Impossible("Nothing is held against anybody in {match}.", match=match)
-
     def demand_none(self, match: str) -> None:
         """Raise `Impossible` if something is held in a match."""
         if (said := self.accused(match)) is not None:
@@ -60,11 +54,13 @@ class Accusations:
 
     def take_back(self, match: str) -> None:
         """Take back what is held in a match; raises `Impossible` if it is nothing."""
-        held = self.what(match)
         with self._memory.noting(MatchKnown, match) as known:
-            known.accused = None
-            known.taken_back.append(held)
-            self._memory.forget_alarm(match, held)
+            if known.accused is None:
+                raise Impossible("Nothing is held against anybody in {match}.", match=match)
+            known.taken_back.append(known.accused)
+            self._memory.forget_alarm(match, known.accused)
+            # What is told next is what later letters are checked against.
+            known.accused, known.keys, known.begun = None, {}, {}
 
     @contextmanager
     def unless_taken_back(self, match: str) -> Iterator[None]:

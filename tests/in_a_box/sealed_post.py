@@ -114,10 +114,13 @@ class Post:
         """What the server says beside what was signed."""
         return {"game": 1, "options": dict(self.raw), "prev": self.prev, "sealed": {"keys": self.public}}
 
-    def side(self, seat: int, texts: Iterable[bytes] | None = None, **other: Any) -> SealedSide:
+    def side(
+        self, seat: int, texts: Iterable[bytes] | None = None, forgotten: Iterable[bytes] = (), **other: Any
+    ) -> SealedSide:
         """The game as this seat knows it, if these texts came, and the server says this of it."""
         heads = {number: head(number) for number in range(len(self.texts))}
         signed = [SignedText(text) for text in (self.texts.values() if texts is None else texts)]
+        signed += [SignedText(text, counts=False) for text in forgotten]
         document = self.document() | other
         return SealedSide.of(self.standing(seat), "play.example", document, self.public, signed, heads)
 

@@ -118,8 +118,20 @@ def test_two_answers_at_one_place_are_an_accusation() -> None:
     seat = int(name.partition("-seat-")[2][0])
     words = re.sub(rb"commit\s+[0-9a-f]{64}", b"commit " + b"cd" * 32, post.texts[name].partition(b"-----BEGIN")[0])
     other = words + ssh.sign(post.keys[seat], words, "pbem@play.example").encode()
-    with pytest.raises(Contradiction, match=f"seat {seat}: two different steps were signed at one place"):
-        post.side(1, [*post.texts.values(), other])
+    for texts, forgotten in (([*post.texts.values(), other], ()), (post.texts.values(), (other,))):
+        with pytest.raises(Contradiction, match=f"seat {seat}: two different steps were signed at one place"):
+            post.side(1, texts, forgotten)
+
+
+def test_what_a_restored_server_has_forgotten_is_owed_again() -> None:
+    post = begun(SPACESHIPS)
+    play(post, 9)
+    *texts, last = post.texts.values()
+    seat = int([*post.texts][-1].partition("-seat-")[2][0])
+    side = post.side(1, texts, (last,))
+    assert side.signed.goes_on
+    assert side.steps == post.side(1, texts).steps
+    assert side.rules.owed(side.table, seat)
 
 
 def test_a_text_that_a_player_did_not_sign_so_is_none() -> None:
