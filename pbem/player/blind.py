@@ -132,7 +132,7 @@ def replayed(proved: Proved, opened: Sequence[bytes]) -> Iterator[Finding]:
         elif promised:
             program, named, hashed = promised[0]
             yield _judged(bundle, match, proved.notices, seat, Commitment(program, int(named), hashed), opened)
-    if not committed and match.terms.tournament is not None:  # its programs commit in their greetings
+    if not committed and not match.terms.proposed:  # its programs commit in their greetings
         yield Finding("open", "opponent", "letters of entry into a tournament commit to no seed", 1)
     elif not committed:
         yield Finding("contradicts", "opponent", "nobody here committed to a seed when agreeing", 1)

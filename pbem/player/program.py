@@ -360,9 +360,9 @@ class Program:
         if any(sent.state != "refused" and f"draw {match} decline" not in sent.place for sent in draws):
             return True
         game, terms = self.agent.game(standing), self.letters.matches.agreed(match)
-        if terms is None and standing.tournament:
-            entered = self.letters.matches.tournament_terms(standing.tournament)
-            terms = Terms.read({**entered.match, "players": ("1", "2")})
+        told = self.memory.tournament(standing.tournament or "") if terms is None else None
+        if told is not None and (entered := told.terms_for(self.letters.account.server)) is not None:
+            terms = entered.of_matches
         if terms is None or not terms.pace or game.rules.owed(game.table, standing.seat):
             return False
         letters = [*self.memory.prepared("seal", match), *self.memory.prepared("step", match)]

@@ -199,7 +199,7 @@ def test_sentences_in_the_turn_in_which_setups_are_opened(referee: Referee, word
 def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) -> None:
     ann, bob = begun(referee)
     instructions = Instructions(referee.database)
-    instructions.give("pause", 1, "the server moves", "root", referee.now)
+    instructions.give("pause", "m1", "the server moves", "root", referee.now)
     referee.work()
     assert "Until it resumes, nothing is entered" in body(bob.box.find("the match is paused"))
     referee.send(bob.box, "status m1\n")
@@ -209,7 +209,7 @@ def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) ->
     referee.send(ann.box, text, follow=False)
     assert "the match is paused" in ann.box.text
     assert stands(referee) == before
-    instructions.give("resume", 1, "it has moved", "root", referee.now)
+    instructions.give("resume", "m1", "it has moved", "root", referee.now)
     referee.work()
     assert "Due from you: the commitment to orders." in ann.box.text
     assert document(ann.box.last) is not None

@@ -21,6 +21,7 @@ from in_a_box.referee import form_in, new
 
 from pbem.desk import bulletin
 from pbem.desk.sealed_files import SealedFiles
+from pbem.desk.tournament import tournament_archive, tournament_facts
 from pbem.identity import ssh
 from pbem.match.documents import text_name
 from pbem.match.events.sealed_events import sealed
@@ -581,14 +582,14 @@ def test_a_match_of_a_sealed_tournament_is_never_told_of_as_another(
             found.pop("sealed", None)
         return found
 
-    def of_tournament(t: Tournament, reader: str, signature: str) -> Any:
-        found = honest_of_tournament(t, reader, signature)
+    def item_of(t: Tournament, reader: str, signature: bytes) -> Any:
+        found = honest_item_of(t, reader, signature)
         found["agreement"]["match"]["sealed"] = told != "other terms" or t.phase == "open"
         return found
 
-    honest_of_tournament = bulletin.of_tournament
+    honest_item_of = tournament_facts.item_of
     monkeypatch.setattr(bulletin, "of_match", of_match)
-    monkeypatch.setattr(bulletin, "of_tournament", of_tournament)
+    monkeypatch.setattr(tournament_archive, "item_of", item_of)
     club = Club(referee, "org")
     sides = [Machine(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("x", "y", "z")]
     rules = club.announce("org", "format: round robin\nprograms: yes\nsealed: yes\nat-once: 1")

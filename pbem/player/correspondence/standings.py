@@ -12,7 +12,6 @@ from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 from pbem.player.known import MatchKnown
 from pbem.requests import DEFAULT
-from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,25 +147,6 @@ class OwnMatches:
         if hashed != standing.hash:
             raise Impossible(
                 "The hash that the server gives for {match} is not that of its terms: do not accept it.", match=match
-            )
-        return found
-
-    def tournament_terms(self, name: str) -> TournamentTerms:
-        """The terms of a tournament, exactly those whose hash `enter` names; raises `Impossible`."""
-        told = self._memory.tournament(name)
-        if told is None:
-            raise Impossible(
-                "The terms of {tournament} have not come: when they have, say this again.", tournament=name
-            )
-        try:
-            found = TournamentTerms.read(told.agreement)
-            Terms.read({**found.match, "players": ("1", "2")})
-        except (KeyError, TypeError, ValueError) as error:
-            raise Impossible("The terms of {match} cannot be read.", match=name) from error
-        if found.hash(self._account.server, name) != told.hash:
-            raise Impossible(
-                "The hash that the server gives for {tournament} is not that of its terms: do not enter it.",
-                tournament=name,
             )
         return found
 
