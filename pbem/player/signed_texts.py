@@ -100,20 +100,24 @@ def fold(
     by their entries. Raises `Contradiction`, and `Missing`.
     """
     letters = [one for text in texts for one in _letters(play, keys, later, text)]
-    play, seats = _begun(play, letters), range(1, len(play.players) + 1)
+    play = _entered(_begun(play, letters), letters)
+    if any(letter.left for letter in letters if letter.counts):
+        raise not_all_came(play.match)
+    goes_on = any(_offered(play, seat, letters) for seat in range(1, len(play.players) + 1))
+    return Folded(play, _given_up(play, letters, heads), goes_on)
+
+
+def _entered(play: SealedMoment, letters: Sequence[_Letter]) -> SealedMoment:
+    """The game after all steps that count, each entered when it was due."""
     while True:
-        offers = (_offered(play, seat, letters) for seat in seats)
+        offers = (_offered(play, seat, letters) for seat in range(1, len(play.players) + 1))
         offered = next((found for found in offers if any(letter.counts for letter, _ in found)), None)
         if offered is None:
-            break
+            return play
         play = next(taken.play for letter, taken in offered if letter.counts)
         for letter, _ in offered:
             letter.begun = True
             del letter.left[0]
-    if any(letter.left for letter in letters if letter.counts):
-        raise not_all_came(play.match)
-    goes_on = any(_offered(play, seat, letters) for seat in seats)
-    return Folded(play, _given_up(play, letters, heads), goes_on)
 
 
 def _offered(play: SealedMoment, seat: int, letters: Sequence[_Letter]) -> list[tuple[_Letter, Taken]]:
@@ -165,22 +169,28 @@ def _begun(play: SealedMoment, letters: Sequence[_Letter]) -> SealedMoment:
 
 def _letters(play: SealedMoment, keys: Keys, later: Keys, text: SignedText) -> Iterator[_Letter]:
     """The letters of this game in a text; raises `Contradiction` if it is no player's."""
-    seat, commands = _signed(play, keys, text.content)
-    resigns = [one for one in commands if isinstance(one.request, Resign)]
+    seat, forms = _said(play, keys, later, text.content)
+    for form in forms:
+        if isinstance(form.request, Resign) or form.game == play.number:
+            sections = form.request.sections if isinstance(form.request, TakeSteps) else ()
+            yield _Letter(seat, form, text.counts, [one for one in sections if one.name != "note"])
+
+
+def _said(play: SealedMoment, keys: Keys, later: Keys, content: bytes) -> tuple[int, Sequence[SignedForm[Any]]]:
+    """The seat that signed a text, and what it said of this match: a single thing, unless it resigned."""
+    seat, commands = _signed(play, keys, content)
+    resigns = any(isinstance(one.request, Resign) for one in commands)
     if not seat and resigns:
-        return  # the server may have got what it cannot show: the owner is asked, as if nobody had resigned
+        return 0, ()  # the server may have got what it cannot show: the owner is asked, as if nobody had resigned
     if not seat:
-        if other := _signed(play, later, text.content)[0]:
+        if other := _signed(play, later, content)[0]:
             raise Changed(f"seat {other} signed with a key that was not told at first: is it that player's?")
         raise Contradiction("a text came that no player has signed")
     place = play.match, play.server, play.players[seat - 1]
     found = [one for one in commands if (one.match, one.form.server, one.form.player) == place and not one.faults]
-    if not resigns and (len(commands) != 1 or not found):
+    if not resigns and not len(commands) == len(found) == 1:
         raise Contradiction(f"a text of seat {seat} came that is not a letter of this match")
-    for command in found:
-        if command in resigns or (not resigns and command.form.game == play.number):
-            sections = command.request.sections if isinstance(command.request, TakeSteps) else ()
-            yield _Letter(seat, command.form, text.counts, [one for one in sections if one.name != "note"])
+    return seat, [one.form for one in found if isinstance(one.request, Resign) == resigns]
 
 
 def _signed(play: SealedMoment, keys: Keys, content: bytes) -> tuple[int, Sequence[AnyCommand]]:

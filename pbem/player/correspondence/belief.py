@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 
 _KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
+_SEALED_KINDS = {"setup 1": "setup", "position 1": "setup"}
+"""Both say the same of a sealed game: what else there is to know was signed."""
 _HOLDS = {"setup": ("options", dict), "position": ("view", dict), "reports": ("reports", list)}
 _AFTER = 10**9
 _KNOWN = re.compile("[0-9a-f]{1,128}")
@@ -255,12 +257,12 @@ class Belief:
 
     def _put(self, document: JsonObject, standings: Mapping[str, MatchView]) -> None:
         """Keep a JSON file about one of the letter's matches, for this player's seat."""
-        kind = _KINDS.get(str(document.get("pbem")), "")
         standing = standings.get(str(document.get("match")))
-        if standing is None or not kind:
+        if standing is None:
             return
-        if standing.sealed and kind == "position":
-            kind = "setup"  # it says the same: what else there is to know was signed
+        kind = (_SEALED_KINDS if standing.sealed else _KINDS).get(str(document.get("pbem")))
+        if kind is None:
+            return
         where = {"server": self._account.server, "seat": standing.seat}
         if kind != "reports":
             where["rules"] = standing.rules
