@@ -106,7 +106,7 @@ def composed(letters: Correspondence, agent: Agent, standing: MatchView) -> Json
         elif standing.phase == "playing" and standing.sealed:
             shown = agent.shown(match)
             now = {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
-            asked = (matches.sealed_position(match) or {}) | now if agent.asks(match) else {}
+            asked = (matches.setup_file(match) or {}) | now if agent.asks(match) else {}
         elif standing.phase == "playing":
             asked = matches.position_asked(match)
         else:

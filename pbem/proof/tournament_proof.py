@@ -323,6 +323,7 @@ def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterato
             yield TournamentCheck("OPEN", "results", "by the server's word; --bundles checks them by their matches")
         return
     checks: dict[str, TournamentCheck] = {}
+    heads: dict[tuple[str, int], str] = {}
     for content in bundles:
         try:
             body = bundle.first_body(content)
@@ -332,15 +333,20 @@ def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterato
                 continue
         except (bundle.NotABundle, LookupError, TypeError, AttributeError):
             continue
-        check = _match(tournament, known.get(match), match, content)
+        check = _match(tournament, known.get(match), match, content, heads)
         if match not in checks or _WORST.index(check.standing) < _WORST.index(checks[match].standing):
             checks[match] = check
     for match in sorted(known.keys() | checks.keys(), key=lambda name: int(name[1:])):
         yield checks.get(match) or TournamentCheck("OPEN", match, "no bundle of this match is here")
 
 
-def _match(tournament: Tournament, pairing: Pairing | None, match: str, content: bytes) -> TournamentCheck:
-    """Check a match by its bundle: it holds, it is the one that was paired, and has this result."""
+def _match(
+    tournament: Tournament, pairing: Pairing | None, match: str, content: bytes, heads: dict[tuple[str, int], str]
+) -> TournamentCheck:
+    """Check a match by its bundle: it holds, it is the one that was paired, and has this result.
+
+    `heads` are those of bundles before, by match and entry: another one shows two stories.
+    """
     standing, found = "FAIL", "names this tournament, which did not pair it"
     if pairing is not None:
         proved = Proved(keep_notices=False)
@@ -349,6 +355,8 @@ def _match(tournament: Tournament, pairing: Pairing | None, match: str, content:
             standing, found = "OPEN", last.found
         elif not last.holds or proved.match is None or proved.bundle is None:
             found = f"its bundle does not hold: {last.found}"
+        elif any(heads.setdefault((match, one.seq), one.head) != one.head for one in proved.bundle.entries):
+            found = "two bundles of it have different entries, and the server signed both"
         else:
             standing, found = _compared(tournament, pairing, proved.match, proved.bundle.entries)
     if standing == "FAIL" and tournament.generation > 1:

@@ -33,9 +33,6 @@ PHASES: Mapping[str, Phrase] = {
 }
 """The phases of matches, as a sentence says them."""
 
-SEALED_POSITION = "sealed position"
-"""The kind of file that names all that was signed in a sealed game."""
-
 
 class Impossible(PlayerTrouble):
     """Something cannot be sent in the present state; the text tells the player why."""
@@ -78,9 +75,9 @@ class OwnMatches:
         """The latest position of a match, as a letter's file brought it."""
         return self._memory.latest(match, "position")
 
-    def sealed_position(self, match: str) -> JsonObject | None:
-        """The latest file about the current game of a sealed match."""
-        return self._memory.paper(match, self.standing(match).game, 0, SEALED_POSITION)
+    def setup_file(self, match: str) -> JsonObject | None:
+        """The latest file about the setup of the current game, or about anything that is due in a sealed one."""
+        return self._memory.paper(match, self.standing(match).game, 0, "setup")
 
     def pending(self, match: str) -> SentForm | None:
         """Setup or orders for what is due now that are on their way, or accepted."""
@@ -120,7 +117,7 @@ class OwnMatches:
             raise Impossible(
                 "{match} asks for no setup now: it is {phase}.", match=match, phase=PHASES[standing.phase]
             )
-        asked = self._memory.paper(match, standing.game, 0, "setup")
+        asked = self.setup_file(match)
         if asked is None:
             raise Impossible("The letter that asks for the setup of {match} has not come.", match=match)
         return asked
