@@ -273,14 +273,18 @@ class Director:
 
     # By the clock.
 
-    def see_to(self, seats: Seats, tasks: DueTasks, now: datetime) -> datetime | None:
-        """Start tournaments and rounds that are due, and carry out what is planned; returns when to call again."""
-        rows, failed = self.archive.rows, False
+    def start_due(self, tasks: DueTasks, now: datetime) -> datetime | None:
+        """Start tournaments and rounds that are due; returns when to call again."""
+        rows = self.archive.rows
         for number in rows.due(to_db(now), PER_TICK):
             if not tasks.decided("tournament", partial(self.wake, number, now), {"tournament": number}):
                 with tasks.database.transaction():
                     rows.look_at(number, to_db(now + TRY_AGAIN))
-        # The tables of this month go into digests: that of one tournament in each decision.
+        return rows.next_due()
+
+    def tell_tables(self, tasks: DueTasks, now: datetime) -> None:
+        """Plan the tables of this month for digests: that of one tournament in each decision."""
+        rows = self.archive.rows
         month = now.date().isoformat()[:7]
         while (told := tasks.database.meta("tables told") or "") != month:
             last = int(told.split()[1]) if told.startswith(f"{month} ") else 0
@@ -293,7 +297,10 @@ class Director:
                 for name in [entrant.player.name for entrant in t.live if t.phase == "playing"]:
                     if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
                         rows.plan_letter(after, name, 0)
-        done, planned = 0, rows.tasks()
+
+    def carry_out_planned(self, seats: Seats, tasks: DueTasks, now: datetime) -> datetime | None:
+        """Carry out what is planned; returns when to call again."""
+        done, failed, planned = 0, False, self.archive.rows.tasks()
         for task in planned:
             if done == PER_TICK:  # those that fail stay, and must not stand before all others
                 break
@@ -302,9 +309,9 @@ class Director:
                 done += 1
             else:
                 failed = True
-        more = now if done == PER_TICK < len(planned) else None
-        times = [rows.next_due(), now + TRY_AGAIN if failed else None, more]
-        return min(filter(None, times), default=None)
+        if done == PER_TICK < len(planned):
+            return now
+        return now + TRY_AGAIN if failed else None
 
 
 def file_name(t: Tournament) -> str:
