@@ -7,6 +7,7 @@ nothing wrong in it. Implements docs/bundle.md, 12.1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
@@ -86,13 +87,9 @@ class TournamentRepository:
                 self.rows.file_letter(number, signed.hash, kept)
             else:
                 self.rows.file(number, paper.path, paper.content)
+        about = partial(tournament_statement, self._server, t.id)
         made = [
-            EntryRow(
-                entry.seq,
-                entry.canonical(),
-                entry.head,
-                self._sign(tournament_statement(self._server, t.id, entry.seq, entry.head)),
-            )
+            EntryRow(entry.seq, entry.canonical(), entry.head, self._sign(about(entry.seq, entry.head)))
             for entry in step.entries
         ]
         if made:

@@ -284,8 +284,7 @@ class Director:
 
     def tell_tables(self, tasks: DueTasks, now: datetime) -> None:
         """Plan the tables of this month for digests: that of one tournament in each decision."""
-        rows = self.archive.rows
-        month = now.date().isoformat()[:7]
+        rows, month = self.archive.rows, now.date().isoformat()[:7]
         while (told := tasks.database.meta("tables told") or "") != month:
             last = int(told.split()[1]) if told.startswith(f"{month} ") else 0
             with tasks.decision():
