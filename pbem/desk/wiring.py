@@ -46,8 +46,8 @@ from pbem.desk.tournament_archive import TournamentRepository
 from pbem.desk.tournament_director import Director
 from pbem.desk.witnesses import Witnesses
 from pbem.failpoints import Failpoints, passing
-from pbem.match.events.sealed_events import SealedMode
 from pbem.match.refereed import RefereedMode
+from pbem.match.sealed_mode import SealedMode
 from pbem.match.step import Environment
 from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches

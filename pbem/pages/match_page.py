@@ -15,6 +15,7 @@ from pbem.games import BUILT_IN, part_of, rules
 from pbem.i18n import ENGLISH
 from pbem.letters.safe_text import visible
 from pbem.match import record
+from pbem.match.events import BEGIN, OPEN
 from pbem.pages import deflated, feed_file, page, page_file, ruled, told
 from pbem.phrase import Phrase
 from pbem.proof import bundle
@@ -139,9 +140,8 @@ def revealed(found: Bundle) -> Bundle:
     """The bundle with only the papers of revealed games, without those of the running game."""
     if found.entries[-1].type == "closed":
         return found
-    # What was told in a sealed game is no secret of it.
-    ends = {entry.body.get("game") for entry in found.entries if entry.type in {"revealed", "sealed"}}
-    begun = [entry for entry in found.entries if entry.type == "commitments" and entry.body.get("game") not in ends]
+    ends = {entry.body.get("game") for entry in found.entries if entry.type in OPEN}
+    begun = [entry for entry in found.entries if entry.type in BEGIN and entry.body.get("game") not in ends]
     runs_from = begun[0].seq if begun else len(found.entries) + 1
 
     def open_by_now(path: str) -> bool:

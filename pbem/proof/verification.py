@@ -163,16 +163,16 @@ def _by_the_rules(found: Bundle, match: Match, reader: type[BundleLetters], prov
         return
     here = PACKAGES.get(game)
     if here is None:
-        yield from _walk(found, reader, proved)
+        yield from _walk(found, match, reader, proved)
         return
     if is_agreed(game, agreed):
         yield Check(True, "rules", f"of {agreed}, by the very code that was agreed on: {here.code}")
-        yield from _walk(found, reader, proved)
+        yield from _walk(found, match, reader, proved)
         return
     both = f"agreed on was {coded(agreed)}; replayed by {coded(here)}"
     yield Check(True, "rules", both)
     try:
-        yield from _walk(found, reader, proved)
+        yield from _walk(found, match, reader, proved)
     except Exception as error:  # whatever other code makes of it convicts nobody
         yield _open(found, match, f"{both}: {error}")
 
@@ -182,9 +182,9 @@ def _open(found: Bundle, match: Match, reason: str) -> Check:
     return Check(None, "rules", f"{reason}. Without them: {without_rules.check(found, match)}")
 
 
-def _walk(found: Bundle, reader: type[BundleLetters], proved: Proved) -> Iterator[Check]:
+def _walk(found: Bundle, match: Match, reader: type[BundleLetters], proved: Proved) -> Iterator[Check]:
     source = reader(found.papers)
-    until = revealed(found)
+    until = revealed(found, match.play)
     checks: list[Check] = []
     try:
         match = replay_transcript(

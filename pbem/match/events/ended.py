@@ -165,6 +165,7 @@ REVEALED = EntryType(
     "revealed",
     mapping({"game": number, "record": hash_}, {"chance": hash_, "replies": hash_}),
     says="game {game}: the record replays",
+    opens=True,
     silent=True,
 )
 
