@@ -65,7 +65,7 @@ def order(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
     """A seat's whole set of orders for the turn that is due; replaces earlier ones."""
     match = step.match
     match.play.refuse_secrets(match, "orders")
-    if match.phase != "playing" or match.position is None:
+    if match.playing is None:
         raise Refused(Fault("orders", None, not_played(match)))
     step.demand_key(signed)
     before = match.orders.get(seat)
@@ -161,13 +161,13 @@ def store(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
     """Store a seat's whole set of orders for a later turn, or its default orders. Raises `Refused`."""
     match = step.match
     match.play.refuse_secrets(match, "orders")
-    if match.phase != "playing" or match.position is None:
+    if match.playing is None:
         raise Refused(Fault("orders", None, not_played(match)))
     step.demand_key(signed)
     turn = form.turn or DEFAULT
     before = match.stored.get((seat, turn))
     found = misplaced(match, form, seat, before, in_advance=True, turn=turn)
-    found += faults_in_advance(match.rules, match.position, seat, turn, form.request.text, match.terms.miss)
+    found += faults_in_advance(match.rules, match.playing, seat, turn, form.request.text, match.terms.miss)
     if found:
         raise Refused(*found)
     if same := again(before, form.rev, form.request.text, final=form.request.final):

@@ -66,7 +66,7 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
 def _untouched(seated: SeatContext, command: Command[SubmitOrders]) -> bool:
     """True if a form came back empty although something is due: a player who means that says `final`."""
     match = seated.match
-    if not command.request.untouched or match.phase != "playing" or match.position is None:
+    if not command.request.untouched or match.playing is None:
         return False
     return command.form.turn != match.turn or seated.seat in match.choosing
 
@@ -90,7 +90,7 @@ def preview(seated: SeatContext, _caller: Caller, command: Command[Preview]) -> 
     """`preview`: orders are judged, and not stored."""
     seated.match.play.refuse_secrets(seated.match, command.name)
     match = seated.match
-    if match.position is None or match.phase != "playing":
+    if match.playing is None:
         raise refused("preview", None, not_played(match))
     if command.form.turn != match.turn:
         raise refused("preview", f"turn {command.form.turn}", Phrase("turn {turn} is being played", turn=match.turn))

@@ -69,9 +69,9 @@ def position_without(match: Match, seat: int, *, whole_match: bool) -> State | N
     They play on after a game is resigned; a match of several games needs all its players, and ends when one resigns
     it.
     """
-    if match.position is None or match.phase != "playing" or (whole_match and match.terms.kind != "single"):
+    if match.playing is None or (whole_match and match.terms.kind != "single"):
         return None
-    return match.play.without(match, match.position, seat)
+    return match.play.without(match, match.playing, seat)
 
 
 def _leave(step: Step, seat: int, position: State) -> None:
