@@ -407,12 +407,11 @@ class Dispatch:
             raise refused(command.name, None, NOT_SIGNED)
         if proof.missing is not None:
             raise refused(command.name, None, proof.missing)
-        assert proof.token is not None
         at = self._place(caller, command)
         if at is None or proof.again is not None:
             return
         whole_match = COMMANDS[command.name].place == "player"
-        place = proof.token.place
+        place = proof.token.place if proof.token else None
         if place != at.place and not (whole_match and place and place[0] == at.row.number):
             raise refused(command.name, None, _ELSEWHERE.given(match=at.match.id))
 

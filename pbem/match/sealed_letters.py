@@ -131,7 +131,9 @@ class _StepJudge:
 
     def take(self, section: Section) -> Taken:
         step = section.name
-        lines = self._lines(step, section.text)
+        if step not in self.play.rules.owed(self.play.table, self.seat)[:1]:
+            raise Refused(Fault("step", step, self.due()))
+        lines = self.play.rules.judge(self.play.table, self.seat, step, section.text)
         if step == COMMIT:
             return self._enter(step, lines, {}, section.words[0], "")
         values, written = self.written(step, self._said(step, section.words), lines)
@@ -144,12 +146,6 @@ class _StepJudge:
         known = self._known(kind)
         values = {head: own.get(head) or known[head] for head in kind.heads}
         return values, paper(kind.name, self.play.place(self.seat), self.play.table.turn, values, lines)
-
-    def _lines(self, step: str, text: str) -> tuple[str, ...]:
-        """The canonical lines of a step, which must be the first that is owed."""
-        if step not in self.play.rules.owed(self.play.table, self.seat)[:1]:
-            raise Refused(Fault("step", step, self.due()))
-        return self.play.rules.judge(self.play.table, self.seat, step, text)
 
     def _enter(
         self, step: str, lines: tuple[str, ...], values: Mapping[str, str], sha256: str, written: str

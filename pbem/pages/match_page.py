@@ -189,18 +189,15 @@ def decisive_turn(game: Record) -> DecisiveTurn:
     Raises `Illegal` for a record that is not legal.
     """
     left, winner = part_of(game.game, "boards").materiel, game.result.winner if game.result else 0
-    reports: list[Sequence[Report]] = []
-    most, best = 0, None
-    for turn, (before, reported, after) in enumerate(record.replayed(game)):
-        if turn:
-            reports.append(reported)
+    played = list(record.replayed(game))
+
+    def swing(turn: int) -> int:
+        before, _, after = played[turn]
         cost = [had - has for had, has in zip(left(before), left(after), strict=True)]
-        swing = sum(-lost if seat == winner else lost for seat, lost in enumerate(cost, start=1))
-        if best is None or swing > most:
-            most, best = swing, (turn, after)
-    assert best is not None  # the setups alone are one
-    turn, state = best
-    return DecisiveTurn(game, turn, state, reports[:turn])
+        return sum(-lost if seat == winner else lost for seat, lost in enumerate(cost, start=1))
+
+    decisive = max(range(len(played)), key=swing)
+    return DecisiveTurn(game, decisive, played[decisive][2], [reports for _, reports, _ in played[1 : decisive + 1]])
 
 
 def _packed(content: bytes) -> str:

@@ -146,7 +146,9 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
     step.demand_key(signed)
     _demand_due(step, seat, form)
     name = f"step-{match.seq + 1}-seat-{seat}"
-    taken = judge_steps(_under_way(match), seat, form, signed.hash, f"letters/{name}.eml")
+    play, where, restored = sealed(match), (match.server, match.id, match.game), match.restored > 0
+    moment = SealedMoment(play.rules, *where, match.names, match.rules_hash, play.game, table_of(match), restored)
+    taken = judge_steps(moment, seat, form, signed.hash, f"letters/{name}.eml")
     step.file_letter(name, signed.raw, signed.evidence, match.last_revealed, seat)
     told = Entered(seat, match.turn)
     for one in taken:
@@ -163,13 +165,6 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
     if (result := table_of(step.match).result) is not None:
         end_game(step, result)
     return told
-
-
-def _under_way(match: Match) -> SealedMoment:
-    """The game of a match, as steps are judged."""
-    play, where = sealed(match), (match.server, match.id, match.game)
-    restored = match.restored > 0
-    return SealedMoment(play.rules, *where, match.names, match.rules_hash, play.game, table_of(match), restored)
 
 
 def _refuse_paused(match: Match, what: str) -> None:
