@@ -28,7 +28,7 @@ from pbem.desk.outcomes import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.desk.together import to_answer, unfit_together
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, refuse
 from pbem.letters import mailing_lists
 from pbem.letters.safe_text import escaped
 from pbem.mail.commands import (
@@ -440,5 +440,4 @@ def _demand_place(command: AnyCommand, wanted: dict[str, str]) -> None:
         for key, value in wanted.items()
         if command.fields.get(key, value) != value
     ]
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, refuse
 from pbem.games.sealed import COMMIT
 from pbem.grown import Grown
 from pbem.match.changed import replace
@@ -126,8 +126,7 @@ class _StepJudge:
             for key, value in {"turn": self.play.table.turn, "prev": prev}.items()
             if (given := getattr(form, key)) != value
         ]
-        if faults:
-            raise Refused(*faults)
+        refuse(faults)
 
     def take(self, section: Section) -> Taken:
         step = section.name
@@ -173,8 +172,7 @@ class _StepJudge:
             for head, word in said.items()
             if known.get(head, word) != word
         ]
-        if faults:
-            raise Refused(*faults)
+        refuse(faults)
         return said
 
     def _known(self, kind: Paper) -> Mapping[str, str]:
@@ -230,8 +228,7 @@ def judge_reveal(
             faults += refused.faults
         else:
             orders[turn], papers[path(ORDERS, where, turn)] = opened
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     return Revealed(setup, orders), papers
 
 

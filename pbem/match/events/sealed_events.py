@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, refuse
 from pbem.match.asking import banks, start_clocks
 from pbem.match.changed import replace, without
 from pbem.match.documents import SALT, Receipt, salt_in
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from pbem.games.sealed import Table
     from pbem.match.record import Record
     from pbem.match.remaking import Remaking
-    from pbem.match.sealed_game import Filed
     from pbem.match.sealed_mode import SealedMode
     from pbem.match.state import Match
     from pbem.match.step import Signed, Step
@@ -77,8 +76,7 @@ def seal(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Submi
     found = [section.words[0] for section in form.request.sections if section.name == "commitment"]
     if len(found) != 1:
         faults.append(Fault("seal", None, Phrase("the line `commitment HASH` is missing")))
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     if same := again(before, form.rev, found[0]):
         return same
     receipt = Receipt.of(match, seat, 0, form.rev, signed, step.world.salt(receipt_path(match.game, seat)))
@@ -152,10 +150,16 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
     step.file_letter(name, signed.raw, signed.evidence, match.last_revealed, seat)
     told = Entered(seat, match.turn)
     for one in taken:
+        filed = one.filed
         if one.paper:
-            step.papers.append(Document(one.filed.path, one.paper.encode(), match.last_revealed, seat))
-        told = replace(told, steps=(*told.steps, _enter(step, one.filed, signed)))
-        told = _finish(step, one.play.table, told)
+            step.papers.append(Document(filed.path, one.paper.encode(), match.last_revealed, seat))
+        body = {"game": match.game, "turn": filed.turn, "seat": filed.seat, "step": filed.step, "paper": filed.paper}
+        path = {"path": filed.path} if filed.path else {}
+        entry = step.append_entry("step", {**body, **path, **step.named(signed)})
+        filed = replace(filed, seq=entry.seq, head=entry.head)
+        play = replace(play, game=replace(play.game, steps=play.game.steps.and_(filed)))
+        step.match = replace(step.match, play=play)
+        told = _finish(step, one.play.table, replace(told, steps=(*told.steps, filed)))
     step.match = replace(step.match, misses=without(step.match.misses, seat))
     if not step.match.owes(seat):
         answered(step, seat, signed)
@@ -184,20 +188,7 @@ def _demand_due(step: Step, seat: int, form: SignedForm[TakeSteps]) -> None:
     said = replace(form, rev=0)  # what is an entry at once needs no revision
     if form.prev is not None and game.printed.get(seat):
         said = replace(said, prev=match.prev)  # which of those printed it may cite, `judge_steps` knows
-    if faults := misplaced(match, said, seat, None, game=match.game):
-        raise Refused(*faults)
-
-
-def _enter(step: Step, filed: Filed, signed: Signed) -> Filed:
-    """Append the entry of a step."""
-    match, play = step.match, sealed(step.match)
-    path = {"path": filed.path} if filed.path else {}
-    body = {"game": match.game, "turn": filed.turn, "seat": filed.seat, "step": filed.step, "paper": filed.paper}
-    entry = step.append_entry("step", {**body, **path, **step.named(signed)})
-    filed = replace(filed, seq=entry.seq, head=entry.head)
-    game = replace(play.game, steps=play.game.steps.and_(filed))
-    step.match = replace(step.match, play=replace(play, game=game))
-    return filed
+    refuse(misplaced(match, said, seat, None, game=match.game))
 
 
 def _finish(step: Step, table: Table, told: Entered) -> Entered:
@@ -258,8 +249,7 @@ def reveal(step: Step, seat: int, form: SignedForm[Reveal], signed: Signed) -> N
         revealed, papers = judge_reveal(match, play.game, seat, form)
     except Refused as refused:
         raise Refused(*faults, *refused.faults) from refused
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     step.file_letter(f"reveal-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, match.last_revealed, seat)
     for path, content in papers.items():
         step.papers.append(Document(path, content.encode(), match.last_revealed, seat))
