@@ -71,6 +71,7 @@ class LetterView(TermsView, frozen=True, kw_only=True):
 def subject_of(notice: Notice, *, observed: bool = False) -> Phrase:
     """The subject of a notice, as its seat reads it, or an observer."""
     match, subject = notice.match, NOTICES[notice.kind].subject
+    assert subject is not None, "a notice of a match says what it is about"
     matter = _MATTERS.get(str(notice.facts.get("agreement")), "")
     told = notice.facts.get("told", notice)
     who = match.name(notice.facts.get("seat", told.seat))

@@ -37,7 +37,6 @@ from pbem.match import stored_orders
 from pbem.match.changed import replace
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import written
-from pbem.match.state import standing
 from pbem.match.transcript import Entry, sha256_hex
 from pbem.match.view import TranscriptHead, view
 from pbem.phrase import Phrase, Span
@@ -194,12 +193,13 @@ class MatchLetters:
         own = self.own_key(match.name(seat))
         others = {other: match.name(other) for other in match.seats if other != seat}
         here = {other: name for other, name in others.items() if not name.startswith("?")}
+        sent = match.submissions.get(seat)
         return own | {
             "brief": self._mailboxes.stand_for_place(match) and own["level"] == "mailbox",
             "in_words": self._writer.setting(match.name(seat), "format") == "words",
             "remains": match.playing is not None and seat in match.playing.remaining,
             "time": time_of(match, seat),
-            "standing": standing(match.submissions, seat),
+            "standing": sent if sent and sent.standing else None,
             "others": list(here.values()),
             "undecided": [name for other, name in here.items() if not row.of(other).accepted],
             "late": [name for other, name in others.items() if other in match.missed],
@@ -429,8 +429,8 @@ class MatchLetters:
             rematch = {"players": others, "lines": match.terms.lines(), "rev": self._players.handled_count(own) + 1}
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
         t = self.tournament(match)
-        where = match_facts.standing_of(t, match.name(notice.seat)) if t is not None else None
-        return facts | {"bundle_name": name, "tournament": where}
+        standing = match_facts.standing_of(t, match.name(notice.seat)) if t is not None else None
+        return facts | {"bundle_name": name, "tournament": standing}
 
     def _bring_bundle(
         self, name: str, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime

@@ -22,8 +22,8 @@ class NoticeSpec(msgspec.Struct, frozen=True):
     """One row of the table of notices."""
 
     kind: str
-    subject: Phrase = Phrase("")
-    """The subject; empty if the desk that writes the letter chooses it."""
+    subject: Phrase | None = None
+    """The subject; None if the desk that writes the letter chooses it."""
     to: Literal["all", "others", "some"] = "all"
     """The seats that get it: all; all but the one whose act it announces; or some, which the event chooses."""
     can_wait: bool = False

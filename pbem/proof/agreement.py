@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 def enters(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
     """True if a form enters the tournament of a match, by the hash of its terms, which hold those of the match."""
     asked, held = form.request, match.terms.tournament
+    assert held is not None
     is_named = names_player(form, match.server, match.name(seat), by_mailbox=bool(evidence))
-    if held is None or not isinstance(asked, Enter) or not is_named:
+    if not isinstance(asked, Enter) or not is_named:
         return False
     return (asked.tournament, asked.hash) == (held["id"], hash_of_tournament(match.server, held["id"], held["terms"]))
 

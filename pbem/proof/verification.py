@@ -200,21 +200,17 @@ def _walk(found: Bundle, match: Match, reader: type[BundleLetters], proved: Prov
     yield from checks
     rest = found.papers.keys() - source.used
     if until < len(found.entries):
-        _begins(match, found.entries[until])
+        # The running game is the one that was to begin.
+        first, options = found.entries[until], match.options.changed if match.phase == "setup" else None
+        if match.paused or (first.body["game"], first.body["options"]) != (match.game, options):
+            raise TranscriptError(first.seq, None, "`commitments` does not follow here: no such game was to begin")
+        if ("chance" in first.body) != match.rules.chance:
+            raise TranscriptError(first.seq, None, "`chance` is for games with dice or cards, and for all of them")
         yield _unrevealed(found, until, rest)
     elif rest:
         raise TranscriptError(len(found.entries), min(rest), "is named by no entry")
     proved.match = match
     yield Check(True, "result", _result(match))
-
-
-def _begins(match: Match, first: Entry) -> None:
-    """Check that the running game is the one that was to begin."""
-    options = match.options.changed if match.phase == "setup" else None
-    if match.paused or (first.body["game"], first.body["options"]) != (match.game, options):
-        raise TranscriptError(first.seq, None, "`commitments` does not follow here: no such game was to begin")
-    if ("chance" in first.body) != match.rules.chance:
-        raise TranscriptError(first.seq, None, "`chance` is for games with dice or cards, and for all of them")
 
 
 def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
