@@ -23,7 +23,7 @@ from pbem.match.events import clocks
 from pbem.match.pinned_keys import Player
 from pbem.match.state import RUNNING, Match, Submission
 from pbem.match.step import Environment, Signed, Step, at_reply_address
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import sha256_hex, utc
 from pbem.phrase import Phrase
 from pbem.requests import AnnounceTournament, Propose, Requested, Rule, SignedForm
 from pbem.store.database import to_db
@@ -84,7 +84,14 @@ class SeatContext(msgspec.Struct):
         return self.row.number, *self.match.letter_place
 
     def step(self, now: datetime, oldest_unhandled: datetime | None = None) -> Step:
-        """A new step of the match."""
+        """A new step of the match.
+
+        The clock stands still while an older letter waits; the match goes on by letters. Its time never goes back.
+        """
+        match = self.match
+        waiting = (*match.setups.values(), *match.orders.values(), *match.stored.values())
+        times = [match.time, *(time for submission in waiting for time in submission.received)]
+        now = max([now, *(utc(time) for time in times if time)])
         return Step(self.match, replace(self._seats.world(now), oldest_unhandled=oldest_unhandled))
 
     def commit(self, step: Step) -> None:

@@ -75,12 +75,13 @@ class Director:
     # Steps.
 
     def step(self, t: Tournament, now: datetime) -> TournamentStep:
-        """A new step of a tournament."""
+        """A new step of a tournament, whose time never goes back, as that of a match (`SeatContext.step`)."""
+        now = max(now, utc(t.time))
         return TournamentStep(t, now, lambda: self.next_match(now))
 
     def next_match(self, now: datetime) -> str:
-        """The name of the match that begins next."""
-        return f"m{self.matches.create({}, (), BEFORE, to_db(now), 'proposed')}"
+        """The name of the match that is planned next."""
+        return f"m{self.matches.plan(BEFORE, to_db(now))}"
 
     def commit(self, step: TournamentStep, signed: Signed | None = None) -> None:
         """Write a step, which `signed` caused, if a letter did, and all that follows from it or is due by now."""
@@ -171,7 +172,7 @@ class Director:
             matches.seat(number, seat, name, terms, "proposed")
             matches.accept(number, seat)
         at = SeatContext(seats, *seats.archive.known(number))
-        step = at.step(now)
+        step = at.step(max(now, utc(t.time)))
         players, consents = [], []
         for seat, (name, mail) in enumerate(zip(pairing.names, pairing.mails, strict=True), start=1):
             signed, mailbox = self.archive.consent(t, mail)

@@ -269,7 +269,7 @@ def matches(database: Database, *, everything: bool = False) -> list[Row]:
         " (SELECT count(*) FROM entries WHERE match = number) AS entries,"
         " (SELECT json_extract(CAST(entry AS TEXT), '$.time') FROM entries WHERE match = number"
         " ORDER BY seq DESC LIMIT 1) AS last"
-        " FROM matches WHERE ? OR phase NOT IN ('closed', 'declined', 'withdrawn') ORDER BY number",
+        " FROM matches WHERE ? OR phase NOT IN ('planned', 'closed', 'declined', 'withdrawn') ORDER BY number",
         (everything,),
     )
     paused = {row["match"]: row["since"] for row in database.rows(PAUSED)}

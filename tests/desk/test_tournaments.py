@@ -19,8 +19,11 @@ from pbem.desk.public import Public
 from pbem.identity import ssh
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
+from pbem.server.desk_work import enable_games
+from pbem.store import operator
 from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions, begin_generation
+from pbem.store.tournament_rows import Tournaments
 from verifier import judged_tournament
 
 if TYPE_CHECKING:
@@ -230,6 +233,40 @@ def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club
     assert f"WORD the server was restored from a backup (generation {began}): it forgot what came after that" in found
     assert (club.t.generation, club.t.phase) == (began, "playing")
     assert judged_tournament(referee.desk.director.archive.bundle(1, letters=True), [before]).generation == began
+
+
+def test_a_planned_match_holds_nobody_up(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds begin one by one, and a server may stop before the last."""
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    referee = club.referee
+    referee.now = START + 4 * DAY
+    with referee.database.transaction():
+        referee.desk.director.wake(1, referee.now)
+    enable_games(referee.config, referee.database)
+    assert not operator.matches(referee.database)
+    with monkeypatch.context() as patched:
+        patched.setattr(Tournaments, "take", lambda *_: False)
+        for text in ("accept m1", "report m1", "resign m1", "press m1\nhello\nend"):
+            assert "`m1`: you have no such match" in club.say("ann", text)
+    referee.wait(timedelta(minutes=2))
+    assert [referee.match(number).phase for number in (1, 2, 3)] == 3 * ["setup"]
+
+
+def test_a_match_begins_no_earlier_than_its_letters_came(club: Club) -> None:
+    """The clock stands still while an older letter waits."""
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    referee = club.referee
+    referee.now = START + 4 * DAY
+    with referee.database.transaction():
+        referee.desk.director.wake(1, referee.now)
+        for task in referee.desk.director.archive.rows.tasks(1):
+            referee.desk.director.carry_out(referee.desk.due_tasks.seats, task, START)
+    referee.work()
+    for pairing in club.awaited:
+        club.win(pairing, min(pairing.players))
+    assert club.proof(club.bundles())[-1] == "ok ann 4, bob 2, carl 0"
 
 
 @of_sqlite
