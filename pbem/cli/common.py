@@ -149,20 +149,12 @@ def operator() -> str:
         return f"user {os.getuid()}"
 
 
-def instruct(
-    store: Opened,
-    what: str,
-    match: int | None,
-    reason: str,
-    *,
-    tournament: int | None = None,
-    ruling: str = "",
-) -> str:
+def instruct(store: Opened, what: str, about: str, reason: str, *, ruling: str = "") -> str:
     """Give the desk an instruction, wait until it is obeyed, and return its answer; raises ClickException."""
     if not reason.strip():
         raise click.UsageError("The reason is empty.")
-    instructions, by, now = Instructions(store.database), operator(), store.now
-    number = instructions.give(what, match, reason, by, now, tournament=tournament, ruling=ruling)
+    instructions = Instructions(store.database)
+    number = instructions.give(what, about, reason, operator(), store.now, ruling=ruling)
     if _at_rest(store):
         # Here the desk does what that of the daemon would; the letters leave when one starts.
         from pbem.desk.letter_handling import WorkingDesk
@@ -236,3 +228,28 @@ def fields(row: Mapping[str, object]) -> None:
 def _text(value: object) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
     return harmless(STAMP.sub(r"\1 \2", text))  # a stranger's words must not command a terminal
+
+
+def named(_context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """The number of a match, written as m17 or 17, or of a tournament."""
+    if value is None:
+        return None
+    what = str(parameter.metavar).lower()
+    digits = value.lower().removeprefix(what[0])
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
+        raise click.BadParameter(f"{value} is no {what}; write one such as {what[0]}17")
+    return int(digits)
+
+
+def instruction(group: click.Group, what: str, about: str, says: str, why: str) -> click.Command:
+    """A command of a group by which the operator instructs the desk about a MATCH or a TOURNAMENT, and says why."""
+
+    @group.command(what, help=says)
+    @click.argument("number", metavar=about, callback=named)
+    @click.option("--reason", required=True, help=why)
+    @config_option
+    def instructed(number: int, reason: str, config_file: Path) -> None:
+        with opened(config_file) as store:
+            click.echo(f"{instruct(store, what, f'{about[0].lower()}{number}', reason)}.")
+
+    return instructed

@@ -122,10 +122,6 @@ class Play(msgspec.Struct, frozen=True):
         """The seats and public keys that such a file names."""
         return set()
 
-    def agrees(self, match: Match, document: JsonObject) -> bool:
-        """True if the data of a position says nothing else of what the players signed than this match."""
-        return True
-
     # What happens.
 
     @abstractmethod

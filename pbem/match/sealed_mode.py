@@ -11,7 +11,6 @@ from pbem.games import Fault, Refused, Result
 from pbem.games.sealed import sealed_rules
 from pbem.match.asking import banks, start_clocks
 from pbem.match.changed import replace
-from pbem.match.documents import text_name
 from pbem.match.events.ended import conclude
 from pbem.match.events.sealed_events import ask_for_steps, is_due, judge, table_of
 from pbem.match.events.silence import forfeit, losing_seats
@@ -129,17 +128,6 @@ class SealedMode(Play, frozen=True):
             case {"sealed": {"keys": dict(keys)}}:
                 return {(seat, str(key)) for seat, told in keys.items() if isinstance(told, list) for key in told}
         return set()
-
-    def agrees(self, match: Match, document: JsonObject) -> bool:
-        """True if the same letters make the game, and reveals were requested only when it was over."""
-        told, revealing = document.get("sealed", {}), self.awaits(match) is not None
-        if not self.game.commitments:
-            return True
-        if not isinstance(told, dict) or told.get("revealing", revealing) != revealing:
-            return False
-        if "signed" not in told:  # no more letters are looked at than the document names
-            return True
-        return bool(told["signed"] == [text_name(match.id, path) for path in self.game.letters])
 
     def begin(self, step: Step) -> None:
         """Publish the seats' commitments, and ask for the first step."""

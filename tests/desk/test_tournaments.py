@@ -14,8 +14,9 @@ from in_a_box.restores import back_up, put_back, resume_all
 from in_a_box.stores import of_sqlite
 
 from pbem.desk import seats
-from pbem.desk.commands import tournament_commands
 from pbem.desk.public import Public
+from pbem.desk.tournament import tournament_commands
+from pbem.desk.tournament.tournament_pages import public_tournaments
 from pbem.identity import ssh
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
@@ -137,7 +138,7 @@ def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Pa
     home = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", "pages": ""}
 
     def published() -> None:
-        found = list(public.tournaments())
+        found = list(public_tournaments(desk.config.server, desk.database, desk.vault))
         publish(tmp_path / "pages", pages({**home, **public.site()}, public.finished(), (), found))
 
     published()
@@ -225,7 +226,7 @@ def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club
     referee = club.referee
     with referee.database.transaction():
         began = begin_generation(referee.database, 4)
-        Instructions(referee.database).give("restored", None, "", "root", referee.now)
+        Instructions(referee.database).give("restored", "", "", "root", referee.now)
     before = club.bundles()[0]
     referee.open_desk()
     referee.wait(timedelta(minutes=1))
@@ -444,7 +445,7 @@ def instruct(club: Club, what: str, ruling: str = "") -> tuple[str, str]:
     """The outcome of an operator's instruction about the tournament."""
     referee = club.referee
     given = Instructions(referee.database)
-    number = given.give(what, None, "a  trip", "root", referee.now, tournament=1, ruling=ruling)
+    number = given.give(what, "t1", "a  trip", "root", referee.now, ruling=ruling)
     referee.work()
     return given.outcome(number)
 
@@ -521,7 +522,7 @@ def test_a_letter_that_a_tournament_keeps_is_short(club: Club) -> None:
 def test_a_large_proof_is_not_in_everybodys_last_letter(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
     club.announce("ann", "entrants: 3")
     club.enter("ann", "bob", "carl")
-    monkeypatch.setattr("pbem.desk.tournament_director._BESIDE", 1000)
+    monkeypatch.setattr("pbem.desk.tournament.tournament_director._BESIDE", 1000)
     assert RULED in club.say("ann", "rule t1 close\nreason: enough\nend")
     bob = club.people["bob"]
     (end,) = letters_about(bob, "it is over")
