@@ -23,10 +23,10 @@ from pbem.desk.daily_limits import (
     UNSIGNED,
     WITHOUT_COMMAND,
 )
-from pbem.desk.dispatch import to_answer
 from pbem.desk.outcomes import SHORT
 from pbem.desk.seats import find_seat, number_of
 from pbem.desk.strangers import EACH, one_mailbox
+from pbem.desk.together import to_answer
 from pbem.identity import Verdict
 from pbem.letters import mailing_lists
 from pbem.letters.draft import OutgoingLetter

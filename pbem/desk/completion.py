@@ -167,10 +167,9 @@ def understood(
     match, seat = at.match, at.seat
     older = [] if caller.answers == at.place else [_older(match)]
     # A yes to an older letter may be one to anything.
-    end = _SENTENCE_END.search(short)
-    assert end is not None
+    said, rest = _SENTENCE_END.split(short, maxsplit=1)
     # The text after a first sentence that says only yes.
-    after = short[end.end() :] if not older and consents(short[: end.start()]) else None
+    after = rest if not older and consents(said) else None
     if after is not None and (match.phase == "proposed" or match.play.due(match, seat)):
         consent = Command("accept", short[: len(short) - len(after)], "", 1, SignedForm(Accept()))
         return consent, _consented(mailboxes, caller, at, short), after.split("\n")

@@ -27,7 +27,8 @@ from pbem.desk.daily_limits import (
 from pbem.desk.outcomes import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
-from pbem.games import Fault, Refused
+from pbem.desk.together import to_answer, unfit_together
+from pbem.games import Fault, Refused, refuse
 from pbem.letters import mailing_lists
 from pbem.letters.safe_text import escaped
 from pbem.mail.commands import (
@@ -43,12 +44,12 @@ from pbem.mail.commands import (
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
-from pbem.requests import DEFAULT, Choose, SubmitOrders
+from pbem.requests import Choose
 from pbem.store.database import from_db, to_db
 from pbem.store.retention import note_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from structlog.typing import FilteringBoundLogger
 
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from pbem.desk.outcomes import Decision, Handler, Silence
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import Seats
-    from pbem.mail.commands.table import CommandSpec
     from pbem.store.database import Database
     from pbem.store.people import People
     from pbem.store.players import Players
@@ -70,9 +70,6 @@ _NUMBERED = re.compile(r"\brev [0-9]+|\bprev [0-9a-f]+")
 """The words that differ in a form for the same place that is sent again."""
 
 _HEAD = re.compile(r"[0-9a-f]{64}")
-
-_COMMANDS = 20
-"""The most commands of one letter that are answered."""
 
 _BULKY = 5
 """The most of them that may bring sheets, reports, transcripts and rules."""
@@ -181,12 +178,8 @@ class Dispatch:
         if caller.novelty is Novelty.SILENT and not effect.changes:
             raise _NothingObeyedError
         # Step 5: against replays, remember the letter's words, and use up a reply address that was of use.
-        if caller.trust is Trust.KEY and caller.again is None:
-            name, time = caller.known_player.name, to_db(caller.now)
-            self.players.handle(name, caller.words, time, effect=effect.once, changed=effect.changes)
         used = reached or effect.changes
-        if used and caller.new and caller.proof is not None and caller.proof.token is not None:
-            self.mailboxes.use(caller.proof.token, caller.letter, caller.now)
+        self._remember(caller, effect, used=used)
         # Step 6: a player who signs with an old key has not lost it: recoveries by the mailbox alone stop.
         if _is_of_player(caller, replies, changes=effect.changes):
             account_keys.stop_recoveries(self.keys, caller)
@@ -196,6 +189,14 @@ class Dispatch:
             return outcomes.QUIET.of(outcome)
         silence = self._answer(caller, reading, replies, used=used)
         return silence.of(outcome) if silence else outcome
+
+    def _remember(self, caller: Caller, effect: _Effect, *, used: bool) -> None:
+        """Note the words of a letter that a key signed, and use up the reply address of another one."""
+        if caller.trust is Trust.KEY and caller.again is None:
+            name, time = caller.known_player.name, to_db(caller.now)
+            self.players.handle(name, caller.words, time, effect=effect.once, changed=effect.changes)
+        if used and caller.new and caller.proof is not None and caller.proof.token is not None:
+            self.mailboxes.use(caller.proof.token, caller.letter, caller.now)
 
     def _answer(self, caller: Caller, reading: Reading, replies: Sequence[Answered], *, used: bool) -> Silence | None:
         """Write the answer to a letter; returns the reason if there is none."""
@@ -273,7 +274,7 @@ class Dispatch:
             facts = {"name": command.name, "when": from_db(proof.again), "match": command.match}
             return Reply("again_mailbox", facts, at=self._place(caller, command), outcome="again")
         try:
-            if caller.player is not None and (fault := _unfit_together(command, together)):
+            if caller.player is not None and (fault := unfit_together(command, together)):
                 raise Refused(fault)
             with self.part():
                 return self._obey(caller, command)
@@ -406,12 +407,11 @@ class Dispatch:
             raise refused(command.name, None, NOT_SIGNED)
         if proof.missing is not None:
             raise refused(command.name, None, proof.missing)
-        assert proof.token is not None
         at = self._place(caller, command)
         if at is None or proof.again is not None:
             return
         whole_match = COMMANDS[command.name].place == "player"
-        place = proof.token.place
+        place = proof.token.place if proof.token else None
         if place != at.place and not (whole_match and place and place[0] == at.row.number):
             raise refused(command.name, None, _ELSEWHERE.given(match=at.match.id))
 
@@ -433,81 +433,6 @@ def _is_of_player(caller: Caller, replies: Sequence[Answered], *, changes: bool)
     return any(spec.level != "anyone" for spec in obeyed)
 
 
-# The commands of a letter.
-
-
-def to_answer(reading: Reading) -> tuple[list[AnyCommand], list[str]]:
-    """The commands to answer, each once, and the first lines of the commands left out.
-
-    A command that must be alone in its letter is not merged with its copy: verifiers count both.
-    """
-    once: dict[Hashable, AnyCommand] = {}
-    for at, command in enumerate(reading.commands):
-        once.setdefault(at if COMMANDS[command.name].alone else command.same, command)
-    wanted = list(once.values())
-    return wanted[:_COMMANDS], [command.echo.partition("\n")[0] for command in wanted[_COMMANDS:]]
-
-
-def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Fault | None:
-    """The fault of a command that must not share its letter with the others: other players are shown that letter."""
-    spec = COMMANDS[command.name]
-    others = [other for other in together if other is not command]
-    if spec.alone and others:
-        return Fault(command.name, None, Phrase("opponents get this letter: send nothing else in it"))
-    if spec.shown != "never" and len({one.match for one in together if one.match}) > 1:
-        return Fault(command.name, command.match, Phrase("one match per letter: this letter names several"))
-    if any(_shows_secrets(spec, COMMANDS[other.name]) for other in others):
-        return Fault(command.name, None, Phrase("opponents get this letter: send nothing secret in it"))
-    for clash, reason in _CLASHES:
-        if any(clash(command, other) for other in others):
-            return Fault(command.name, command.match, reason)
-    return None
-
-
-def _shows_secrets(spec: CommandSpec, other: CommandSpec) -> bool:
-    """True if a command is secret and opponents get the letter for the other one, or the other way round."""
-    return (spec.secret and other.shown != "never") or (spec.shown == "at once" and other.private)
-
-
-def _replaces(command: AnyCommand, other: AnyCommand) -> bool:
-    """True if another command submits something else for the same place.
-
-    Revisions do not tell which is meant: of one letter, only one is ever acknowledged (docs/bundle.md, section 10).
-    """
-    place = (command.name, command.match, command.form.turn)
-    if not COMMANDS[command.name].stands or place != (other.name, other.match, other.form.turn):
-        return False
-    ours, theirs = command.form, other.form
-    for pair in ((ours.game, theirs.game), (ours.server, theirs.server), (ours.player, theirs.player)):
-        if len({*pair} - {None}) > 1:  # without a key, these may be left out
-            return False
-    request = other.request
-    untouched = isinstance(request, SubmitOrders) and request.untouched
-    return not other.faults and not untouched and other.same != command.same
-
-
-def _withdraws(command: AnyCommand, other: AnyCommand) -> bool:
-    """True if a command withdraws the submission of another one in its letter."""
-    if other.name not in COMMANDS[command.name].withdraws or command.match != other.match:
-        return False
-    turn = command.form.turn
-    return turn == other.form.turn or (turn is None and other.form.turn != DEFAULT)
-
-
-_CLASHES: Sequence[tuple[Callable[[AnyCommand, AnyCommand], bool], Phrase]] = (
-    (_withdraws, Phrase("this letter also submits what it withdraws: send one of the two")),
-    (
-        lambda one, other: _withdraws(other, one),
-        Phrase("this letter also withdraws what it submits: send one of the two"),
-    ),
-    (_replaces, Phrase("this letter submits two of these: send one")),
-)
-"""The reasons why one command and another cannot both be meant."""
-
-
-# One command.
-
-
 def _demand_place(command: AnyCommand, wanted: dict[str, str]) -> None:
     """Refuse a command for another server, or by another player."""
     faults = [
@@ -515,5 +440,4 @@ def _demand_place(command: AnyCommand, wanted: dict[str, str]) -> None:
         for key, value in wanted.items()
         if command.fields.get(key, value) != value
     ]
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)

@@ -270,7 +270,6 @@ class LetterWriter:
         """The empty sheet of a game that has boards, drawn once."""
         if (known := self._blank.get((game, language))) is None:
             boards = part_of(game, "boards")
-            assert boards is not None
             known = self.sheet(title, boards.blank(), self.template(f"{game}/sheet.txt", m=None), language)
             self._blank[game, language] = known
         return known

@@ -163,7 +163,8 @@ class MatchRepository:
         if row.head == BEFORE:
             terms, replies = Terms.read(row.terms), self.matches.secret(row.number)
             return proposed(f"m{row.number}", self._server, terms, phase=row.phase, replies=replies)
-        match = self._replayed(row.number)
+        entries = [Entry.read(entry.entry) for entry in self.matches.entries(row.number)]
+        match = replay_transcript(entries, _Rows(row.number, self.matches))
         rows = self.matches.waiting(row.number, match.game, match.turn)
         waiting = {r.seat: _submission(r) for r in rows if (r.game, r.turn) == (match.game, match.turn)}
         if match.phase == "setup":
@@ -182,11 +183,6 @@ class MatchRepository:
             clocks={int(seat): msgspec.convert(kept, Clock) for seat, kept in clock["clocks"].items()},
             banks={int(seat): left for seat, left in clock["banks"].items()},
         )
-
-    def _replayed(self, number: int) -> Match:
-        """The match after a replay of its transcript."""
-        entries = [Entry.read(entry.entry) for entry in self.matches.entries(number)]
-        return replay_transcript(entries, _Rows(number, self.matches))
 
     def save(self, number: int, before: Match, step: Step) -> None:
         """Write a step's result: entries with the server's signatures, papers, the row."""

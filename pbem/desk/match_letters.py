@@ -38,7 +38,7 @@ from pbem.match.changed import replace
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import written
 from pbem.match.transcript import Entry, sha256_hex
-from pbem.match.view import TranscriptHead, submitted, view
+from pbem.match.view import TranscriptHead, view
 from pbem.phrase import Phrase, Span
 from pbem.proof import bundle
 
@@ -174,27 +174,11 @@ class MatchLetters:
         Its head is that of `latest`, the match after all that the letter's batch brought.
         """
         stands = msgspec.structs.asdict(self._stands(match, row, seat, self._composer.address, latest))
-        own: Facts = {}
         if seat:
             stands["address"] = self._composer.sub_address(match.id)
-            own = self.own_key(match.name(seat))
-            others = {other: match.name(other) for other in match.seats if other != seat}
-            here = {other: name for other, name in others.items() if not name.startswith("?")}
-            sent = submitted(match, seat)
-            own |= {
-                "brief": self._mailboxes.stand_for_place(match) and own["level"] == "mailbox",
-                "in_words": self._writer.setting(match.name(seat), "format") == "words",
-                "remains": bool(match.turn and match.position and seat in match.position.remaining),
-                "time": time_of(match, seat),
-                "standing": sent if sent and sent.standing else None,
-                "others": list(here.values()),
-                "undecided": [name for other, name in here.items() if not row.of(other).accepted],
-                "late": [name for other, name in others.items() if other in match.missed],
-                "unreachable": [name for other, name in others.items() if other in match.unreachable],
-            }
         return LetterView(
             **stands,
-            **own,
+            **(self._of_seat(match, row, seat) if seat else {}),
             server=match.server,
             key=self._archive.key,
             terms=match.terms,
@@ -203,6 +187,24 @@ class MatchLetters:
             levels={number: self._players.level(name) for number, name in enumerate(match.names, start=1)},
             owes={number: match.owes(number) for number in match.seats},
         )
+
+    def _of_seat(self, match: Match, row: MatchRow, seat: int) -> Facts:
+        """What a view of a match for one of its seats has, besides what everybody's has."""
+        own = self.own_key(match.name(seat))
+        others = {other: match.name(other) for other in match.seats if other != seat}
+        here = {other: name for other, name in others.items() if not name.startswith("?")}
+        sent = match.submissions.get(seat)
+        return own | {
+            "brief": self._mailboxes.stand_for_place(match) and own["level"] == "mailbox",
+            "in_words": self._writer.setting(match.name(seat), "format") == "words",
+            "remains": match.playing is not None and seat in match.playing.remaining,
+            "time": time_of(match, seat),
+            "standing": sent if sent and sent.standing else None,
+            "others": list(here.values()),
+            "undecided": [name for other, name in here.items() if not row.of(other).accepted],
+            "late": [name for other, name in others.items() if other in match.missed],
+            "unreachable": [name for other, name in others.items() if other in match.unreachable],
+        }
 
     def own_key(self, name: str) -> Facts:
         """The level of a reader of a `LetterView`, and the format of the reader's key."""

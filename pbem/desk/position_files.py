@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from pbem.desk.match_facts import standing_orders, time_of
 from pbem.games import BUILT_IN
 from pbem.letters.draft import Composing, Facts, OutgoingLetter
-from pbem.match.view import submitted, view
+from pbem.match.view import view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,7 +100,7 @@ class PositionFiles:
             "turn": match.turn,
             "events": "",
             "asked": match.asked(seat),
-            "standing": standing_orders(submitted(match, seat)),
+            "standing": standing_orders(match.submissions.get(seat)),
             "view": match.view(seat),
         }
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import GAMES, rules
 from pbem.match.changed import replace
+from pbem.match.events import BEGIN
 from pbem.store.people import POOLS, People, PlayerStanding, Pool
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def reliability(before: Match, entries: Sequence[Entry]) -> Iterator[tuple[int, 
         if entry.type == "missed":
             late.add(entry.body["seat"])
             yield entry.body["seat"], False
-        elif entry.type in {"commitments", "sealed", "turn"}:
+        elif entry.type in {*BEGIN, "turn"}:
             answers = entry.body.get("commitments") or entry.body.get("orders", ())
             yield from ((int(seat), True) for seat in answers if int(seat) not in late)
             late.clear()

@@ -47,8 +47,8 @@ from pbem.desk.tournament.tournament_director import Director
 from pbem.desk.witnesses import Witnesses
 from pbem.failpoints import Failpoints, passing
 from pbem.mail.commands import SETTINGS
-from pbem.match.events.sealed_events import SealedMode
 from pbem.match.refereed import RefereedMode
+from pbem.match.sealed_mode import SealedMode
 from pbem.match.step import Environment
 from pbem.match.terms import OPTIONS
 from pbem.store.inbox import Inbox

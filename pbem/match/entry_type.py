@@ -153,6 +153,10 @@ class EntryType(msgspec.Struct, frozen=True):
     """The least number of seats of a game in which it may."""
     letter: str = ""
     """The name of the file of its player's letter, before number and seat."""
+    begins: bool = False
+    """True if a game begins with it."""
+    opens: bool = False
+    """True if no paper of its game is secret from then on."""
     silent: bool = False
     """True if it says nothing to people that the one before it did not."""
 

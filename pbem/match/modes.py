@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.games import GAMES
-from pbem.games.sealed import sealed_rules
-from pbem.match.events.sealed_events import SealedMode
 from pbem.match.refereed import RefereedMode
+from pbem.match.sealed_mode import SealedMode
 from pbem.match.state import Match
 
 if TYPE_CHECKING:
@@ -25,9 +23,7 @@ MODES: Sequence[type[Play]] = (RefereedMode, SealedMode)
 
 def mode_of(terms: Terms) -> Play:
     """The mode in which a match of these terms is played."""
-    # Of a game that is not known here, only what needs no rules is looked at (docs/bundle.md, 13.1).
-    rules = sealed_rules(terms.game) if terms.sealed and terms.game in GAMES else None
-    return RefereedMode() if rules is None else SealedMode(rules)
+    return SealedMode(terms.game) if terms.sealed else RefereedMode()
 
 
 def proposed(match: str, server: str, terms: Terms, *, phase: str = "proposed", replies: str = "") -> Match:

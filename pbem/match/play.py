@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pbem.games import Report, Result, ShownReports, State
+    from pbem.json_object import JsonObject
     from pbem.match.state import Match, Reports
     from pbem.match.step import Step
     from pbem.phrase import Phrase
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
 class Play(msgspec.Struct, frozen=True):
     """The play of a match in one mode. Its match is handed in; only the last three methods change anything."""
 
+    entries: ClassVar[frozenset[str]]
+    """The types of entries that only matches in this mode have."""
+    hides: ClassVar[bool] = True
+    """True if the papers of a game are secret until it is revealed."""
+    position_files: ClassVar[Sequence[str]] = ("position 1",)
+    """The kinds of files for programs that tell how a game stands."""
     read_by_others: ClassVar[frozenset[str]] = frozenset()
     """The commands whose signed text the other players' programs read."""
     stays: ClassVar[Phrase | None] = None
@@ -110,6 +117,10 @@ class Play(msgspec.Struct, frozen=True):
     def without(self, match: Match, position: State, seat: int) -> State | None:
         """The position in which the others play on after a seat left; None if they do not."""
         return parts.without(match.rules, position, seat, match.terms.edition)
+
+    def keys_in(self, document: JsonObject) -> set[tuple[str, str]]:
+        """The seats and public keys that such a file names."""
+        return set()
 
     # What happens.
 

@@ -13,6 +13,8 @@ from pbem.match.state import standing
 from pbem.match.step import Notice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from pbem.match.step import Step
 
 
@@ -38,12 +40,10 @@ def tick(step: Step) -> None:
 
 
 def advance(step: Step) -> None:
-    """Do what is due by now, if the match is under way: what that is depends on its phase."""
-    match = step.match
-    if match.phase == "setup" and not match.paused:
-        _setup(step)
-    elif match.phase == "playing" and not match.paused:
-        match.play.proceed(step)
+    """Do what is due by now in the match's phase, if it is under way."""
+    proceed = _PHASES.get(step.match.phase)
+    if proceed and not step.match.paused:
+        proceed(step)
 
 
 def _setup(step: Step) -> None:
@@ -56,3 +56,10 @@ def _setup(step: Step) -> None:
         match.play.begin(step)
     elif all(match.silent_by_now(seat) for seat in missing):
         forfeit(step, [seat for seat in losing_seats(match) if seat in missing])
+
+
+_PHASES: Mapping[str, Callable[[Step], None]] = {
+    "setup": _setup,
+    "playing": lambda step: step.match.play.proceed(step),
+}
+"""What is done in each phase that waits for players."""

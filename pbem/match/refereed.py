@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class RefereedMode(Play, frozen=True):
     """The play of a match whose referee knows all."""
 
+    entries = frozenset({"commitments"})
+
     def begin(self, step: Step) -> None:
         begun.begin(step)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, refuse
 from pbem.games.sealed import COMMIT
 from pbem.grown import Grown
 from pbem.match.changed import replace
@@ -126,12 +126,13 @@ class _StepJudge:
             for key, value in {"turn": self.play.table.turn, "prev": prev}.items()
             if (given := getattr(form, key)) != value
         ]
-        if faults:
-            raise Refused(*faults)
+        refuse(faults)
 
     def take(self, section: Section) -> Taken:
         step = section.name
-        lines = self._lines(step, section.text)
+        if step not in self.play.rules.owed(self.play.table, self.seat)[:1]:
+            raise Refused(Fault("step", step, self.due()))
+        lines = self.play.rules.judge(self.play.table, self.seat, step, section.text)
         if step == COMMIT:
             return self._enter(step, lines, {}, section.words[0], "")
         values, written = self.written(step, self._said(step, section.words), lines)
@@ -144,12 +145,6 @@ class _StepJudge:
         known = self._known(kind)
         values = {head: own.get(head) or known[head] for head in kind.heads}
         return values, paper(kind.name, self.play.place(self.seat), self.play.table.turn, values, lines)
-
-    def _lines(self, step: str, text: str) -> tuple[str, ...]:
-        """The canonical lines of a step, which must be the first that is owed."""
-        if step not in self.play.rules.owed(self.play.table, self.seat)[:1]:
-            raise Refused(Fault("step", step, self.due()))
-        return self.play.rules.judge(self.play.table, self.seat, step, text)
 
     def _enter(
         self, step: str, lines: tuple[str, ...], values: Mapping[str, str], sha256: str, written: str
@@ -177,8 +172,7 @@ class _StepJudge:
             for head, word in said.items()
             if known.get(head, word) != word
         ]
-        if faults:
-            raise Refused(*faults)
+        refuse(faults)
         return said
 
     def _known(self, kind: Paper) -> Mapping[str, str]:
@@ -234,8 +228,7 @@ def judge_reveal(
             faults += refused.faults
         else:
             orders[turn], papers[path(ORDERS, where, turn)] = opened
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     return Revealed(setup, orders), papers
 
 

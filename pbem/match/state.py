@@ -301,7 +301,7 @@ class Match(msgspec.Struct, frozen=True):
     @property
     def turn(self) -> int:
         """The turn that is due; 0 while setups are due."""
-        return self.position.turn if self.position and self.phase == "playing" else 0
+        return self.playing.turn if self.playing else 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -323,6 +323,11 @@ class Match(msgspec.Struct, frozen=True):
         return self.phase == "playing" and self.play.asked(self, seat)
 
     @property
+    def playing(self) -> State | None:
+        """The position of the game that is being played; None in any other phase."""
+        return self.position if self.phase == "playing" else None
+
+    @property
     def under_way(self) -> State:
         """The position of a game that has begun."""
         assert self.position is not None, "no game has begun"
@@ -339,7 +344,7 @@ class Match(msgspec.Struct, frozen=True):
     @property
     def in_game(self) -> tuple[int, ...]:
         """The seats that nobody has given up in the game that is being played; before it begins, all."""
-        return self.position.remaining if self.position and self.phase == "playing" else tuple(self.seats)
+        return self.playing.remaining if self.playing else tuple(self.seats)
 
     @property
     def choosing(self) -> list[int]:

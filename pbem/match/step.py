@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, refuse
 from pbem.match import stored_orders
 from pbem.match.changed import replace
 from pbem.match.documents import SetAside, Trace
@@ -242,8 +242,7 @@ class Step(msgspec.Struct):
         faults = misplaced(match, form, seat, None, player=player, **match.place)
         if form.rev is not None and form.rev <= before:
             faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before)))
-        if faults:
-            raise Refused(*faults)
+        refuse(faults)
         opens_with = match.game if match.phase == "playing" else match.last_revealed
         self.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, opens_with, seat)
         self.match = replace(match, sentence_revs={**match.sentence_revs, (seat, what): form.rev or 1})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pbem.games import Fault, Refused, parts
+from pbem.games import Fault, Refused, parts, refuse
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, SetAside, Withdrawal
 from pbem.match.state import RUNNING, Submission, not_played, standing
@@ -37,8 +37,7 @@ def setup(step: Step, seat: int, form: SignedForm[SubmitSetup], signed: Signed) 
         setup = match.setup_of(seat, form.request.text)
     except Refused as refused:
         faults.extend(refused.faults)
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     if same := again(before, form.rev, setup.text):
         return same
     opening = Opening(
@@ -65,7 +64,7 @@ def order(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
     """A seat's whole set of orders for the turn that is due; replaces earlier ones."""
     match = step.match
     match.play.refuse_secrets(match, "orders")
-    if match.phase != "playing" or match.position is None:
+    if match.playing is None:
         raise Refused(Fault("orders", None, not_played(match)))
     step.demand_key(signed)
     before = match.orders.get(seat)
@@ -76,8 +75,7 @@ def order(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
         orders = match.orders_of(seat, form.request.text)
     except Refused as refused:
         faults.extend(refused.faults)
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     if same := again(before, form.rev, orders.text, final=form.request.final):
         return same
     submission = receipted(step, seat, match.turn, form, signed, form.request.text, before)
@@ -132,8 +130,7 @@ def withdrawn(step: Step, seat: int, turn: int, form: AnyForm, signed: Signed, b
     match = step.match
     step.demand_key(signed)
     playing = match.phase == "playing"
-    if faults := misplaced(match, form, seat, before, again=False, in_advance=playing, **match.place_of(turn)):
-        raise Refused(*faults)
+    refuse(misplaced(match, form, seat, before, again=False, in_advance=playing, **match.place_of(turn)))
     paper = Withdrawal.of(match, seat, turn, form.rev, signed, step.world.salt())
     aside = SetAside(paper.text(), signed.raw, signed.evidence)
     return replace(before, rev=form.rev or 1, standing=False, aside=(*before.aside, aside))
@@ -161,15 +158,14 @@ def store(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
     """Store a seat's whole set of orders for a later turn, or its default orders. Raises `Refused`."""
     match = step.match
     match.play.refuse_secrets(match, "orders")
-    if match.phase != "playing" or match.position is None:
+    if match.playing is None:
         raise Refused(Fault("orders", None, not_played(match)))
     step.demand_key(signed)
     turn = form.turn or DEFAULT
     before = match.stored.get((seat, turn))
     found = misplaced(match, form, seat, before, in_advance=True, turn=turn)
-    found += faults_in_advance(match.rules, match.position, seat, turn, form.request.text, match.terms.miss)
-    if found:
-        raise Refused(*found)
+    found += faults_in_advance(match.rules, match.playing, seat, turn, form.request.text, match.terms.miss)
+    refuse(found)
     if same := again(before, form.rev, form.request.text, final=form.request.final):
         return same
     submission = receipted(step, seat, turn, form, signed, form.request.text, before)

@@ -86,19 +86,14 @@ def _remade(remaking: Remaking) -> Step:
     for paper in step.papers:
         found = remaking.source.paper(paper.path)
         if found != paper.content:
-            room, _, _ = paper.path.partition("/")
-            named = (made.seq for made in step.entries if made.type in _named_by(paper.path))
+            room, _, name = paper.path.partition("/")
+            # Some papers are named by an entry after the one with which the event began.
+            later = {"records": ("revealed",), "traces": ("ended", "closed") if name.endswith("-end.txt") else ()}
+            named = (made.seq for made in step.entries if made.type in later.get(room, ()))
             raise TranscriptError(
                 next(named, entry.seq), paper.path, "is missing" if found is None else _DIFFERENT[room]
             )
     return step
-
-
-def _named_by(path: str) -> Sequence[str]:
-    """The types of the entries that name this paper, if they differ from the one with which the event began."""
-    if path.startswith("records/"):
-        return ["revealed"]
-    return ["ended", "closed"] if path.startswith("traces/") and path.endswith("-end.txt") else []
 
 
 _DIFFERENT = {

@@ -13,14 +13,14 @@ import msgspec
 
 from pbem.games import GAMES, rules
 from pbem.match.events import silence
-from pbem.match.state import AGREEING, PHASES, RUNNING, Count, Ended, MatchOutcome
+from pbem.match.state import AGREEING, PHASES, Count, Ended, MatchOutcome
 from pbem.match.transcript import is_time, written
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.match.state import Match, Submission
+    from pbem.match.state import Match
     from pbem.match.terms import Terms
 
 OVER = frozenset({"closed", "declined", "withdrawn"})
@@ -124,11 +124,6 @@ class TermsView(MatchView, frozen=True, kw_only=True):
     """The level of each seat's player."""
 
 
-def submitted(match: Match, seat: int) -> Submission | None:
-    """A seat's submission for what is due now, also if it was withdrawn."""
-    return match.submissions.get(seat) if match.phase in RUNNING else None
-
-
 def view(
     match: Match,
     reader: int,
@@ -144,7 +139,7 @@ def view(
     The rest is known outside of the match: whether the reader has agreed to it, the seats of `programs`, the latest
     head with the server's signature, the store's `generation`, and the `address` for letters.
     """
-    submission = submitted(match, reader)
+    submission = match.submissions.get(reader)
     asked = match.asked(reader) if reader else False
     terms = match.terms
     return MatchView(

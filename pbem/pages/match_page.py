@@ -15,6 +15,7 @@ from pbem.games import BUILT_IN, part_of, rules
 from pbem.i18n import ENGLISH
 from pbem.letters.safe_text import visible
 from pbem.match import record
+from pbem.match.events import BEGIN, OPEN
 from pbem.pages import deflated, feed_file, page, page_file, ruled, told
 from pbem.phrase import Phrase
 from pbem.proof import bundle
@@ -139,9 +140,8 @@ def revealed(found: Bundle) -> Bundle:
     """The bundle with only the papers of revealed games, without those of the running game."""
     if found.entries[-1].type == "closed":
         return found
-    # What was told in a sealed game is no secret of it.
-    ends = {entry.body.get("game") for entry in found.entries if entry.type in {"revealed", "sealed"}}
-    begun = [entry for entry in found.entries if entry.type == "commitments" and entry.body.get("game") not in ends]
+    ends = {entry.body.get("game") for entry in found.entries if entry.type in OPEN}
+    begun = [entry for entry in found.entries if entry.type in BEGIN and entry.body.get("game") not in ends]
     runs_from = begun[0].seq if begun else len(found.entries) + 1
 
     def open_by_now(path: str) -> bool:
@@ -189,18 +189,15 @@ def decisive_turn(game: Record) -> DecisiveTurn:
     Raises `Illegal` for a record that is not legal.
     """
     left, winner = part_of(game.game, "boards").materiel, game.result.winner if game.result else 0
-    reports: list[Sequence[Report]] = []
-    most, best = 0, None
-    for turn, (before, reported, after) in enumerate(record.replayed(game)):
-        if turn:
-            reports.append(reported)
+    played = list(record.replayed(game))
+
+    def swing(turn: int) -> int:
+        before, _, after = played[turn]
         cost = [had - has for had, has in zip(left(before), left(after), strict=True)]
-        swing = sum(-lost if seat == winner else lost for seat, lost in enumerate(cost, start=1))
-        if best is None or swing > most:
-            most, best = swing, (turn, after)
-    assert best is not None  # the setups alone are one
-    turn, state = best
-    return DecisiveTurn(game, turn, state, reports[:turn])
+        return sum(-lost if seat == winner else lost for seat, lost in enumerate(cost, start=1))
+
+    decisive = max(range(len(played)), key=swing)
+    return DecisiveTurn(game, decisive, played[decisive][2], [reports for _, reports, _ in played[1 : decisive + 1]])
 
 
 def _packed(content: bytes) -> str:

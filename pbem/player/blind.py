@@ -16,9 +16,9 @@ import msgspec
 
 from pbem.games import Refused, rules
 from pbem.games.sealed import COMMIT
-from pbem.match.events.sealed_events import SealedMode
 from pbem.match.record import read
 from pbem.match.sealed_game import ORDERS, SETUP, PaperPlace, lines_of, path
+from pbem.match.sealed_mode import SealedMode
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.player.opponent import EDITIONS, LEVELS, Chance, Position, edition, strategy
 from pbem.proof.compare.finding import Finding

@@ -328,6 +328,10 @@ class PlayTable:
         shown = self.agent.shown(standing.match)
         return not shown.asked or turn != shown.turn
 
+    def waits_here(self, standing: MatchView, turn: int | None) -> bool:
+        """True if orders for this turn (None: the one that is due) wait on this machine alone."""
+        return standing.sealed and turn is not None
+
     # Setups and orders.
 
     def judge(self, standing: MatchView, text: str, turn: int | None = None) -> Judged:
@@ -401,10 +405,10 @@ class PlayTable:
 
     def clear(self, standing: MatchView, turn: int | None = None) -> SentForm | None:
         """Prepare the withdrawal of what is due, or of orders for another turn; None: they waited here alone."""
-        if turn is None or not standing.sealed:
-            return self.letters.withdraw(standing.match, turn, self.now())
-        self.agent.ahead.forget(standing.match, turn)
-        return None
+        if turn is not None and self.waits_here(standing, turn):
+            self.agent.ahead.forget(standing.match, turn)
+            return None
+        return self.letters.withdraw(standing.match, turn, self.now())
 
     def take_back(self, match: str) -> bool:
         """Go on in a sealed match, whatever the agent holds there; what else does not hold is shown."""

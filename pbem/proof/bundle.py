@@ -228,31 +228,28 @@ class _Members:
 
     def __iter__(self) -> Iterator[tuple[str, bytes]]:
         while self._content.startswith(b"PK\3\4", self._at):
-            yield self._member()
+            start = self._at + _LOCAL.size
+            header = self._content[self._at : start].ljust(_LOCAL.size, b"\0")
+            *_, size, length, _ = _LOCAL.unpack(header)
+            raw = self._content[start : start + length]
+            name = raw.decode("ascii", "replace")
+            self._place(name)
+            start += length
+            content = self._content[start : start + size]
+            _refuse_more(name, len(content), _most(name, self._lists), "octets")
+            sizes = (zlib.crc32(content), len(content), len(content), len(raw), 0)
+            if header != _LOCAL.pack(b"PK\3\4", *_HOW, *sizes):
+                raise NotABundle(f"{name} was changed, or is not stored as a bundle stores it")
+            place = (0, 0, 0, 0o644 << 16, self._at)
+            self._list.append(_LISTED.pack(b"PK\1\2", 3 << 8 | 20, *_HOW, *sizes, *place) + raw)
+            self._at = start + size
+            yield name, content
         if len(self._list) < len(self._lists):
             raise NotABundle(f"not a bundle: {self._lists[len(self._list)]} is missing")
         files = b"".join(self._list)
         end = _END.pack(b"PK\5\6", 0, 0, len(self._list), len(self._list), len(files), self._at, 0)
         if self._content[self._at :] != files + end:
             raise NotABundle("the list of files at its end is not as a bundle has it")
-
-    def _member(self) -> tuple[str, bytes]:
-        start = self._at + _LOCAL.size
-        header = self._content[self._at : start].ljust(_LOCAL.size, b"\0")
-        *_, size, length, _ = _LOCAL.unpack(header)
-        raw = self._content[start : start + length]
-        name = raw.decode("ascii", "replace")
-        self._place(name)
-        start += length
-        content = self._content[start : start + size]
-        _refuse_more(name, len(content), _most(name, self._lists), "octets")
-        sizes = (zlib.crc32(content), len(content), len(content), len(raw), 0)
-        if header != _LOCAL.pack(b"PK\3\4", *_HOW, *sizes):
-            raise NotABundle(f"{name} was changed, or is not stored as a bundle stores it")
-        place = (0, 0, 0, 0o644 << 16, self._at)
-        self._list.append(_LISTED.pack(b"PK\1\2", 3 << 8 | 20, *_HOW, *sizes, *place) + raw)
-        self._at = start + size
-        return name, content
 
     def _place(self, name: str) -> None:
         """Refuse a name that may not be at this position: the three lists come first, then the papers by name."""

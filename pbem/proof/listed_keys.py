@@ -27,19 +27,15 @@ def parsed_key(public: str) -> Key:
 
 
 def listed_keys(keys: Iterable[Mapping[str, str]]) -> list[Key]:
-    """One player's listed keys; raises ValueError if there are more than anybody has."""
+    """One player's listed keys; raises ValueError for more than anybody has, or if a fingerprint names another."""
     keys = tuple(keys)  # each may be tried
     if len(keys) > LIMITS.keys:
         raise ValueError(f"more than {LIMITS.keys} keys count for it")
-    return [_listed(key) for key in keys]
-
-
-def _listed(key: Mapping[str, str]) -> Key:
-    """A key as the transcript lists it; raises ValueError if its fingerprint names another key."""
-    parsed = parsed_key(key["public"])
-    if (parsed.format, parsed.fingerprint) != (key["format"], key["fingerprint"]):
-        raise ValueError(f"the key {key['fingerprint']} is not the one that stands beside it")
-    return parsed
+    found = [parsed_key(key["public"]) for key in keys]
+    for key, parsed in zip(keys, found, strict=True):
+        if (parsed.format, parsed.fingerprint) != (key["format"], key["fingerprint"]):
+            raise ValueError(f"the key {key['fingerprint']} is not the one that stands beside it")
+    return found
 
 
 def check_players(entry: Entry) -> None:

@@ -7,27 +7,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.match import events
 from pbem.match.documents import Opening, Receipt
+from pbem.match.events import BEGIN, OPEN, TYPES
 from pbem.match.transcript import TranscriptError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pbem.match.play import Play
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
 
 
-def revealed(found: Bundle) -> int:
-    """The number of entries that can be checked in full: those before a game that is not revealed yet.
-
-    In a sealed match, all entries: its bundles hold the papers even of a running game.
-    """
-    if found.entries[0].body["terms"].get("sealed"):
-        return len(found.entries)
-    over = {entry.body["game"] for entry in found.entries if entry.type == "revealed"}
-    for at, entry in enumerate(found.entries):
-        if entry.type == "commitments" and entry.body["game"] not in over:
+def revealed(found: Bundle, play: Play) -> int:
+    """The number of entries that can be checked in full: those before a game that is not revealed yet."""
+    over = {entry.body["game"] for entry in found.entries if entry.type in OPEN}
+    for at, entry in enumerate(found.entries if play.hides else ()):
+        if entry.type in BEGIN and entry.body["game"] not in over:
             return at
     return len(found.entries)
 
@@ -35,14 +31,14 @@ def revealed(found: Bundle) -> int:
 def named(entry: Entry) -> Sequence[tuple[str, str]]:
     """The papers of a running game that an entry names, each path with its hash."""
     try:
-        return list(events.TYPES[entry.type].papers(entry))
+        return list(TYPES[entry.type].papers(entry))
     except (KeyError, AttributeError) as error:
         raise TranscriptError(entry.seq, None, f"not an entry `{entry.type}`") from error
 
 
 def named_letter(entry: Entry) -> Iterator[tuple[str, str]]:
     """The letter of a player that an entry between the turns names."""
-    if what := events.TYPES[entry.type].letter:
+    if what := TYPES[entry.type].letter:
         name = f"{what}-{entry.seq}-seat-{entry.body.get('seat')}"
         yield f"letters/{name}.eml", str(entry.body.get("mail"))
         if entry.type == "substituted" and "mailbox" in entry.body.get("player", {}):

@@ -163,16 +163,16 @@ def _by_the_rules(found: Bundle, match: Match, reader: type[BundleLetters], prov
         return
     here = PACKAGES.get(game)
     if here is None:
-        yield from _walk(found, reader, proved)
+        yield from _walk(found, match, reader, proved)
         return
     if is_agreed(game, agreed):
         yield Check(True, "rules", f"of {agreed}, by the very code that was agreed on: {here.code}")
-        yield from _walk(found, reader, proved)
+        yield from _walk(found, match, reader, proved)
         return
     both = f"agreed on was {coded(agreed)}; replayed by {coded(here)}"
     yield Check(True, "rules", both)
     try:
-        yield from _walk(found, reader, proved)
+        yield from _walk(found, match, reader, proved)
     except Exception as error:  # whatever other code makes of it convicts nobody
         yield _open(found, match, f"{both}: {error}")
 
@@ -182,9 +182,9 @@ def _open(found: Bundle, match: Match, reason: str) -> Check:
     return Check(None, "rules", f"{reason}. Without them: {without_rules.check(found, match)}")
 
 
-def _walk(found: Bundle, reader: type[BundleLetters], proved: Proved) -> Iterator[Check]:
+def _walk(found: Bundle, match: Match, reader: type[BundleLetters], proved: Proved) -> Iterator[Check]:
     source = reader(found.papers)
-    until = revealed(found)
+    until = revealed(found, match.play)
     checks: list[Check] = []
     try:
         match = replay_transcript(
@@ -200,21 +200,17 @@ def _walk(found: Bundle, reader: type[BundleLetters], proved: Proved) -> Iterato
     yield from checks
     rest = found.papers.keys() - source.used
     if until < len(found.entries):
-        _begins(match, found.entries[until])
+        # The running game is the one that was to begin.
+        first, options = found.entries[until], match.options.changed if match.phase == "setup" else None
+        if match.paused or (first.body["game"], first.body["options"]) != (match.game, options):
+            raise TranscriptError(first.seq, None, "`commitments` does not follow here: no such game was to begin")
+        if ("chance" in first.body) != match.rules.chance:
+            raise TranscriptError(first.seq, None, "`chance` is for games with dice or cards, and for all of them")
         yield _unrevealed(found, until, rest)
     elif rest:
         raise TranscriptError(len(found.entries), min(rest), "is named by no entry")
     proved.match = match
     yield Check(True, "result", _result(match))
-
-
-def _begins(match: Match, first: Entry) -> None:
-    """Check that the running game is the one that was to begin."""
-    options = match.options.changed if match.phase == "setup" else None
-    if match.paused or (first.body["game"], first.body["options"]) != (match.game, options):
-        raise TranscriptError(first.seq, None, "`commitments` does not follow here: no such game was to begin")
-    if ("chance" in first.body) != match.rules.chance:
-        raise TranscriptError(first.seq, None, "`chance` is for games with dice or cards, and for all of them")
 
 
 def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:

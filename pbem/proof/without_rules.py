@@ -12,6 +12,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from pbem.mail import commands
+from pbem.match.modes import MODES
 from pbem.match.remaking import evidence_path
 from pbem.match.transcript import TranscriptError, canonical, sha256_hex
 from pbem.proof.agreement import agrees
@@ -21,6 +22,7 @@ from pbem.proof.signed_letters import signed_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pbem.match.play import Play
     from pbem.match.state import Match
     from pbem.proof.bundle import Bundle
 
@@ -35,8 +37,8 @@ def check(found: Bundle, match: Match) -> str:
         raise TranscriptError(first.seq, None, "agreed: `rules` is not the hash of the terms")
     if not match.terms.as_announced:
         raise TranscriptError(first.seq, None, "agreed: these are not the terms of a tournament's matches")
-    _check_kinds(found, sealed=match.terms.sealed)
-    _check_needed(found, sealed=match.terms.sealed)
+    _check_kinds(found, match.play)
+    _check_needed(found, match.play)
     _check_named(found)
     signed = _check_signed(found, match)
     vouched = sum(path.startswith("letters/") for path in found.papers) - signed
@@ -44,31 +46,32 @@ def check(found: Bundle, match: Match) -> str:
     return f"each of {len(found.papers)} papers is named, {signed} letters are signed by their players{mailbox}"
 
 
-def _check_kinds(found: Bundle, *, sealed: bool) -> None:
+def _check_kinds(found: Bundle, play: Play) -> None:
     """Check that all agreed, each by a letter, and that no entry is of another kind of match."""
     agreed = found.entries[0].body
     seats = [str(seat) for seat in range(1, len(agreed["terms"]["players"]) + 1)]
     names = [player["name"] for player in agreed["players"].values()]
     if not (sorted(agreed["players"]) == sorted(agreed["letters"]) == seats and names == agreed["terms"]["players"]):
         raise TranscriptError(1, None, "agreed: other seats or players than in the terms")
+    others = frozenset[str]().union(*(mode.entries for mode in MODES)) - play.entries
     for entry in found.entries[1:]:
-        is_other = entry.type in ({"commitments"} if sealed else {"sealed", "step", "reveal", "verdict"})
+        is_other = entry.type in others
         if entry.type in {"turn", "ended"}:
-            is_other = ("trace" in entry.body) == sealed
-        if sealed and not entry.body.keys().isdisjoint({"replies", "chance"}):
+            is_other = ("trace" in entry.body) != play.hides
+        if not play.hides and not entry.body.keys().isdisjoint({"replies", "chance"}):
             is_other = True
         if entry.type == "agreed" or is_other:
             raise TranscriptError(entry.seq, None, f"`{entry.type}` does not follow here")
 
 
-def _check_needed(found: Bundle, *, sealed: bool) -> None:
+def _check_needed(found: Bundle, play: Play) -> None:
     """Check that what an entry names by its path is what it names, and that it is there, but for a running game.
 
-    The turns of a sealed match name only reports: each seat's papers have entries of their own.
+    Where nothing is hidden, turns name only reports: each seat's papers have entries of their own.
     """
-    until = revealed(found)
+    until = revealed(found, play)
     for at, entry in enumerate(found.entries):
-        papers = [] if sealed and entry.type == "turn" else named(entry)
+        papers = named(entry) if play.hides or entry.type != "turn" else []
         for path, digest in (*papers, *named_letter(entry)):
             if not _is_here(found, entry.seq, path, digest, needed=at < until):
                 continue

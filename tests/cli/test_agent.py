@@ -134,7 +134,7 @@ def test_orders_in_advance_wait_here_and_count_when_they_are_due(
     assert "turn 2: your orders?" not in said
     assert "Yours, but it does not count:\n\n    if lost any then Gw2\n" in said
     assert "none of the conditions holds" in said
-    assert "; what waited here does not count" in terminal()
+    assert "; what you had ordered does not count" in terminal()
     assert not bob.accusations
 
 

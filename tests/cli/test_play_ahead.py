@@ -112,7 +112,7 @@ def test_what_is_illegal_when_its_turn_comes_is_asked_for_anew(terminal: Termina
     terminal.referee.turn((bob, ""))
     shown = terminal()
     assert "turn 2: your move, until" in shown
-    assert "left); what you had sent does not count\n" in shown
+    assert "left); what you had ordered does not count\n" in shown
     shown = terminal("m1")
     assert "\nYours, but it does not count, as the letter about the turn says:\n\n    orders m1 turn 2\n" in shown
     assert "it stands" not in shown

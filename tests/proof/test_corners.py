@@ -43,7 +43,7 @@ class TestWhatIsNotUsed:
     def test_orders_beside_their_own_withdrawal(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
         """They were never stored, and so they are nothing `unused`."""
         ann, bob = referee.begun(SMALL, SETUPS)
-        monkeypatch.setattr(dispatch, "_unfit_together", lambda *_: None)
+        monkeypatch.setattr(dispatch, "unfit_together", lambda *_: None)
         orders = ann.filled("orders", "mRv1 Rv5").replace("turn 1", "turn 2", 1)
         clear = orders.replace("orders m1", "clear m1").replace("mRv1 Rv5\n", "").replace("rev 1", "rev 2")
         referee.send(ann, clear + orders, follow=False)

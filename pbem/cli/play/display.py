@@ -12,7 +12,7 @@ from pbem.games import GAMES
 from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.phrase import Span, clean
 from pbem.player.correspondence.standings import Contradiction, Impossible
-from pbem.player.play_facts import seen, terms_of, title_of
+from pbem.player.play_facts import match_facts, seen, terms_of, title_of
 from pbem.player.results import indented, line_of
 from pbem.player.secret_vault import BadSecrets
 from pbem.requests import DEFAULT
@@ -34,6 +34,7 @@ _STATES = {
     "sent": "sent, not answered yet",
     "done": "it stands",
     "bounced": "it came back",
+    "here": "it waits here, and nobody else knows it",
 }
 
 
@@ -78,33 +79,26 @@ def _whose(table: PlayTable, standing: MatchView) -> str:
             what = f"turn {standing.turn}"
         case _:
             return _ending(standing)
-    return f"{what}: {(_move_of_the_agent if standing.sealed else _move)(table, standing)}"
+    return f"{what}: {_move(table, standing)}"
 
 
 def _move(table: PlayTable, standing: MatchView) -> str:
-    """The move that is due in an open match, in words."""
-    matches = table.letters.matches
-    said = "your move" if standing.asked else "waiting for the others"
-    if standing.asked and (sent := matches.pending(standing.match)) is not None:
-        said = {"ready": "yours is not sent yet", "bounced": "yours came back: send it again"}.get(
-            sent.state, "yours is on its way"
-        )
-    unused = "; what you had sent does not count" if matches.unused(standing.match) else ""
-    return said + _until(standing.deadline, table.now()) + unused + _besides(standing, matches.stored(standing.match))
-
-
-def _move_of_the_agent(table: PlayTable, standing: MatchView) -> str:
-    """The move that is due in a sealed match, in words."""
-    match, agent, until = standing.match, table.agent, _until(standing.deadline, table.now())
-    if accused := agent.held.accused(match):
-        return f"your agent has stopped: {line_of(accused)}. To go on anyway: pbem play take-back {match}"
-    asks = agent.asks(match)
-    if asks and standing.revealing:
+    """The move that is due, in words."""
+    match, facts = standing.match, match_facts(table.letters, table.agent, standing, table.now())
+    if facts["accused"]:
+        return f"your agent has stopped: {line_of(facts['accused'])}. To go on anyway: pbem play take-back {match}"
+    if facts["reveal"]:
         return f"the server asks for your secrets. {DOUBTFUL} Then: pbem play reveal {match}"
-    said = "your move" if asks else "yours is on its way" if standing.asked else "waiting for the others"
-    plans = agent.ahead.plans(match, table.now())
-    unused = "; what waited here does not count" if plans.unused else ""
-    return said + until + unused + _besides(standing, plans.waiting)
+    said = "waiting for the others"
+    if facts["asked"]:
+        said = "your move"
+    elif standing.asked:
+        said = {"ready": "yours is not sent yet", "bounced": "yours came back: send it again"}.get(
+            facts["sent"], "yours is on its way"
+        )
+    unused = "; what you had ordered does not count" if facts["unused"] else ""
+    early = [stored["turn"] for stored in facts["stored"]]
+    return said + _until(standing.deadline, table.now()) + unused + _besides(standing, early)
 
 
 def _besides(standing: MatchView, early: Iterable[int]) -> str:
@@ -169,24 +163,15 @@ def _show_letters(table: PlayTable, standing: MatchView) -> None:
             click.echo(f"Careful: here is {coded(here)}; the server plays by {coded(agreed)}.")
     if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{indented(sent.form)}")
-    for turn, sent in letters.matches.stored(name).items():
-        state = "stored" if sent.state == "done" else _STATES[sent.state]
-        click.echo(f"\nYours, {when(turn)} ({state}):\n\n{indented(sent.form)}")
-    if standing.sealed:
-        _show_plans(table, name)
-    if (unused := letters.matches.unused(name)) is not None:
-        click.echo(f"\nYours, but it does not count, as the letter about the turn says:\n\n{indented(unused.form)}")
-
-
-def _show_plans(table: PlayTable, match: str) -> None:
-    """The orders in advance that wait here, and those for the turn that is due which do not count."""
-    plans = table.agent.ahead.plans(match, table.now())
-    for turn, text in plans.waiting.items():
-        click.echo(f"\nYours, {when(turn)} (it waits here, and nobody else knows it):\n\n{indented(text)}")
-    if (unused := plans.unused) is not None:
-        click.echo(f"\nYours, but it does not count:\n\n{indented(unused.text)}")
-        for fault in unused.faults:
-            click.echo(f"  - {line_of(fault.message)}")
+    facts = match_facts(letters, table.agent, standing, table.now())
+    for stored in facts["stored"]:
+        state = "stored" if stored["state"] == "done" else _STATES[stored["state"]]
+        click.echo(f"\nYours, {when(stored['turn'])} ({state}):\n\n{indented(stored['form'])}")
+    if facts["unused"]:
+        why = "" if facts["refused"] else ", as the letter about the turn says"
+        click.echo(f"\nYours, but it does not count{why}:\n\n{indented(facts['unused'])}")
+    for fault in facts["refused"]:
+        click.echo(f"  - {line_of(fault)}")
 
 
 def when(turn: int) -> str:

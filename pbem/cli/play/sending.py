@@ -77,7 +77,7 @@ def _hand_over(
 ) -> None:
     """Read back a setup or orders, ask, and send them."""
     text = read_back(table, standing, texts, asking=not yes, turn=turn)
-    waits = standing.sealed and turn is not None
+    waits = table.waits_here(standing, turn)
     confirm(table, yes, standing, "Keep it here, for the agent to commit to when it is due?" if waits else "")
     prepared = table.hand_over(standing, text, final=final, turn=turn)
     table.front.show(prepared)
@@ -270,7 +270,7 @@ def clear(table: PlayTable, match: str, turn: int | None, yes: bool) -> None:
     """Withdraw your setup, or your orders: for this turn, for a later one, or default orders."""
     standing = table.letters.matches.standing(match)
     words = f"{title_of(table.letters, standing)}: clear {match} {'' if turn is None else named(turn)}"
-    question = "Forget it?" if standing.sealed and turn is not None else ""
+    question = "Forget it?" if table.waits_here(standing, turn) else ""
     _sign(table, words, yes, lambda: table.clear(standing, turn), standing, question)
 
 

@@ -19,7 +19,7 @@ from pbem.desk.daily_limits import NOTIFY_CODE
 from pbem.desk.letter_writer import keys_of
 from pbem.desk.match_environment import TIMEZONE
 from pbem.desk.outcomes import IN_YOUR_NAME, SHORT, Reply, refusal
-from pbem.games import Fault, Refused, titles
+from pbem.games import Fault, Refused, refuse, titles
 from pbem.identity import STATES, BadKey, encryption
 from pbem.identity.security_keys import way
 from pbem.letters.draft import OutgoingLetter
@@ -173,8 +173,7 @@ def confirm(keys: Keyring, offers: Offers, caller: Caller, command: Command[Conf
         faults.append(Fault("confirm", name, Phrase("this name has been taken meanwhile; register another")))
     if keys.players.owner(waiting.key.fingerprint):
         faults.append(Fault("confirm", None, Phrase("this key has been registered meanwhile")))
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     facts = _add_player(keys, offers, caller, name, waiting.key)
     keys.players.answered(caller.address)
     code = account_keys.new_code(keys, name, caller.now)
@@ -265,8 +264,7 @@ def _judge_program(players: Players, people: People, matches: Matches, caller: C
         others = Phrase("the others there agreed to play with a person: first end {matches}")
         named = ", ".join(f"m{number}" for number in begun)
         faults.append(Fault("set", "program yes", others.given(matches=named)))
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
 
 
 def block(people: People, caller: Caller, command: Command[Block]) -> Reply:

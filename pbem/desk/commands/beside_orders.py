@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.caller import Caller, refused
 from pbem.desk.outcomes import Reply
 from pbem.desk.seats import SeatContext, Seats, running
-from pbem.games import Fault, Refused
+from pbem.games import Fault, refuse
 from pbem.match import progress
 from pbem.match.events import clocks, endings, silence
 from pbem.match.events.clocks import announce
@@ -154,8 +154,7 @@ def _days(players: Players, budget: int, player: str, request: TakeVacation, tod
             for year, days in _taken(players, player, (first, last)).items()
             if days > budget
         ]
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     return first, last
 
 

@@ -60,7 +60,14 @@ def status(seats: Seats, caller: Caller, command: Command[ShowStatus]) -> Reply:
     """`status`: what is stored and awaited in a match, or all matches of the player."""
     name = caller.known_player.name
     if command.match:
-        return _one_match(seated_at(seats, command, name, caller.now))
+        seated = seated_at(seats, command, name, caller.now)
+        match, seat = seated.match, seated.seat
+        facts = {
+            "stored": orders.stored(match, seat),
+            "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
+            "view": match.view(seat),
+        }
+        return Reply("status", facts | seated.facts(), at=seated)
     # Those under way first, and what is due in each; the others are counted.
     of_player = seats.archive.matches.of_player
     told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
@@ -69,17 +76,6 @@ def status(seats: Seats, caller: Caller, command: Command[ShowStatus]) -> Reply:
     matches.sort(key=lambda m: not m.asked)
     counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
     return Reply("status_all", {"matches": matches, **counted})
-
-
-def _one_match(seated: SeatContext) -> Reply:
-    """The state of a match, seen from the caller's seat."""
-    match, seat = seated.match, seated.seat
-    facts = {
-        "stored": orders.stored(match, seat),
-        "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
-        "view": match.view(seat),
-    }
-    return Reply("status", facts | seated.facts(), at=seated)
 
 
 def diary(

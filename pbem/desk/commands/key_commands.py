@@ -16,7 +16,7 @@ from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECO
 from pbem.desk.outcomes import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.reply_tokens import split
 from pbem.desk.strangers import Strangers, one_mailbox
-from pbem.games import Fault, Refused
+from pbem.games import Fault, refuse
 from pbem.identity import STATES, BadKey, Key
 from pbem.identity.security_keys import way
 from pbem.match.changed import replace
@@ -178,8 +178,7 @@ def confirm_key(keys: Keyring, caller: Caller, command: Command[Confirm]) -> Rep
     waiting = next((one for one in found if one.proof == given.get("proof")), found[0])
     wanted = {"name": player.name, "server": keys.config.server, "challenge": waiting.challenge}
     wanted |= {"fingerprint": waiting.key.fingerprint, "proof": waiting.proof}
-    if faults := unlike(wanted, given):
-        raise Refused(*faults)
+    refuse(unlike(wanted, given))
     if from_db(waiting.created) < keys.time.ago(caller.now, account_keys.PATIENCE):
         raise refused("confirm", None, Phrase("this form is too old; ask for another"))
     if keys.players.owner(waiting.key.fingerprint):

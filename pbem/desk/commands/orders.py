@@ -66,9 +66,8 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
 def _untouched(seated: SeatContext, command: Command[SubmitOrders]) -> bool:
     """True if a form came back empty although something is due: a player who means that says `final`."""
     match = seated.match
-    if not command.request.untouched or match.phase != "playing" or match.position is None:
-        return False
-    return command.form.turn != match.turn or seated.seat in match.choosing
+    due = command.form.turn != match.turn or seated.seat in match.choosing
+    return command.request.untouched and match.playing is not None and due
 
 
 def clear(seated: SeatContext, caller: Caller, command: Command[Clear]) -> Reply:
@@ -90,7 +89,7 @@ def preview(seated: SeatContext, _caller: Caller, command: Command[Preview]) -> 
     """`preview`: orders are judged, and not stored."""
     seated.match.play.refuse_secrets(seated.match, command.name)
     match = seated.match
-    if match.position is None or match.phase != "playing":
+    if match.playing is None:
         raise refused("preview", None, not_played(match))
     if command.form.turn != match.turn:
         raise refused("preview", f"turn {command.form.turn}", Phrase("turn {turn} is being played", turn=match.turn))
@@ -127,16 +126,13 @@ def store(seated: SeatContext, command: Command[SubmitOrders], caller: Caller) -
 
 def branches(match: Match, seat: int, text: str) -> list[Phrase]:
     """The branches of conditional orders, in words."""
-    if match.position is None:
-        return []
-    return [
-        branch_said(match.terms.game, branch) for branch in parts.branches(match.rules, match.position, seat, text)
-    ]
+    found = parts.branches(match.rules, match.under_way, seat, text)
+    return [branch_said(match.terms.game, branch) for branch in found]
 
 
 def _now(match: Match, seat: int, text: str) -> str:
     """The orders for which these would stand in the turn that is due, if that depends on what is known by then."""
-    if match.position is None or not parts.depends(match.rules, text):
+    if not parts.depends(match.rules, text):
         return ""
     try:
         return match.orders_of(seat, text).text

@@ -16,7 +16,7 @@ from pbem.desk.daily_limits import UNASKED, DailyCounts
 from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, Seats, demand_leisure, number_of, pinned, seat_at, without_keys
 from pbem.desk.strangers import Strangers, one_mailbox
-from pbem.games import GAMES, Fault, Refused, rules
+from pbem.games import GAMES, Fault, Refused, refuse, rules
 from pbem.letters.digest import next_digest
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.changed import replace
@@ -98,8 +98,7 @@ def new(offers: Offers, settle: timedelta, pages: str, caller: Caller, command: 
     except Refused as refused:
         raise Refused(*faults, *refused.faults, *busy) from refused
     faults += [*without_keys(offers.players, terms, *(name for name in names if name not in strange)), *busy]
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     offers.people.opt_in(caller.address)
     known = [(seat, name, seat == 1) for seat, name in enumerate(names, 1) if seat not in free]
     phase = "open" if free else "proposed"
@@ -230,8 +229,7 @@ def join(offers: Offers, caller: Caller, command: Command[Join]) -> Reply:
         raise refused("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
     if loaded[0].seat_of(caller.known_player.name):
         raise refused("join", name, Phrase("you have a seat in it already"))
-    if keyless := without_keys(offers.players, loaded[0].terms, caller.known_player.name):
-        raise Refused(*keyless)
+    refuse(without_keys(offers.players, loaded[0].terms, caller.known_player.name))
     demand_leisure(offers.seats, caller.known_player.name)
     offers.people.opt_in(caller.address)
     seated = _seat(offers, number, seat, caller.known_player.name, caller.now, tell=False)
@@ -272,8 +270,7 @@ def accept(offers: Offers, seated: SeatContext, caller: Caller, command: Command
     if given != match.rules_hash:
         another = Phrase("the hash of what was proposed is {rules_hash}", rules_hash=match.rules_hash)
         raise refused("accept", given, another)
-    if keyless := without_keys(offers.players, match.terms, match.name(seated.seat)):
-        raise Refused(*keyless)
+    refuse(without_keys(offers.players, match.terms, match.name(seated.seat)))
     demand_leisure(offers.seats, match.name(seated.seat))
     offers.people.opt_in(caller.address)
     offers.seats.archive.matches.accept(seated.row.number, seated.seat)

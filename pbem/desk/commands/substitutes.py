@@ -14,7 +14,7 @@ from pbem.desk.commands import proposals
 from pbem.desk.commands.proposals import Offers, listening, standings_of_others
 from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, placed, seated_at, without_keys
-from pbem.games import Refused
+from pbem.games import refuse
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, Command
 from pbem.match import progress, state
@@ -60,8 +60,7 @@ def _word(offers: Offers, seated: SeatContext, caller: Caller, command: Command[
     if name != substituted.NOBODY:
         if listening(offers.people, offers.players.by_name(name), match.name(seated.seat)) is None:
             raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
-        if keyless := without_keys(offers.players, match.terms, name):
-            raise Refused(*keyless)
+        refuse(without_keys(offers.players, match.terms, name))
     facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given.leaver, "hash": ""}
     before = substituted.agreed(match, seat, caller.now) and match.nominated[seat].name == name
     step = seated.step(caller.now)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from pbem.games.dueling_masters.board import ASTEROIDS, FIGHTERS, RANK, ROWS, STRENGTH
-from pbem.games.dueling_masters.notation import MAX_TURNS
-from pbem.games.dueling_masters.transit import DESTROYED
+from pbem.games.dueling_masters.notation import DESTROYED, MAX_TURNS
 from pbem.games.squares import PLAIN, Board, Panel, Square
 
 if TYPE_CHECKING:

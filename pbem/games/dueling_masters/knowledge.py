@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict
 from pbem.games import Result
 from pbem.games.audience import Audience, Pictures, audience, cut, everybody, followed
 from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, RANK, SQUARES, names
-from pbem.games.dueling_masters.notation import SEATS, Options, Setup
-from pbem.games.dueling_masters.transit import Side, State
+from pbem.games.dueling_masters.notation import SEATS, Options, Setup, Side
+from pbem.games.dueling_masters.transit import State
 from pbem.games.masks import mask_of
 
 if TYPE_CHECKING:
@@ -171,20 +171,20 @@ def _arrive(pictures: Mapping[int, _Picture], check: Report, reports: Sequence[R
         for report in reports
         if report["kind"] == "collision" and report["pieces"][str(seat)] == piece
     ]
-    left = [
+    left = (
         report["square"]
         for report in reports
         if report["kind"] == "departure" and (report["seat"], report["piece"]) == (seat, piece)
-    ]
+    )
     farthest = max(met, key=lambda square: len(_path(piece, start, square)), default=start)
     ordered = check is reports[0]
-    end = check.get("to") or (left[0] if left else None if ordered else farthest)
+    end = check.get("to") or next(left, None if ordered else farthest)
     own = pictures[seat]
     heard = own.pieces.get(piece)
     if end and (heard is None or heard["state"] != "destroyed"):
         own.heard(piece, "resting", end, turn)
-    passed = (NAMES[square] for square in _path(piece, start, end or farthest))
-    pictures[3 - seat].empty.update({square: turn for square in passed if square not in met})
+    passed = {NAMES[square] for square in _path(piece, start, end or farthest)}
+    pictures[3 - seat].empty.update(dict.fromkeys(passed.difference(met), turn))
 
 
 def _path(piece: str, start: str, end: str) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from pbem.games.dueling_masters.board import (
     PATHS,
     RANK,
     SQUARES,
+    destinations,
     names,
     pieces,
 )
@@ -30,8 +31,6 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from pbem.games.dueling_masters.transit import Side
 
 SEATS: Final = 2
 MAX_TURNS: Final = 400
@@ -85,6 +84,46 @@ class Setup(NamedTuple):
     text: str
     asteroids: int
     squares: tuple[int, ...]
+
+
+DESTROYED: Final = -1
+
+
+class Side(NamedTuple):
+    """One player's pieces at the start of a turn, by slot but for the asteroids."""
+
+    setup: Setup
+    asteroids: int
+    squares: tuple[int, ...]
+    """The square on which a piece rests or, in transit, its destination; -1 when it is destroyed."""
+    starts: tuple[int, ...]
+    """The square from which a piece in transit departed; -1 when it rests or is destroyed."""
+
+    @property
+    def homes(self) -> int:
+        """The squares of the home planets left, as a mask."""
+        found = 0
+        for square in self.squares[FIRST_HOME:]:
+            if square != DESTROYED:
+                found |= 1 << square
+        return found
+
+    @property
+    def score(self) -> int:
+        """Home planets left."""
+        homes = self.squares[FIRST_HOME:]
+        return len(homes) - homes.count(DESTROYED)
+
+    def destinations(self, options: Options, slot: int) -> int:
+        """The legal destinations of a piece, rams included."""
+        square = self.squares[slot]
+        if square < 0 or (slot >= FIRST_HOME and not options.mobile_home):
+            return 0
+        return destinations(options.pieces[slot][0], square, self.asteroids, self.homes)
+
+    def can_move(self, options: Options) -> bool:
+        """True if there is any legal move."""
+        return any(self.destinations(options, slot) for slot in range(len(self.squares)))
 
 
 _NUMBERED: Final = re.compile(rf"([{RANK}])([1-9][0-9]{{0,2}})")

@@ -24,8 +24,8 @@ from pbem.games.dueling_masters.board import (
     PATHS,
     SQUARES,
 )
-from pbem.games.dueling_masters.notation import Options, Orders, Setup
-from pbem.games.dueling_masters.transit import AN_ASTEROID, Field, Side, State, check, collision, depart, moves
+from pbem.games.dueling_masters.notation import Options, Orders, Setup, Side
+from pbem.games.dueling_masters.transit import AN_ASTEROID, Field, State, check, collision, depart, moves
 from pbem.games.masks import mask_of
 from pbem.games.sealed import Answering, Own, Paper, misplaced
 from pbem.grown import Grown

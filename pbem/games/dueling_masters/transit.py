@@ -6,11 +6,11 @@ players. Implements rulings 12-32 of Dueling Masters, rules/dueling-masters.md "
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pbem.games import Result
-from pbem.games.dueling_masters.board import ASTEROID, BEATS, FIRST_HOME, NAMES, PATHS, destinations, reach
-from pbem.games.dueling_masters.notation import PASS, Options
+from pbem.games.dueling_masters.board import ASTEROID, BEATS, FIRST_HOME, NAMES, PATHS, reach
+from pbem.games.dueling_masters.notation import DESTROYED, PASS, Options, Side
 from pbem.games.two_sides import TwoSides
 
 if TYPE_CHECKING:
@@ -20,46 +20,8 @@ if TYPE_CHECKING:
     from pbem.games.dueling_masters.notation import Orders, Setup
 
 _RESTING = -1
-DESTROYED = -1
 AN_ASTEROID = -1
 """In the place of a slot: the asteroid of a square."""
-
-
-class Side(NamedTuple):
-    """One player's pieces at the start of a turn, by slot but for the asteroids."""
-
-    setup: Setup
-    asteroids: int
-    squares: tuple[int, ...]
-    """The square on which a piece rests or, in transit, its destination; -1 when it is destroyed."""
-    starts: tuple[int, ...]
-    """The square from which a piece in transit departed; -1 when it rests or is destroyed."""
-
-    @property
-    def homes(self) -> int:
-        """The squares of the home planets left, as a mask."""
-        found = 0
-        for square in self.squares[FIRST_HOME:]:
-            if square != DESTROYED:
-                found |= 1 << square
-        return found
-
-    @property
-    def score(self) -> int:
-        """Home planets left."""
-        homes = self.squares[FIRST_HOME:]
-        return len(homes) - homes.count(DESTROYED)
-
-    def destinations(self, options: Options, slot: int) -> int:
-        """The legal destinations of a piece, rams included."""
-        square = self.squares[slot]
-        if square < 0 or (slot >= FIRST_HOME and not options.mobile_home):
-            return 0
-        return destinations(options.pieces[slot][0], square, self.asteroids, self.homes)
-
-    def can_move(self, options: Options) -> bool:
-        """True if there is any legal move."""
-        return any(self.destinations(options, slot) for slot in range(len(self.squares)))
 
 
 class State(TwoSides[Options, Side]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import refuse
@@ -55,7 +56,7 @@ class Board(NamedTuple):
 @cache
 def board(columns: int, rows: int) -> Board:
     """The board of a size."""
-    places = [(column, row) for column in range(columns) for row in range(rows)]
+    places = list(product(range(columns), range(rows)))
     names = tuple(f"{COLUMNS[column]}{row + 1}" for column, row in places)
     squares = {name: square for square, name in enumerate(names)}
 

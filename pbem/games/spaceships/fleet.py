@@ -169,7 +169,14 @@ def is_agreed(agreed: Options, seat: int, codes: Iterable[str]) -> bool:
     if agreed.cost is None:
         additional = [ships - base for base in STANDARD_FLEETS if base <= ships]
         return any(cost_of(more) == extra and allows(agreed.additional_allowed, more) for more in additional)
-    return cost_of(ships) == agreed.cost + extra and _splits(ships, agreed, agreed.cost)
+    # Some base fleet of the right cost leaves only allowed additional ships.
+    reached = 1  # bit n: the types looked at so far can give a base fleet of cost n
+    for code, number in ships.items():
+        least = number - most_of(agreed.additional_allowed, code, number)
+        most = most_of(agreed.allowed, code, number)
+        costs = (TYPES[code].cost * base for base in range(least, most + 1))
+        reached = union(reached << cost for cost in costs)
+    return cost_of(ships) == agreed.cost + extra and bool(reached >> agreed.cost & 1)
 
 
 def why_not_agreed(options: Options, seat: int, codes: Sequence[str]) -> tuple[str, None, Phrase]:
@@ -200,17 +207,6 @@ def why_not_agreed(options: Options, seat: int, codes: Sequence[str]) -> tuple[s
 def allows(allowed: Allowed | None, ships: Counter[str]) -> bool:
     """True if a restriction allows these ships, counted by type."""
     return all(number <= most_of(allowed, code, number) for code, number in ships.items())
-
-
-def _splits(ships: Counter[str], agreed: Options, wanted: int) -> bool:
-    """True if some base fleet of the right cost leaves only allowed additional ships."""
-    reached = 1  # bit n: the types looked at so far can give a base fleet of cost n
-    for code, number in ships.items():
-        least = number - most_of(agreed.additional_allowed, code, number)
-        most = most_of(agreed.allowed, code, number)
-        costs = (TYPES[code].cost * base for base in range(least, most + 1))
-        reached = union(reached << cost for cost in costs)
-    return bool(reached >> wanted & 1)
 
 
 class Setup(NamedTuple):

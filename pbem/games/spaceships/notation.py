@@ -105,21 +105,8 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
     words = WORDS.findall(read.text)
     is_grids = (_EMPTY in words or len(words) == len(CELLS)) and not any(map(_CELL_WORD.fullmatch, words))
     ships, whole = _read_grids(read) if is_grids else _read_list(read)
-    # Several ships of a type have the numbers 1, 2, ... (ruling 6).
     several = Counter(ship.code for ship in ships)
-    seen = set()
-    for ship in ships:
-        token, code, number, most = ship.token, ship.code, ship.number, several[ship.code]
-        message = None
-        if number is None and most > 1:
-            message = Phrase("there are {most} {code}: number them from {code}1", most=most, code=code)
-        elif number is not None and number > most:
-            message = Phrase("{token}: the numbers of {code} go up to {most}", token=token, code=code, most=most)
-        elif (code, number) in seen:
-            message = Phrase("there are two {token}", token=token)
-        if message:
-            read.blame("6", token, message, ship.at)
-        seen.add((code, number))
+    _judge_numbers(read, ships, several)
     _judge_shapes(read, ships)
     if whole and not is_agreed(options, seat, [ship.code for ship in ships]):
         read.blame(*why_not_agreed(options, seat, [ship.code for ship in ships]))
@@ -190,6 +177,23 @@ def _read_grids(read: Text) -> tuple[list[_Named], bool]:
     for ship in ships.values():  # a wrong row shifts the cells of ships
         ship.broken = not whole
     return list(ships.values()), whole
+
+
+def _judge_numbers(read: Text, ships: list[_Named], several: Counter[str]) -> None:
+    """Several ships of a type have the numbers 1, 2, ... (ruling 6)."""
+    seen = set()
+    for ship in ships:
+        token, code, number, most = ship.token, ship.code, ship.number, several[ship.code]
+        message = None
+        if number is None and most > 1:
+            message = Phrase("there are {most} {code}: number them from {code}1", most=most, code=code)
+        elif number is not None and number > most:
+            message = Phrase("{token}: the numbers of {code} go up to {most}", token=token, code=code, most=most)
+        elif (code, number) in seen:
+            message = Phrase("there are two {token}", token=token)
+        if message:
+            read.blame("6", token, message, ship.at)
+        seen.add((code, number))
 
 
 def _judge_shapes(read: Text, ships: list[_Named]) -> None:
@@ -298,20 +302,24 @@ class _Reading:
             if words[place] not in done:
                 chosen.append(place)
                 done.add(words[place])
+        self._judge_list(at, known, listed, chosen, room)
+        gone = {place for place, word in enumerate(words) if word == NEXT} | {*listed} - {*chosen[: max(room, 0)]}
+        self.places = [place for place in range(len(words)) if place not in gone]
+        self.words = [words[place] for place in self.places]
+
+    def _judge_list(self, at: int, known: int | None, listed: list[int], chosen: list[int], room: int) -> None:
+        """Judge a target list: all its cells, those of them that count, and the strikes that are left for it."""
         if known is None:
             self._blame(at, "40", Phrase("there can be no target list here"))
-        elif words.count(NEXT) > 1:
+        elif self.words.count(NEXT) > 1:
             message = Phrase("there is one target list: write `next` once, and all its cells behind it")
-            self._blame(words.index(NEXT, at + 1), "40", message)
+            self._blame(self.words.index(NEXT, at + 1), "40", message)
         elif not listed:
             self._blame(at, "40", Phrase("the cells of the target list are missing behind `next`"))
         elif not chosen:
             self._blame(at, "40", Phrase("no cell of the target list is left: all are known, or struck already"))
         elif room <= 0:
             self._blame(at, "14", _strikes(self.entitled.conventional))
-        gone = {place for place, word in enumerate(words) if word == NEXT} | {*listed} - {*chosen[: max(room, 0)]}
-        self.places = [place for place in range(len(words)) if place not in gone]
-        self.words = [words[place] for place in self.places]
 
     def orders(self) -> Orders:
         words, strikes, scans, allowed = self.words, self.strikes, self.scans, self.entitled

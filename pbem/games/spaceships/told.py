@@ -148,19 +148,22 @@ class Telling:
         else:
             fresh = bit
         if line.ship:
-            # An answer names a lost ship with all of its cells (ruling 27).
-            mask, name = line.ship_cells, line.ship
-            if not fits(name[:2], mask) or (line.explosions and not TYPES[name[:2]].missiles):
-                self._blame("27", Phrase("these are not the cells of {ship}", ship=name))
-            elif mask & ~self.destroyed or not mask & fresh or name in self.lost or line.explosions & ~mask:
-                self._denied("27", line.cell)
-            elif line.kind == "death" and name[:2] in ("DS", "LS"):
-                self._blame("16", Phrase("{ship} never flies a kamikaze strike", ship=name))
-            elif any(name != self.named.get(cell, name) for cell in cells(mask)) or mask & ~self._at(name, mask):
-                self._denied("27", line.cell)
-            else:
-                self.lost[name] = mask
-                self.named.update(dict.fromkeys(cells(mask), name))
+            self._lose(line, fresh)
+
+    def _lose(self, line: Line, fresh: int) -> None:
+        """Enter the ship that an answer names as lost, with all of its cells (ruling 27)."""
+        mask, name = line.ship_cells, line.ship
+        if not fits(name[:2], mask) or (line.explosions and not TYPES[name[:2]].missiles):
+            self._blame("27", Phrase("these are not the cells of {ship}", ship=name))
+        elif mask & ~self.destroyed or not mask & fresh or name in self.lost or line.explosions & ~mask:
+            self._denied("27", line.cell)
+        elif line.kind == "death" and name[:2] in ("DS", "LS"):
+            self._blame("16", Phrase("{ship} never flies a kamikaze strike", ship=name))
+        elif any(name != self.named.get(cell, name) for cell in cells(mask)) or mask & ~self._at(name, mask):
+            self._denied("27", line.cell)
+        else:
+            self.lost[name] = mask
+            self.named.update(dict.fromkeys(cells(mask), name))
 
     def _scan(self, cell: int, result: str) -> None:
         bit = 1 << cell

@@ -232,18 +232,16 @@ def _own_ship(ship: OwnCells) -> OwnShip:
 
 def _known_ships(known: Known) -> Iterator[Line]:
     """The ships of which a cell is named, then the cells of others, then those that are sunk."""
-    named = known["named"]
-    sunk = {cell for ship in known["ships"] for cell in ship["cells"]}
-    hit = set(known["destroyed"])
-    standing = [cell for cell in known["ship"] if cell not in hit]
-    for ship in dict.fromkeys(ship for cell, ship in named.items() if cell not in sunk):
-        of_it = [[cell for cell in cells if named.get(cell) == ship] for cells in (standing, known["destroyed"])]
-        yield _wounded(ship, TYPES[ship[:2]].size, *of_it)
-    others = [
-        [cell for cell in cells if cell not in named and cell not in sunk] for cells in (standing, known["destroyed"])
-    ]
-    if any(others):
-        yield _wounded("?", 0, *others)
+    # The ship of each cell: sunk ships have a line of their own, and "?" is one that is not named.
+    ship_of = known["named"] | {cell: "" for ship in known["ships"] for cell in ship["cells"]}
+    hit = dict.fromkeys(known["destroyed"])
+    cells: dict[str, tuple[list[str], list[str]]] = {ship: ([], []) for ship in ship_of.values()}
+    cells |= {"?": ([], [])}
+    for cell in (*(standing for standing in known["ship"] if standing not in hit), *hit):
+        cells[ship_of.get(cell, "?")][cell in hit].append(cell)
+    for ship, (standing, destroyed) in cells.items():
+        if ship and (standing or destroyed):
+            yield _wounded(ship, 0 if ship == "?" else TYPES[ship[:2]].size, standing, destroyed)
     for lost in known["ships"]:
         yield Line(lost["ship"], [Phrase("all destroyed: {cells}", cells=" ".join(lost["cells"]))])
 

@@ -62,6 +62,10 @@ TYPES: Mapping[str, EntryType] = {
 }
 """The types of entries, by name."""
 
+BEGIN = frozenset(name for name, kind in TYPES.items() if kind.begins)
+OPEN = frozenset(name for name, kind in TYPES.items() if kind.opens)
+"""The types of the entries with which games begin, and with which all their papers are open."""
+
 _BY_SEAT = ("letters", "players", "commitments", "receipts", "orders", "shown", "verdicts")
 """The parts of bodies that are objects by seat."""
 

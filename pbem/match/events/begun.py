@@ -226,4 +226,5 @@ COMMITMENTS = EntryType(
     remake=_remake_commitments,
     says=_says_begun,
     papers=_named,
+    begins=True,
 )

@@ -102,8 +102,8 @@ def give_up(
 ) -> None:
     """The game that is played ends as it stands, with this winner; before a game, the match is closed."""
     match = step.match
-    if match.position is not None and match.phase == "playing":
-        result = Result(winner, match.position.scores, reason)
+    if match.playing is not None:
+        result = Result(winner, match.playing.scores, reason)
         end_game(step, result, closes=closes, by=by, resignation=letter)
     else:
         close(step, *(closes or (winner, reason)))
@@ -165,6 +165,7 @@ REVEALED = EntryType(
     "revealed",
     mapping({"game": number, "record": hash_}, {"chance": hash_, "replies": hash_}),
     says="game {game}: the record replays",
+    opens=True,
     silent=True,
 )
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.games import State
-    from pbem.json_object import JsonObject
     from pbem.match.state import Match
     from pbem.match.step import Signed, Step
     from pbem.match.transcript import Entry
@@ -69,9 +68,9 @@ def position_without(match: Match, seat: int, *, whole_match: bool) -> State | N
     They play on after a game is resigned; a match of several games needs all its players, and ends when one resigns
     it.
     """
-    if match.position is None or match.phase != "playing" or (whole_match and match.terms.kind != "single"):
+    if match.playing is None or (whole_match and match.terms.kind != "single"):
         return None
-    return match.play.without(match, match.position, seat)
+    return match.play.without(match, match.playing, seat)
 
 
 def _leave(step: Step, seat: int, position: State) -> None:
@@ -90,10 +89,6 @@ def _leave(step: Step, seat: int, position: State) -> None:
     )
 
 
-def _resignation(match: Match, body: JsonObject) -> Resign:
-    return Resign(match=match.id, whole=True) if body["match"] else Resign(match=match.id, game=match.game)
-
-
 def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
     body = entry.body
     evidence = papers.get(f"evidence/resign-{entry.seq}-seat-{body['seat']}.txt")
@@ -104,7 +99,11 @@ def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
 RESIGNED = EntryType(
     "resigned",
     sentence_form(seat=seat_number, match=boolean),
-    remake=of_sentence("resign", _resignation, resign),
+    remake=of_sentence(
+        "resign",
+        lambda match, body: Resign(match=match.id, whole=body["match"], game=None if body["match"] else match.game),
+        resign,
+    ),
     says=_says,
     between=True,
     among=3,

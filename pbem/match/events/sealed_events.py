@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from pbem.games import Fault, Refused, Result
+from pbem.games import Fault, Refused, refuse
 from pbem.match.asking import banks, start_clocks
 from pbem.match.changed import replace, without
 from pbem.match.documents import SALT, Receipt, salt_in
@@ -27,182 +27,34 @@ from pbem.match.entry_type import (
     time,
 )
 from pbem.match.events.ended import conclude, end_game
-from pbem.match.events.silence import forfeit, losing_seats
 from pbem.match.events.turn import tell
-from pbem.match.play import Play
 from pbem.match.remaking import of_letter
-from pbem.match.sealed_game import HONEST, KEEPS_SECRETS, SETUP, SILENT, Ending, SealedGameState, SealedMoment
+from pbem.match.sealed_game import HONEST, SILENT, SealedMoment
 from pbem.match.sealed_letters import Entered, judge_reveal, judge_steps, receipt_path
-from pbem.match.sealed_verdict import ANNULLED, FALSE, closed_by, open_record, result_of_lies, true_result, verdict
+from pbem.match.sealed_verdict import ANNULLED, FALSE, closed_by, result_of_lies, true_result, verdict
 from pbem.match.state import Played, Reports, Submission
 from pbem.match.step import Document, Notice, again, misplaced
 from pbem.match.submissions import answered
-from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.requests import Reveal, Seal, SignedForm, TakeSteps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
-    from typing import Any
 
-    from pbem.games import ShownReports, State
-    from pbem.games.sealed import SealedRules, Table
+    from pbem.games.sealed import Table
     from pbem.match.record import Record
     from pbem.match.remaking import Remaking
-    from pbem.match.sealed_game import Filed
+    from pbem.match.sealed_mode import SealedMode
     from pbem.match.state import Match
     from pbem.match.step import Signed, Step
     from pbem.match.transcript import Entry
 
 
-class SealedMode(Play, frozen=True):
-    """The play of a match whose secrets stay with their owners."""
-
-    rules: SealedRules
-    game: SealedGameState = SealedGameState()
-
-    read_by_others = frozenset({"seal", "step", "reveal", "resign"})
-    stays = Phrase("nobody can take over a seat of a sealed match: only its player has the secrets")
-
-    def anew(self) -> SealedMode:
-        return SealedMode(self.rules)
-
-    def due(self, match: Match, seat: int) -> None:
-        return None  # a program writes it
-
-    def asked(self, match: Match, seat: int) -> bool:
-        if self.game.ending is not None:
-            return seat not in self.game.reveals
-        return seat in match.choosing
-
-    def owes(self, match: Match, seat: int) -> tuple[str, ...]:
-        """The steps due from this seat: `seal`, the game's steps in order, or `reveal`."""
-        if not match.asked(seat):
-            return ()
-        if match.phase == "setup":
-            return ("seal",)
-        return ("reveal",) if self.game.ending is not None else self.rules.owed(table_of(match), seat)
-
-    def awaits(self, match: Match) -> Phrase | None:
-        return Phrase("reveal") if match.phase == "playing" and self.game.ending is not None else None
-
-    def refuse_secrets(self, match: Match, what: str) -> None:
-        raise Refused(Fault(what, match.id, KEEPS_SECRETS))
-
-    def counted_as_received(self, match: Match, seat: int, received: datetime, *, default: bool) -> datetime:
-        """No proof asks when a step came."""
-        begun = bool(self.game.commitments)
-        return received if begun else super().counted_as_received(match, seat, received, default=default)
-
-    def view(self, match: Match, position: State, seat: int | None) -> Mapping[str, object]:
-        return self.rules.view(cast("Table", position), seat)
-
-    def show(self, match: Match, seat: int | None, reports: Reports) -> Reports:
-        return reports  # the players have told each other all
-
-    def latest(self, match: Match, seat: int | None) -> ShownReports:
-        return table_of(match).played[-1]
-
-    def keeps_views(self, match: Match) -> bool:
-        return True  # the table has all reports
-
-    def truth(self, match: Match) -> dict[int, Mapping[str, Any]] | None:
-        if not self.rules.reveals:
-            return {owner: match.view(owner) or {} for owner in match.seats}
-        if len(self.game.reveals) < len(match.seats):
-            return None
-        table = table_of(match)
-        try:
-            own = {
-                owner: self.rules.own(match.options, owner, revealed.setup, revealed.orders, table)
-                for owner, revealed in sorted(self.game.reveals.items())
-            }
-        except Refused:
-            return None
-        return {owner: self.rules.own_view(side, table) for owner, side in own.items()}
-
-    def setups(self, match: Match) -> dict[int, str]:
-        if self.rules.reveals:
-            return {seat: revealed.setup for seat, revealed in sorted(self.game.reveals.items())}
-        return dict(sorted((one.seat, "\n".join(one.lines)) for one in self.game.steps if one.step == SETUP))
-
-    def commitments(self, match: Match) -> dict[int, str]:
-        return dict(sorted(self.game.commitments.items()))
-
-    def levels(self, match: Match) -> dict[int, str]:
-        return dict.fromkeys(match.seats, "key")
-
-    def without(self, match: Match, position: State, seat: int) -> None:
-        return None  # two play
-
-    def begin(self, step: Step) -> None:
-        """Publish the seats' commitments, and ask for the first step."""
-        match = step.match
-        open_to_all = match.last_revealed  # nothing in it is secret
-        setups, seals = sorted(match.setups.items()), {}
-        for seat, submission in setups:
-            paper = submission.paper.encode()
-            step.papers.append(Document(receipt_path(match.game, seat), paper, open_to_all, seat))
-            letter = f"game-{match.game}-seal-seat-{seat}"
-            step.file_letter(letter, submission.letter, submission.evidence, open_to_all, seat)
-            seals[seat] = f"letters/{letter}.eml"
-        trace = step.file_trace("setup", open_to_all)
-        commitments = {seat: submission.text for seat, submission in setups}
-        body = {
-            "game": match.game,
-            "options": dict(match.options.changed),
-            "commitments": {str(seat): commitment for seat, commitment in commitments.items()},
-            "receipts": {str(seat): sha256_hex(submission.paper.encode()) for seat, submission in setups},
-        }
-        step.append_entry("sealed", trace | body)
-        step.match = replace(
-            step.match,
-            phase="playing",
-            setups={},
-            prev=step.match.head,
-            position=self.rules.begin(match.options),
-            play=replace(self, game=SealedGameState(commitments, seals)),
-            misses={},
-            sentence_revs={},
-        )
-        _ask_for_steps(step)
-        step.notify("begin")
-
-    def proceed(self, step: Step) -> None:
-        """Judge the game when it is over, and forfeit for silence; turns are reported by the players themselves."""
-        match = step.match
-        if _is_due(match):
-            judge(step)
-        elif gone := [seat for seat in losing_seats(match) if match.asked(seat)]:
-            forfeit(step, gone)
-
-    def end(self, step: Step, result: Result, closes: tuple[int, str] | None, by: str, resignation: str) -> None:
-        """Ask everybody to reveal what was kept secret, if the game is not open by then."""
-        match = step.match
-        if not self.rules.reveals or result.reason == "abandoned":
-            record = open_record(match, self.rules, self.game, result)
-            conclude(step, result, record, closes=closes, by=by)
-            return
-        ending = Ending(result, closes, by, resignation)
-        step.match = replace(
-            match,
-            prev=match.head,
-            play=replace(self, game=replace(self.game, ending=ending, printed={})),
-            banks=banks(step),
-            missed=frozenset(),
-            offers={},
-            sentence_revs={},
-        )
-        start_clocks(step, match.seats)
-        step.notify("reveals", ending=ending)
-
-
 def sealed(match: Match, what: str = "step") -> SealedMode:
     """The play of a sealed match; raises `Refused` for another one."""
-    if not isinstance(match.play, SealedMode):
+    if not match.terms.sealed:
         raise Refused(Fault(what, match.id, Phrase("this match is not sealed")))
-    return match.play
+    return cast("SealedMode", match.play)
 
 
 def table_of(match: Match) -> Table:
@@ -219,13 +71,12 @@ def seal(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Submi
     step.demand_key(signed)
     before = match.setups.get(seat)
     faults = misplaced(match, form, seat, before, game=match.game)
-    if match.phase != "setup" or not isinstance(match.play, SealedMode):
+    if match.phase != "setup" or not match.terms.sealed:
         raise Refused(Fault("seal", None, Phrase("no commitment is due")))
     found = [section.words[0] for section in form.request.sections if section.name == "commitment"]
     if len(found) != 1:
         faults.append(Fault("seal", None, Phrase("the line `commitment HASH` is missing")))
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     if same := again(before, form.rev, found[0]):
         return same
     receipt = Receipt.of(match, seat, 0, form.rev, signed, step.world.salt(receipt_path(match.game, seat)))
@@ -266,10 +117,12 @@ SEALED = EntryType(
     ),
     remake=_remake_sealed,
     says="game {game}: all have committed to their setups, signed; they keep them to themselves",
+    begins=True,
+    opens=True,
 )
 
 
-def _ask_for_steps(step: Step, by: int | None = None) -> None:
+def ask_for_steps(step: Step, by: int | None = None) -> None:
     """Ask those who owe a step of a sealed game; the clock of a seat that owed one before continues.
 
     `by` is the seat whose letter led here: its next step must cite the letters that are sent now.
@@ -291,30 +144,31 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
     step.demand_key(signed)
     _demand_due(step, seat, form)
     name = f"step-{match.seq + 1}-seat-{seat}"
-    taken = judge_steps(_under_way(match), seat, form, signed.hash, f"letters/{name}.eml")
+    play, where, restored = sealed(match), (match.server, match.id, match.game), match.restored > 0
+    moment = SealedMoment(play.rules, *where, match.names, match.rules_hash, play.game, table_of(match), restored)
+    taken = judge_steps(moment, seat, form, signed.hash, f"letters/{name}.eml")
     step.file_letter(name, signed.raw, signed.evidence, match.last_revealed, seat)
     told = Entered(seat, match.turn)
     for one in taken:
+        filed = one.filed
         if one.paper:
-            step.papers.append(Document(one.filed.path, one.paper.encode(), match.last_revealed, seat))
-        told = replace(told, steps=(*told.steps, _enter(step, one.filed, signed)))
-        told = _finish(step, one.play.table, told)
+            step.papers.append(Document(filed.path, one.paper.encode(), match.last_revealed, seat))
+        body = {"game": match.game, "turn": filed.turn, "seat": filed.seat, "step": filed.step, "paper": filed.paper}
+        path = {"path": filed.path} if filed.path else {}
+        entry = step.append_entry("step", {**body, **path, **step.named(signed)})
+        filed = replace(filed, seq=entry.seq, head=entry.head)
+        play = replace(play, game=replace(play.game, steps=play.game.steps.and_(filed)))
+        step.match = replace(step.match, play=play)
+        told = _finish(step, one.play.table, replace(told, steps=(*told.steps, filed)))
     step.match = replace(step.match, misses=without(step.match.misses, seat))
     if not step.match.owes(seat):
         answered(step, seat, signed)
     step.match = replace(step.match, prev=step.match.head, sentence_revs={})
-    _ask_for_steps(step, by=seat)
+    ask_for_steps(step, by=seat)
     step.notify("step", seat, told=told)
     if (result := table_of(step.match).result) is not None:
         end_game(step, result)
     return told
-
-
-def _under_way(match: Match) -> SealedMoment:
-    """The game of a match, as steps are judged."""
-    play, where = sealed(match), (match.server, match.id, match.game)
-    restored = match.restored > 0
-    return SealedMoment(play.rules, *where, match.names, match.rules_hash, play.game, table_of(match), restored)
 
 
 def _refuse_paused(match: Match, what: str) -> None:
@@ -334,20 +188,7 @@ def _demand_due(step: Step, seat: int, form: SignedForm[TakeSteps]) -> None:
     said = replace(form, rev=0)  # what is an entry at once needs no revision
     if form.prev is not None and game.printed.get(seat):
         said = replace(said, prev=match.prev)  # which of those printed it may cite, `judge_steps` knows
-    if faults := misplaced(match, said, seat, None, game=match.game):
-        raise Refused(*faults)
-
-
-def _enter(step: Step, filed: Filed, signed: Signed) -> Filed:
-    """Append the entry of a step."""
-    match, play = step.match, sealed(step.match)
-    path = {"path": filed.path} if filed.path else {}
-    body = {"game": match.game, "turn": filed.turn, "seat": filed.seat, "step": filed.step, "paper": filed.paper}
-    entry = step.append_entry("step", {**body, **path, **step.named(signed)})
-    filed = replace(filed, seq=entry.seq, head=entry.head)
-    game = replace(play.game, steps=play.game.steps.and_(filed))
-    step.match = replace(step.match, play=replace(play, game=game))
-    return filed
+    refuse(misplaced(match, said, seat, None, game=match.game))
 
 
 def _finish(step: Step, table: Table, told: Entered) -> Entered:
@@ -408,8 +249,7 @@ def reveal(step: Step, seat: int, form: SignedForm[Reveal], signed: Signed) -> N
         revealed, papers = judge_reveal(match, play.game, seat, form)
     except Refused as refused:
         raise Refused(*faults, *refused.faults) from refused
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     step.file_letter(f"reveal-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, match.last_revealed, seat)
     for path, content in papers.items():
         step.papers.append(Document(path, content.encode(), match.last_revealed, seat))
@@ -445,7 +285,7 @@ def judge(step: Step) -> None:
     """Judge the finished game, and end it. Raises `Refused` while a reveal is still due."""
     match, play = step.match, sealed(step.match, "verdict")
     ending = play.game.ending
-    if ending is None or not _is_due(match):
+    if ending is None or not is_due(match):
         raise Refused(Fault("verdict", match.id, Phrase("nothing is to be judged yet")))
     found = verdict(match, play.rules, play.game)
     verdicts = {
@@ -463,7 +303,7 @@ def judge(step: Step) -> None:
     conclude(step, result, record, closes=closes, by=ending.by, verdict=found)
 
 
-def _is_due(match: Match) -> bool:
+def is_due(match: Match) -> bool:
     """True if the verdict is due: everybody has revealed, or missed the time for it."""
     waited = any(match.asked(seat) and seat not in match.missed for seat in match.seats)
     return match.awaits is not None and not waited

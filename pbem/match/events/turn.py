@@ -207,7 +207,12 @@ def remake(remaking: Remaking) -> Step:
         expected = body["orders"][str(seat)]
         content = remaking.hashed(path, expected, "is not the receipt that the transcript names")
         receipts[seat] = remaking.read(path, Receipt.read, content)
-    _check_reports(remaking)
+    for reader in (*remaking.match.seats, None):
+        path = _report_path(remaking.match.game, remaking.match.turn, reader)
+        expected = body["shown"][str(reader)] if reader else body["reports"]
+        content = remaking.hashed(path, expected, "is not the report that the transcript names")
+        if not SALT.fullmatch(salt_in(content)):
+            raise remaking.untrue(path, "has no salt")
     aside = remaking.set_aside(remaking.match, f"turn-{remaking.match.turn}")
     step = remaking.at_work()
     step.match = replace(step.match, stored={})
@@ -243,16 +248,6 @@ def _came_after_a_miss(
     gone = [paper.received for paper in papers if paper.player == receipt.player]
     if all(utc(when) > over for when in gone) and utc(receipt.received) < over:
         raise remaking.untrue(path, f"came in time: it was received before the time of seat {seat} was over")
-
-
-def _check_reports(remaking: Remaking) -> None:
-    match, body = remaking.match, remaking.entry.body
-    for seat in (*match.seats, None):
-        path = _report_path(match.game, match.turn, seat)
-        expected = body["shown"][str(seat)] if seat else body["reports"]
-        content = remaking.hashed(path, expected, "is not the report that the transcript names")
-        if not SALT.fullmatch(salt_in(content)):
-            raise remaking.untrue(path, "has no salt")
 
 
 def ordered(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:

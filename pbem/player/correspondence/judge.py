@@ -13,7 +13,6 @@ import msgspec
 from pbem.games import Fault, Refused, faults, part_of, parts, refuse, rules
 from pbem.games.conditional_orders import branch_said
 from pbem.match import submissions
-from pbem.match.sealed_game import KEEPS_SECRETS
 from pbem.phrase import Phrase
 from pbem.player import forms
 from pbem.player.correspondence.standings import Impossible, demand_playing
@@ -82,8 +81,6 @@ class Judge:
         Raises `Refused`, or `Impossible` if there is no such turn.
         """
         standing, position = self._matches.standing(match), self._matches.position(match)
-        if standing.sealed:
-            raise Refused(Fault("orders", match, KEEPS_SECRETS))
         demand_playing(standing)
         if 0 < turn < standing.turn:
             raise Impossible(

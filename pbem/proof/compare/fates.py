@@ -15,6 +15,7 @@ import msgspec
 from pbem.games.conditional_orders import MOST_BRANCHES
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal, read_set_aside
+from pbem.match.events import BEGIN, OPEN
 from pbem.match.transcript import sha256_hex, utc
 from pbem.proof.compare.ends import ENDS, Case, EndProof, Sent, is_by_default, is_later
 from pbem.proof.compare.index import first_entries
@@ -38,7 +39,7 @@ class Fate(msgspec.Struct, frozen=True):
 class _Misses:
     """The times that seats missed: an index, because letters may bring any number of receipts.
 
-    In a sealed game, only misses before the commitments: later steps are neither setups nor orders.
+    In a game that is open from its beginning on, only those before it: later steps are neither setups nor orders.
     """
 
     def __init__(self, found: Bundle, places: Mapping[tuple[str, int, int | None], Entry]) -> None:
@@ -50,8 +51,8 @@ class _Misses:
         for entry in found.entries:
             if entry.type != "missed":
                 continue
-            sealed = places.get(("sealed", entry.body["game"], None))
-            if sealed is None or entry.seq < sealed.seq:
+            begun = places.get(("begun", entry.body["game"], None))
+            if begun is None or begun.type not in OPEN or entry.seq < begun.seq:
                 turns = self._by_seat.setdefault((entry.body["game"], entry.body["seat"]), {})
                 turns.setdefault(entry.body["turn"], []).append(entry)
                 self._times[entry.seq] = utc(entry.body["deadline"]), utc(entry.time)
@@ -87,8 +88,7 @@ class Fates:
         """The papers set aside, by game, seat, turn, and whether they are of default orders."""
         for one in (read_set_aside(paper.decode()) for paper in papers):
             self._aside.setdefault(_place(one), []).append(one)
-        # In a sealed game, receipts hold no secrets, so they are open from the start.
-        self._revealed = {entry.body["game"] for entry in entries if entry.type in {"revealed", "sealed"}}
+        self._revealed = {entry.body["game"] for entry in entries if entry.type in OPEN}
         self._places = first_entries(entries)
         self._settle = timedelta(seconds=entries[0].body["terms"]["settle"])
         self._misses = _Misses(found, self._places)
@@ -177,7 +177,7 @@ class Fates:
         """The entry that closed the setups of a game, or a turn."""
         if turn:
             return self._places.get(("turn", game, turn))
-        return self._places.get(("commitments", game, None)) or self._places.get(("sealed", game, None))
+        return self._places.get(("begun", game, None))
 
     def _end(self, game: int) -> Entry | None:
         """The entry that ended the game, or the match in which it never began."""
@@ -240,7 +240,7 @@ class Fates:
         for entry in self.found.entries[: cause.seq - 1]:
             if entry.type == "missed":
                 silent.add(entry.body["seat"])
-            elif entry.type in {"commitments", "sealed", "turn", "revealed"}:
+            elif entry.type in {*BEGIN, *OPEN, "turn"}:
                 silent.clear()
             elif entry.type in {"step", "substituted"}:
                 silent.discard(entry.body["seat"])
@@ -283,8 +283,8 @@ def _place(paper: Sent) -> tuple[int, int, int, bool]:
 
 def _is_named(paper: Sent, sha256: str, closing: Entry) -> bool:
     """True if the entry that closed the turn names this paper, or the same with the branch that counted."""
-    names = "commitments" if isinstance(paper, Opening) else "receipts" if closing.type == "sealed" else "orders"
-    named = closing.body.get(names, {}).get(str(paper.seat))
+    parts = ("commitments",) if isinstance(paper, Opening) else ("receipts", "orders")
+    named = next((closing.body[part].get(str(paper.seat)) for part in parts if part in closing.body), None)
     if named == sha256:
         return True
     if not isinstance(paper, Receipt) or paper.branch or paper.by_default or not paper.turn:

@@ -13,6 +13,7 @@ import msgspec
 
 from pbem.identity import ed25519_points
 from pbem.match.documents import Evidence, NotADocument, Opening, Receipt, Withdrawal
+from pbem.match.events import BEGIN
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement, voucher
 from pbem.proof.kept import SignedHead
 
@@ -159,9 +160,10 @@ def _addresses(found: Bundle) -> Iterator[tuple[str, UsedAddress]]:
 
 
 def first_entries(entries: Sequence[Entry]) -> dict[tuple[str, int, int | None], Entry]:
-    """The entries by which games began, their turns were resolved, and they ended; by type, game and turn."""
-    about = [entry for entry in entries if entry.type in {"commitments", "sealed", "turn", "ended"}]
-    return {(entry.type, entry.body["game"], entry.body.get("turn")): entry for entry in reversed(about)}
+    """The entries by which games were begun, their turns resolved, and they ended; by that word, game and turn."""
+    kinds = {"turn": "turn", "ended": "ended", **dict.fromkeys(BEGIN, "begun")}
+    about = [entry for entry in entries if entry.type in kinds]
+    return {(kinds[entry.type], entry.body["game"], entry.body.get("turn")): entry for entry in reversed(about)}
 
 
 def is_signature(key: str, signature: str, message: bytes) -> bool:

@@ -149,12 +149,12 @@ class Positions:
         }
 
     def compare(self, file: AttachedFile) -> Iterator[Finding]:
-        """The finding about a file with a position, or with the request for the setup of a sealed game."""
-        asked, document = _document(file, "setup 1"), _document(file, "position 1")
-        if asked is not None and "sealed" in asked:
-            document = asked
+        """The finding about a file that tells how a game stands."""
+        play = self.index.match.play
+        document = next((told for kind in play.position_files if (told := _document(file, kind)) is not None), None)
         if document is None:
             return
+        asked = document["pbem"] == "setup 1"
         game, seat, prev = document.get("game"), document.get("seat"), document.get("prev")
         what = f"request for setup {game}" if asked else f"position of game {game}, turn {document.get('turn')}"
         if not isinstance(prev, str) or prev not in self.index.seqs:
@@ -162,11 +162,11 @@ class Positions:
             yield _later_or_differs(file, what, reason)
             return
         seq = self.index.seqs[prev]
-        if _told_keys(document) - self._keys:
+        if play.keys_in(document) - self._keys:
             yield _later_or_differs(file, what, f"{file.name} shows a key that no entry of the bundle names", seq)
             return
         match = self._positions.get((game, seat, prev)) if isinstance(game, int) and isinstance(seat, int) else None
-        if match is None and self.index.match.terms.sealed and not asked:
+        if match is None and not (play.hides or asked):
             yield _differs(file, what, f"{file.name} cites the head {prev}, with which no letter came", seq)
             return
         if match is None:
@@ -220,14 +220,6 @@ def _document(file: AttachedFile, kind: str) -> JsonObject | None:
     if not isinstance(document, dict) or document.get("pbem") != kind:
         return None
     return document if (document.get("server"), document.get("match")) == file.letter.index.place else None
-
-
-def _told_keys(document: JsonObject) -> set[tuple[str, str]]:
-    """The seats and public keys that a position of a sealed game names."""
-    match document:
-        case {"sealed": {"keys": dict(keys)}}:
-            return {(seat, str(key)) for seat, told in keys.items() if isinstance(told, list) for key in told}
-    return set()
 
 
 def compare_signed(file: AttachedFile) -> Iterator[Finding]:

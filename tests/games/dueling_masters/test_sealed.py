@@ -9,9 +9,9 @@ import pytest
 from playing import sealed_players
 
 from pbem.games import Refused, Result, rules
-from pbem.games.dueling_masters import RULES, transit
+from pbem.games.dueling_masters import RULES
 from pbem.games.dueling_masters.board import SQUARES
-from pbem.games.dueling_masters.notation import PASS, Orders, Setup
+from pbem.games.dueling_masters.notation import PASS, Orders, Setup, Side
 from pbem.games.dueling_masters.sealed import SEALED, Pieces, Table, Transit
 from pbem.games.dueling_masters.transit import State
 from pbem.games.sealed import Falsehood, SealedStep, settled
@@ -280,7 +280,7 @@ class Stuck:
 
     def at(self, turn: int) -> State:
         sides = SEALED.begin(RULES.options({}, 2)).pieces
-        nobody = transit.Side(Setup("", 0, ()), 0, (-1,) * len(sides[0].squares), ())
+        nobody = Side(Setup("", 0, ()), 0, (-1,) * len(sides[0].squares), ())
         return State(RULES.options({}, 2), turn, (nobody, nobody), Result(0, (1, 1)) if turn > 5 else None)
 
     def order(self, *_: object) -> Orders:
