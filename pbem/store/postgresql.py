@@ -2,20 +2,19 @@
 
 One connection decides: it holds an advisory lock, which PostgreSQL releases when that connection breaks, within
 `SILENCE` if a machine or its network died. Transactions are READ COMMITTED; the other connections change no row on
-which a decision rests. Statements that return nothing are sent without waiting for an answer to each (libpq's
-pipeline mode). Implements reliability.md, promises 1 and 2, as far as the database keeps what it reports as
+which a decision rests. Implements reliability.md, promises 1 and 2, as far as the database keeps what it reports as
 committed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import psycopg
-from psycopg import errors, generators
+from psycopg import errors
 
 from pbem.store.engine import BUSY_SECONDS, statements
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
@@ -80,9 +79,6 @@ class Postgresql:
         """The number of statements that may have written, since this was opened."""
         self._name = name
         self._parts = 0
-        self._open = ExitStack()
-        self._pipeline: psycopg.Pipeline | None = None
-        """The pipeline of the open transaction: its statements without an answer yet."""
         self.in_transaction = False
         """True from `begin` to `commit` or `rollback`, which is also needed after the connection was lost."""
         self._is_to_decide = False
@@ -216,7 +212,6 @@ class Postgresql:
     def wait_to_write(self, table: str) -> None:
         """Within a transaction, wait until nobody keeps writers from a table; then nobody can before it ends."""
         self.run(f"LOCK TABLE {table} IN ROW EXCLUSIVE MODE")
-        self.await_results()
 
     def begin(self, *, wait: bool) -> None:
         """Begin a transaction; raises `BusyError` if this connection was to decide, and no longer does."""
@@ -224,7 +219,6 @@ class Postgresql:
         self._reach_to_write()
         self.in_transaction = True
         try:
-            self._pipeline = self._open.enter_context(self.connection.pipeline())
             self.connection.execute("BEGIN")
         except BaseException:
             self.rollback()
@@ -233,7 +227,6 @@ class Postgresql:
     def commit(self) -> None:
         """Commit: the transaction is then on disk. Raises `BusyError` if the database had rolled it back."""
         done = self.connection.execute("COMMIT")
-        self._close_pipeline()
         self.in_transaction = False
         if done.statusmessage != "COMMIT":
             raise BusyError("the transaction had failed, and was undone")
@@ -241,13 +234,8 @@ class Postgresql:
     def rollback(self) -> None:
         """Undo the transaction, if it has not ended already."""
         self.in_transaction = False
-        with suppress(psycopg.Error):  # that of the statement that failed
-            self._close_pipeline()
         try:
-            status = self.connection.info.transaction_status
-            if status == psycopg.pq.TransactionStatus.INERROR:
-                self._wear_out()  # statements after the failed one were not prepared, but psycopg believes so
-            if status != psycopg.pq.TransactionStatus.IDLE:
+            if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 self.connection.execute("ROLLBACK")
         except psycopg.Error:
             self._wear_out()  # the connection is lost, and with it the transaction
@@ -255,21 +243,6 @@ class Postgresql:
     def _wear_out(self) -> None:
         """Have the connection replaced before it is used again."""
         self._worn, self.decides = True, False
-
-    def _close_pipeline(self) -> None:
-        self._pipeline = None
-        self._open.close()
-
-    def await_results(self) -> None:
-        """Wait for what was sent in the open transaction."""
-        with self.translated():
-            self._synchronise()
-
-    def _synchronise(self) -> None:
-        if self._pipeline is not None:
-            # psycopg would wait for the answer for ever if a part of a long statement was not sent yet.
-            self.connection.wait(generators.send(self.connection.pgconn))
-            self._pipeline.sync()
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -287,17 +260,15 @@ class Postgresql:
             with suppress(psycopg.OperationalError):
                 self.connection.execute(f"RELEASE SAVEPOINT {name}".encode())
 
-    def run(self, sql: str, parameters: Parameters = ()) -> SentResult:
+    def run(self, sql: str, parameters: Parameters = ()) -> psycopg.Cursor[Values]:
         """Run one statement; one that writes outside of a transaction is a transaction of its own."""
         try:
             if not self.in_transaction:
                 (self._reach if sql.lstrip().startswith(("SELECT", "SHOW")) else self._reach_to_write)()
             cursor = self._sent(sql, parameters)
-            if not (sql.lstrip().startswith(("SELECT", "SHOW", "WITH")) or "RETURNING" in sql):  # it returns no rows
+            if cursor.description is None:  # it returns no rows
                 self.changes += 1
-                return SentResult(self, cursor)
-            self._synchronise()  # until then PostgreSQL does not count us as idle, and would never cut us off
-            return SentResult(self, cursor, cursor.fetchall(), cursor.description or ())
+            return cursor
         except psycopg.Error as error:
             self._raise_translated(error)
 
@@ -329,7 +300,6 @@ class Postgresql:
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""
-        self._close_pipeline()  # a pipeline allows no server-side cursors
         cursor = self.connection.cursor("rows_of_a_table", withhold=True)
         cursor.itersize = 100
         cursor.execute(psycopg.sql.SQL("SELECT * FROM {}").format(psycopg.sql.Identifier(name)))
@@ -422,39 +392,6 @@ class Postgresql:
         if state == "42501":
             raise StoreError(f"{self.place} is closed to us: {_first_line(error)}") from error
         raise error
-
-
-class SentResult:
-    """The result of a statement: its rows, if it returns any, and the number of changed rows, awaited on demand."""
-
-    def __init__(
-        self,
-        engine: Postgresql,
-        cursor: psycopg.Cursor[Values],
-        rows: Sequence[Values] = (),
-        description: Sequence[Any] = (),
-    ) -> None:
-        self.description = description
-        self._engine = engine
-        self._cursor = cursor
-        self._rows = iter(rows)
-
-    @property
-    def rowcount(self) -> int:
-        """The number of rows changed."""
-        self._engine.await_results()
-        return self._cursor.rowcount
-
-    def __iter__(self) -> Iterator[Values]:
-        return self._rows
-
-    def fetchone(self) -> Values | None:
-        """The next row, or None after the last."""
-        return next(self._rows, None)
-
-    def fetchall(self) -> list[Values]:
-        """The rows that are left."""
-        return list(self._rows)
 
 
 def _storable(value: object) -> object:
