@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.common import config_option, opened, operator, troubles
+from pbem.cli.common import config_option, opened, troubles
 from pbem.config.file import load
+from pbem.server.operators_store import operator
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.errors import FullError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.common import Opened, as_json, config_option, fields, instruct, listed, opened, table
+from pbem.cli.common import as_json, config_option, fields, listed, opened, table
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.tournament_archive import TournamentRepository
 from pbem.match.transcript import Entry
@@ -24,7 +24,10 @@ from pbem.store.people import People
 from pbem.store.tournament_rows import Tournaments
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pbem.match.state import Match
+    from pbem.server.operators_store import OperatorsStore
 
 SECRETS = (
     "This shows setups and orders that nobody else may know while the game runs. An operator who tells a player"
@@ -45,9 +48,18 @@ def _number(_context: click.Context, parameter: click.Parameter, value: str | No
 
 _match_argument = click.argument("number", metavar="MATCH", callback=_number)
 _tournament_argument = click.argument("number", metavar="TOURNAMENT", callback=_number)
-_reason_option = click.option(
-    "--reason", required=True, help="Why: the reason is in the transcript for ever, and in a letter to every player."
-)
+
+
+def _reason(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not value.strip():
+        raise click.UsageError("The reason is empty.")
+    return value
+
+
+def _reason_option(
+    why: str = "Why: the reason is in the transcript for ever, and in a letter to every player.",
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option("--reason", required=True, callback=_reason, help=why)
 
 
 @click.group()
@@ -128,7 +140,7 @@ def bundle_(number: int, file: Path, config_file: Path) -> None:
     click.echo(f"{file} has the proof of {found.id}: `pbem verify {file}`.")
 
 
-def _found(store: Opened, number: int) -> tuple[Match, list[dict[str, object]]]:
+def _found(store: OperatorsStore, number: int) -> tuple[Match, list[dict[str, object]]]:
     matches = Matches(store.database, store.vault)
     archive = MatchRepository(matches, People(store.database), store.config.server, _nothing_is_signed, "")
     loaded = archive.load(number)
@@ -152,7 +164,7 @@ def _says(entry: Entry) -> str:
     return ", ".join(key if value is True else f"{key} {value}" for key, value in shown if len(str(value)) < 64)
 
 
-def _secrets(store: Opened, number: int) -> list[dict[str, object]]:
+def _secrets(store: OperatorsStore, number: int) -> list[dict[str, object]]:
     submitted = Matches(store.database, store.vault).submitted(number)
     return [
         {
@@ -173,12 +185,12 @@ def _instruction(group: click.Group, what: str, says: str) -> click.Command:
 
     @group.command(what, help=says)
     @(_match_argument if of_match else _tournament_argument)
-    @(_reason_option if of_match else click.option("--reason", required=True, help="Why, for your own record."))
+    @(_reason_option() if of_match else _reason_option("Why, for your own record."))
     @config_option
     def instructed(number: int, reason: str, config_file: Path) -> None:
         about = (number, None) if of_match else (None, number)
         with opened(config_file) as store:
-            click.echo(f"{instruct(store, what, about[0], reason, tournament=about[1])}.")
+            click.echo(f"{store.instruct(what, about[0], reason, tournament=about[1])}.")
 
     return instructed
 
@@ -186,7 +198,7 @@ def _instruction(group: click.Group, what: str, says: str) -> click.Command:
 @match.command()
 @click.argument("number", metavar="MATCH", callback=_number, required=False)
 @click.option("--all", "everything", is_flag=True, help="All matches that stand still only because of a restore.")
-@_reason_option
+@_reason_option()
 @config_option
 def resume(number: int | None, reason: str, config_file: Path, *, everything: bool) -> None:
     """Resume MATCH, or with --all those that `pbem restore` paused."""
@@ -197,7 +209,7 @@ def resume(number: int | None, reason: str, config_file: Path, *, everything: bo
         if not numbers:
             click.echo("No match stands still because of a restore.")
         for each in numbers:
-            click.echo(f"{instruct(store, 'resume', each, reason)}.")
+            click.echo(f"{store.instruct('resume', each, reason)}.")
 
 
 _instruction(match, "pause", "Pause MATCH: what players send is kept; nothing begins, resolves or runs out.")
@@ -244,7 +256,7 @@ def list_tournaments(config_file: Path, *, everything: bool, as_json: bool) -> N
 @tournament.command()
 @_tournament_argument
 @click.argument("words", nargs=-1, required=True, metavar="annul MATCH|substitute PLAYER for PLAYER|close")
-@_reason_option
+@_reason_option()
 @config_option
 def rule(number: int, words: tuple[str, ...], reason: str, config_file: Path) -> None:
     """Rule on TOURNAMENT, as its organiser may by letter: table and proof show it as the operator's bare word.
@@ -253,7 +265,7 @@ def rule(number: int, words: tuple[str, ...], reason: str, config_file: Path) ->
     the tournament. On a match of the organiser's own, only you may rule.
     """
     with opened(config_file) as store:
-        click.echo(f"{instruct(store, 'rule', None, reason, tournament=number, ruling=' '.join(words))}.")
+        click.echo(f"{store.instruct('rule', None, reason, tournament=number, ruling=' '.join(words))}.")
 
 
 _instruction(
