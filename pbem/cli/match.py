@@ -92,7 +92,19 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
     """Show MATCH: its terms, where it stands, whom it waits for, and its transcript."""
     with opened(config_file) as store:
         found, entries = _found(store, number)
-        stands, hidden = view(found, 0), _secrets(store, number) if secrets else []
+        stands = view(found, 0)
+        hidden = [
+            {
+                "game": game,
+                "turn": turn or "setup",
+                "seat": seat,
+                "rev": content["rev"],
+                "standing": "yes" if content["standing"] else "withdrawn",
+                "text": " / ".join(content["text"].split("\n")),
+            }
+            for (game, turn, seat), content in Matches(store.database, store.vault).submitted(number).items()
+            if secrets
+        ]
     turn = f", turn {stands.turn}" if stands.turn else ""
     facts = {
         "match": stands.match,
@@ -142,7 +154,8 @@ def bundle_(number: int, file: Path, config_file: Path) -> None:
 
 def _found(store: OperatorsStore, number: int) -> tuple[Match, list[dict[str, object]]]:
     matches = Matches(store.database, store.vault)
-    archive = MatchRepository(matches, People(store.database), store.config.server, _nothing_is_signed, "")
+    # Nothing is written here, and so nothing is signed.
+    archive = MatchRepository(matches, People(store.database), store.config.server, lambda _: b"", "")
     loaded = archive.load(number)
     if loaded is None:
         raise click.ClickException(f"There is no match m{number}.")
@@ -154,29 +167,10 @@ def _found(store: OperatorsStore, number: int) -> tuple[Match, list[dict[str, ob
     return loaded[0], told
 
 
-def _nothing_is_signed(_statement: bytes) -> bytes:
-    raise AssertionError("nothing is written here")
-
-
 def _says(entry: Entry) -> str:
     """The parts of an entry that are neither hashes nor lists; a flag that is set by its name alone."""
     shown = ((key, value) for key, value in entry.body.items() if isinstance(value, str | int) and value is not False)
     return ", ".join(key if value is True else f"{key} {value}" for key, value in shown if len(str(value)) < 64)
-
-
-def _secrets(store: OperatorsStore, number: int) -> list[dict[str, object]]:
-    submitted = Matches(store.database, store.vault).submitted(number)
-    return [
-        {
-            "game": game,
-            "turn": turn or "setup",
-            "seat": seat,
-            "rev": content["rev"],
-            "standing": "yes" if content["standing"] else "withdrawn",
-            "text": " / ".join(content["text"].split("\n")),
-        }
-        for (game, turn, seat), content in submitted.items()
-    ]
 
 
 def _instruction(group: click.Group, what: str, says: str) -> click.Command:
