@@ -20,8 +20,8 @@ from pbem.match.record import NotARecord
 from pbem.pages.match_page import Witnessed, noted, replay
 from pbem.phrase import clean
 from pbem.proof.bundle import OtherVersion, load, read
+from pbem.proof.compare.chain import latest
 from pbem.proof.kept_letters import kept
-from pbem.proof.logged import latest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

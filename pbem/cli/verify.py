@@ -247,8 +247,7 @@ def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Ke
 def _tournament(asked: _Asked, folder: Path | None) -> Status:
     """Verify a tournament, and print each check at once; returns the exit status."""
     from pbem.proof.kept_letters import kept
-    from pbem.proof.tournament_letters import compared
-    from pbem.proof.tournament_proof import verify_tournament
+    from pbem.proof.tournament_proof import compared, verify_tournament
 
     bundles = None if folder is None else (_loaded(path) for path in sorted(folder.rglob("*.zip")))
     made: list[TournamentCheck] = []

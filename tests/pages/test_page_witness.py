@@ -18,10 +18,10 @@ from pbem.match.changed import replace
 from pbem.match.transcript import statement
 from pbem.pages.match_page import _packed, checking
 from pbem.proof import bundle
-from pbem.proof.compare.against import Against
+from pbem.proof.compare.chain import latest
 from pbem.proof.kept import Kept, Logged
 from pbem.proof.kept_letters import kept
-from pbem.proof.logged import latest
+from pbem.proof.prove import Against
 from pbem.proof.verification import Proved, verify
 from pbem.tlog.checkpoint import InclusionProof
 from pbem.tlog.note import Note, NoteSignature, cosigned

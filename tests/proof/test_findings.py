@@ -21,11 +21,11 @@ from pbem.match.documents import Evidence, text_name
 from pbem.match.events.sealed_events import sealed
 from pbem.match.transcript import Entry, announcement, sha256_hex, statement, voucher
 from pbem.proof import bundle
-from pbem.proof.compare.against import Against
+from pbem.proof.compare.chain import latest
 from pbem.proof.compare.finding import Finding
 from pbem.proof.kept import Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper, ToldFiles
 from pbem.proof.kept_letters import LIMITS, kept
-from pbem.proof.logged import latest
+from pbem.proof.prove import Against
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
