@@ -93,18 +93,7 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
     with opened(config_file) as store:
         found, entries = _found(store, number)
         stands = view(found, 0)
-        hidden = [
-            {
-                "game": game,
-                "turn": turn or "setup",
-                "seat": seat,
-                "rev": content["rev"],
-                "standing": "yes" if content["standing"] else "withdrawn",
-                "text": " / ".join(content["text"].split("\n")),
-            }
-            for (game, turn, seat), content in Matches(store.database, store.vault).submitted(number).items()
-            if secrets
-        ]
+        hidden = _secrets(store, number) if secrets else []
     turn = f", turn {stands.turn}" if stands.turn else ""
     facts = {
         "match": stands.match,
@@ -165,6 +154,20 @@ def _found(store: OperatorsStore, number: int) -> tuple[Match, list[dict[str, ob
         for entry in entries
     ]
     return loaded[0], told
+
+
+def _secrets(store: OperatorsStore, number: int) -> list[dict[str, object]]:
+    return [
+        {
+            "game": game,
+            "turn": turn or "setup",
+            "seat": seat,
+            "rev": content["rev"],
+            "standing": "yes" if content["standing"] else "withdrawn",
+            "text": " / ".join(content["text"].split("\n")),
+        }
+        for (game, turn, seat), content in Matches(store.database, store.vault).submitted(number).items()
+    ]
 
 
 def _says(entry: Entry) -> str:

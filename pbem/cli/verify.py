@@ -23,6 +23,7 @@ from pbem.mail.message import Unreadable, read_letter
 from pbem.match.transcript import sha256_hex, written_seconds
 from pbem.phrase import harmless
 from pbem.proof.bundle import LIMITS, NotABundle, is_tournament, load
+from pbem.proof.compare.finding import CONVICTS
 from pbem.proof.verification import Check, Proved
 from pbem.proof.verification import verify as checks
 from pbem.verifier_key import COSIGNATURE, VerifierKey
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"[0-9a-fA-F]{64}")
 
-_CONVICTS: frozenset[Standing] = frozenset({"two stories", "contradicts"})
 _DOUBTFUL: frozenset[Standing] = frozenset({"broken", "open"})
 _NOTHING: frozenset[Standing] = frozenset({"silent", "later"})
 
@@ -231,16 +231,8 @@ def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Ke
     if as_json:
         asked.print({"status": status, **_document(made, proved, judged, played, owned, seen)})
     elif holds:
-        last = len(proved.bundle.entries) if proved.bundle else 0
-        for name in dict.fromkeys(key.name for key in asked.witnesses):
-            if name in seen:
-                seq, at = seen[name]
-                by = f"by {written_seconds(at)} at the latest"
-                click.echo(f"{name} saw entry {seq} of {last} in the server's log, {by}.")
-            else:
-                click.echo(f"{name}: no letter shows that it saw an entry of this match.")
         blind = not status and all(finding.standing == "agrees" for finding in findings)
-        _print_letters(judged, bool(asked.letters), blind)
+        _print_letters(asked, proved, seen, judged, blind=blind)
     return status
 
 
@@ -377,15 +369,30 @@ def _status(
         return _WITHOUT_A_VERDICT[last.what]
     letters_ = {letter.standing for letter in judged}
     standings = letters_ | {finding.standing for finding in played}
-    if last.holds is False or standings & _CONVICTS:
+    if last.holds is False or standings & CONVICTS:
         return Status.REFUSED
     if last.holds is None or standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) or unseen:
         return Status.OPEN
     return Status.WELL
 
 
-def _print_letters(judged: Sequence[JudgedLetter], asked: bool, blind: bool) -> None:
-    """Print the letters about the match, each with its findings, and a summary."""
+def _print_letters(
+    asked: _Asked,
+    proved: Proved,
+    seen: Mapping[str, tuple[int, int]],
+    judged: Sequence[JudgedLetter],
+    *,
+    blind: bool,
+) -> None:
+    """Print what each witness saw, the letters about the match, each with its findings, and a summary."""
+    last = len(proved.bundle.entries) if proved.bundle else 0
+    for name in dict.fromkeys(key.name for key in asked.witnesses):
+        if name in seen:
+            seq, at = seen[name]
+            by = f"by {written_seconds(at)} at the latest"
+            click.echo(f"{name} saw entry {seq} of {last} in the server's log, {by}.")
+        else:
+            click.echo(f"{name}: no letter shows that it saw an entry of this match.")
     for letter in judged:
         if letter.standing != "silent":
             click.echo(harmless(f"{letter.standing}: {letter.kept.subject[:100]} {letter.kept.message_id or ''}"))
@@ -397,11 +404,11 @@ def _print_letters(judged: Sequence[JudgedLetter], asked: bool, blind: bool) -> 
             click.echo(f"Letters that {does}: {counted[standing]}")
     # The worst finding decides the last line, as it decides the exit status.
     worst = {letter.standing for letter in judged}
-    if worst & _CONVICTS:
+    if worst & CONVICTS:
         click.echo("The bundle is valid on its own, but the letters contradict it.")
     elif worst & _DOUBTFUL:
         click.echo("The bundle holds, and no letter contradicts it; look at what is damaged or left open.")
-    elif asked and worst <= _NOTHING:
+    elif asked.letters and worst <= _NOTHING:
         click.echo("The bundle holds, but there was no letter to compare it with.")
     elif blind:
         click.echo("Everything holds.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.proof.compare.chain import Heads, LogCheck, compare_bundle, compare_generations
-from pbem.proof.compare.finding import Finding, JudgedLetter
+from pbem.proof.compare.finding import CONVICTS, Finding, JudgedLetter
 from pbem.proof.compare.index import BundleIndex, ShownMatchLetter
 from pbem.proof.compare.papers import (
     Acknowledged,
@@ -54,7 +54,7 @@ class Proof(msgspec.Struct, frozen=True):
     @property
     def accusing(self) -> list[JudgedLetter]:
         """The letters that contradict the bundle."""
-        return [letter for letter in self.letters if letter.standing in {"contradicts", "two stories"}]
+        return [letter for letter in self.letters if letter.standing in CONVICTS]
 
 
 def prove(
@@ -91,14 +91,14 @@ class Against:
 
     def __init__(
         self,
-        found: Bundle,
+        bundle: Bundle,
         match: Match,
         notices: Sequence[Notice] = (),
         witnesses: Sequence[VerifierKey] = (),
     ) -> None:
-        self.found = found
+        self.bundle = bundle
         self.match = match
-        index = self._index = BundleIndex(found, match)
+        index = self._index = BundleIndex(bundle, match)
         self._heads = Heads(index)
         self._log = LogCheck(index, witnesses)
         positions, acknowledged = Positions(index, notices), Acknowledged(index)

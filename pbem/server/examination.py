@@ -92,15 +92,7 @@ def surroundings(config: Config) -> Iterator[Diagnosis]:
     if config.smarthost.user and not config.smarthost.secrets:
         yield Diagnosis(False, "smarthost", "has a user, and no password_file, password_command or token_command")
     yield from _password("smarthost", config.smarthost)
-    if box := config.mailbox:
-        yield Diagnosis(True, "mailbox", "what lies there when it is first read is left alone, and not answered")
-        if box.maildir:
-            there = Path(box.maildir, "new").is_dir() and os.access(box.maildir, os.R_OK | os.W_OK | os.X_OK)
-            said = f"{box.maildir} {'is there' if there else 'is no Maildir that we may use'}"
-            yield Diagnosis(there, "mailbox", said)
-        else:
-            yield from _password("mailbox", box)
-            yield _named("mailbox", box.imap, box.port)
+    yield from _mailbox(config.mailbox)
     # With Maildirs, letters leave without a mail server.
     if not config.smarthost.maildirs:
         yield _named("smarthost", config.smarthost.host, config.smarthost.port)
@@ -142,6 +134,17 @@ def _games(config: Config) -> Iterator[Diagnosis]:
             package = PACKAGES[game]
             code = f"code {package.code}" if package.code else "whose code lies elsewhere: no proof can name it"
             yield Diagnosis(True, "games", f"{game} is of {package}, {code}")
+
+
+def _mailbox(box: MailboxConfig) -> Iterator[Diagnosis]:
+    if box:
+        yield Diagnosis(True, "mailbox", "what lies there when it is first read is left alone, and not answered")
+    if box.maildir:
+        there = Path(box.maildir, "new").is_dir() and os.access(box.maildir, os.R_OK | os.W_OK | os.X_OK)
+        yield Diagnosis(there, "mailbox", f"{box.maildir} {'is there' if there else 'is no Maildir that we may use'}")
+    elif box.imap:
+        yield from _password("mailbox", box)
+        yield _named("mailbox", box.imap, box.port)
 
 
 def _password(what: str, account: MailboxConfig | SmarthostConfig) -> Iterator[Diagnosis]:

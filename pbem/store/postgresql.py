@@ -405,8 +405,8 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n", maxsplit=1)[0]
 
 
-# SQLite's SQL in PostgreSQL's words. The case of addresses does not matter in either: SQLite has a collation for that,
-# PostgreSQL indexes of `lower`.
+# SQLite's SQL in PostgreSQL's words. The case of addresses does not matter in either: SQLite has a collation for
+# that, PostgreSQL indexes of `lower`.
 _WORDS = (("%", "%%"), ("rowid", "ctid"), ("group_concat(", "string_agg("), ("?", "%s"))
 _PHRASES = (
     (re.compile(r"(?<![\w.:%])([\w.:%]++) = ([\w.:%]++) COLLATE NOCASE"), r"lower(\1) = lower(\2)"),
