@@ -232,7 +232,8 @@ def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Ke
         asked.print({"status": status, **_document(made, proved, judged, played, owned, seen)})
     elif holds:
         blind = not status and all(finding.standing == "agrees" for finding in findings)
-        _print_letters(asked, proved, seen, judged, blind=blind)
+        _print_witnesses(asked, seen, proved)
+        _print_letters(judged, bool(asked.letters), blind)
     return status
 
 
@@ -376,15 +377,7 @@ def _status(
     return Status.WELL
 
 
-def _print_letters(
-    asked: _Asked,
-    proved: Proved,
-    seen: Mapping[str, tuple[int, int]],
-    judged: Sequence[JudgedLetter],
-    *,
-    blind: bool,
-) -> None:
-    """Print what each witness saw, the letters about the match, each with its findings, and a summary."""
+def _print_witnesses(asked: _Asked, seen: Mapping[str, tuple[int, int]], proved: Proved) -> None:
     last = len(proved.bundle.entries) if proved.bundle else 0
     for name in dict.fromkeys(key.name for key in asked.witnesses):
         if name in seen:
@@ -393,6 +386,10 @@ def _print_letters(
             click.echo(f"{name} saw entry {seq} of {last} in the server's log, {by}.")
         else:
             click.echo(f"{name}: no letter shows that it saw an entry of this match.")
+
+
+def _print_letters(judged: Sequence[JudgedLetter], asked: bool, blind: bool) -> None:
+    """Print the letters about the match, each with its findings, and a summary."""
     for letter in judged:
         if letter.standing != "silent":
             click.echo(harmless(f"{letter.standing}: {letter.kept.subject[:100]} {letter.kept.message_id or ''}"))
@@ -408,7 +405,7 @@ def _print_letters(
         click.echo("The bundle is valid on its own, but the letters contradict it.")
     elif worst & _DOUBTFUL:
         click.echo("The bundle holds, and no letter contradicts it; look at what is damaged or left open.")
-    elif asked.letters and worst <= _NOTHING:
+    elif asked and worst <= _NOTHING:
         click.echo("The bundle holds, but there was no letter to compare it with.")
     elif blind:
         click.echo("Everything holds.")

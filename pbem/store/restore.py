@@ -64,7 +64,11 @@ def restore(
         generation = _prepare(draft, keys, *_remembered(store, disk), by, now, disk)
         disk.sync(draft)
         confirm()
-        _note(store, generation, disk)
+        noted = store.with_name(f".{store.name}.generation")
+        noted.write_text(f"{generation}\n", "ascii")
+        _like_its_folder(noted)
+        disk.sync(noted)
+        noted.replace(_generation_file(store))
         aside = _put_aside(store, generation, disk)
         forget_marks(store, disk)
         draft.replace(store)
@@ -114,14 +118,6 @@ def _remembered(store: Path, disk: Disk) -> tuple[int, dict[str, int]]:
 def _generation_file(store: Path) -> Path:
     """The file that remembers the generation even when the store cannot be read any more."""
     return store.with_name(f"{store.name}.generation")
-
-
-def _note(store: Path, generation: int, disk: Disk) -> None:
-    draft = store.with_name(f".{store.name}.generation")
-    draft.write_text(f"{generation}\n", "ascii")
-    _like_its_folder(draft)
-    disk.sync(draft)
-    draft.replace(_generation_file(store))
 
 
 def _like_its_folder(path: Path) -> None:

@@ -115,7 +115,10 @@ class Fates:
     def _case(self, paper: Sent, sha256: str, turn: int, miss: Entry | None = None) -> Case:
         game, seat = paper.game, paper.seat
         closing = None if isinstance(paper, Withdrawal) and paper.by_default else self._closing(game, turn)
-        ended = None if closing else self._end(game)
+        # The entry that ended the game, or the match in which it never began.
+        over = self.bundle.entries[-1]
+        never = over if over.type == "closed" else None
+        ended = None if closing else self._places.get(("ended", game, None)) or never
         last = closing or ended
         at_once = bool(miss and closing and closing.type == "turn" and self._waited_for_nobody(closing, miss))
         until = miss if at_once else last
@@ -179,11 +182,6 @@ class Fates:
         if turn:
             return self._places.get(("turn", game, turn))
         return self._places.get(("commitments", game, None)) or self._places.get(("sealed", game, None))
-
-    def _end(self, game: int) -> Entry | None:
-        """The entry that ended the game, or the match in which it never began."""
-        last = self.bundle.entries[-1]
-        return self._places.get(("ended", game, None)) or (last if last.type == "closed" else None)
 
     def _silenced(self, ended: Entry, seat: int, turn: int) -> Entry | None:
         """The entry before the end, if that is because the seat was silent in this turn, which was due."""
