@@ -1,9 +1,8 @@
 """The daemon: starts and stops the parts of a server, and wires them together.
 
-It opens keys, store and listeners, runs the tasks of intake and delivery, and wakes them and the desk. No logic: the
-desk, in a separate process, decides what becomes of a letter. Intake and delivery call the store in a thread, because
-a commit may have to wait for the desk's. Implements design.md, "The way of a letter", and reliability.md, case 30
-(the second daemon exits).
+No logic: the desk, in a separate process, decides what becomes of a letter. Intake and delivery call the store in a
+thread, because a commit may have to wait for the desk's. Implements design.md, "The way of a letter", and
+reliability.md, case 30 (the second daemon exits).
 """
 
 from __future__ import annotations
