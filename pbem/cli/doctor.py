@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,8 @@ def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
     status 1 if anything is wrong.
     """
     with opened(config_file) as store:
-        surroundings = (*examination.surroundings(store.config), *house(store.config))
-        well = report(surroundings) & report(examination.of_store(store, deadline if mail else 0))
+        looks = examination.surroundings(store.config), house(store.config)
+        well = report(chain(*looks, examination.of_store(store, deadline if mail else 0)))
     click.echo("All is well." if well else "Not all is well.")
     sys.exit(Status.WELL if well else Status.REFUSED)
 
