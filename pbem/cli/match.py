@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.common import as_json, config_option, fields, listed, opened, table
-from pbem.desk.match_archive import MatchArchive
-from pbem.desk.tournament_archive import TournamentArchive
+from pbem.desk.match_archive import MatchRepository
+from pbem.desk.tournament_archive import TournamentRepository
 from pbem.match.transcript import Entry
 from pbem.match.view import view
 from pbem.proof import bundle
@@ -144,7 +144,7 @@ def bundle_(number: int, file: Path, config_file: Path) -> None:
 def _found(store: OperatorsStore, number: int) -> tuple[Match, list[dict[str, object]]]:
     matches = Matches(store.database, store.vault)
     # Nothing is written here, and so nothing is signed.
-    archive = MatchArchive(matches, People(store.database), store.config.server, lambda _: b"", "")
+    archive = MatchRepository(matches, People(store.database), store.config.server, lambda _: b"", "")
     loaded = archive.load(number)
     if loaded is None:
         raise click.ClickException(f"There is no match m{number}.")
@@ -228,7 +228,7 @@ def list_tournaments(config_file: Path, *, everything: bool, as_json: bool) -> N
     """List the tournaments that are open or played."""
     with opened(config_file) as store:
         rows = Tournaments(store.database, store.vault)
-        archive = TournamentArchive(rows, store.config.server)
+        archive = TournamentRepository(rows, store.config.server)
         found = [t for t in map(archive.load, rows.numbers()) if t is not None]
         shown = [
             {

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.desk.reply_tokens import ReplyTokens
-    from pbem.desk.tournament_archive import TournamentArchive
+    from pbem.desk.tournament_archive import TournamentRepository
     from pbem.mail.commands import Reading
     from pbem.store.players import KeyChanges, PlayerRow, Players, WaitingKey
     from pbem.store.questions import Notifications
@@ -56,7 +56,7 @@ class Keyring:
     seats: Seats
     time: OutagesAndZones
     config: Config
-    tournaments: TournamentArchive
+    tournaments: TournamentRepository
     topics: Notifications
 
 

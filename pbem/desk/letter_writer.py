@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.config.server import Config
-    from pbem.desk.match_archive import MatchArchive
+    from pbem.desk.match_archive import MatchRepository
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.games.squares import Board
     from pbem.letters.draft import Enclosed
@@ -71,7 +71,7 @@ class LetterWriter:
     _composer: Composer
     _outbox: Outbox
     _players: Players
-    _archive: MatchArchive
+    _archive: MatchRepository
     _random: Callable[[int], bytes]
     _digest: Callable[[bytes], str]
     _mailboxes: ReplyTokens

@@ -58,7 +58,7 @@ def nothing_is_signed(_statement: bytes) -> bytes:
 
 
 @dataclass(eq=False, repr=False)
-class MatchArchive:
+class MatchRepository:
     """The matches of a server; `_sign` makes the server's signature of a statement; `key` (in hex) verifies it.
 
     A caller that only reads matches needs neither.

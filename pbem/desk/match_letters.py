@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from pbem.desk.letter_writer import LetterWriter
-    from pbem.desk.match_archive import MatchArchive
+    from pbem.desk.match_archive import MatchRepository
     from pbem.desk.position_files import PositionFiles
     from pbem.desk.reply_tokens import ReplyTokens
-    from pbem.desk.tournament_archive import TournamentArchive
+    from pbem.desk.tournament_archive import TournamentRepository
     from pbem.mail.compose import Attachment, Composer
     from pbem.match.play import Play
     from pbem.match.state import Match
@@ -82,9 +82,9 @@ class MatchLetters:
     _composer: Composer
     _players: Players
     _people: People
-    _archive: MatchArchive
+    _archive: MatchRepository
     _mailboxes: ReplyTokens
-    _tournaments: TournamentArchive
+    _tournaments: TournamentRepository
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""

@@ -12,9 +12,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pbem.desk import match_facts
-from pbem.desk.match_archive import MatchArchive
+from pbem.desk.match_archive import MatchRepository
 from pbem.desk.ratings import PROVISIONAL, tables
-from pbem.desk.tournament_archive import TournamentArchive
+from pbem.desk.tournament_archive import TournamentRepository
 from pbem.games import BUILT_IN, rules
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
@@ -55,8 +55,8 @@ class Public:
     def __init__(self, server: str, database: Database, vault: Vault) -> None:
         self._people = People(database)
         self._matches = Matches(database, vault)
-        self._archive = MatchArchive(self._matches, self._people, server, _log=TransparencyLog(database))
-        self._tournaments = TournamentArchive(Tournaments(database, vault), server)
+        self._archive = MatchRepository(self._matches, self._people, server, _log=TransparencyLog(database))
+        self._tournaments = TournamentRepository(Tournaments(database, vault), server)
 
     def site(self) -> dict[str, object]:
         """Everything that the first page of a server says, except its finished matches."""

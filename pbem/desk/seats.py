@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.letter_writer import LetterWriter
-    from pbem.desk.match_archive import MatchArchive
+    from pbem.desk.match_archive import MatchRepository
     from pbem.desk.match_letters import MatchLetters
     from pbem.letters.draft import Facts
     from pbem.mail.compose import Attachment
@@ -59,7 +59,7 @@ _ADDRESS = re.compile(r"\bm([1-9][0-9]{0,8})@")
 class Seats:
     """The seats in matches: where these are kept, what is written about them, and their environment at a time."""
 
-    archive: MatchArchive
+    archive: MatchRepository
     letters: LetterWriter
     match_letters: MatchLetters
     world: Callable[[datetime], Environment]

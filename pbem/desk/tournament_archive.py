@@ -38,7 +38,7 @@ _KEYS = 256 << 10
 
 
 @dataclass(eq=False, repr=False)
-class TournamentArchive:
+class TournamentRepository:
     """The tournaments of a server; a caller that only reads them needs no signature."""
 
     rows: Tournaments

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import match_facts
 from pbem.desk.seats import SeatContext
-from pbem.desk.tournament_archive import TournamentArchive, pinned_in_match
+from pbem.desk.tournament_archive import TournamentRepository, pinned_in_match
 from pbem.letters.draft import Facts, OutgoingLetter
 from pbem.match.events import begun, keys_changed
 from pbem.match.transcript import BEFORE, Entry, utc, written
@@ -63,7 +63,7 @@ _SUBJECTS = {
 class Director:
     """Directs the tournaments of a server."""
 
-    archive: TournamentArchive
+    archive: TournamentRepository
     matches: Matches
     players: Players
     people: People

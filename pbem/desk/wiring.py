@@ -34,7 +34,7 @@ from pbem.desk.dispatch import Dispatch
 from pbem.desk.due_tasks import DueTasks
 from pbem.desk.instructions import Operator
 from pbem.desk.letter_writer import LetterWriter
-from pbem.desk.match_archive import MatchArchive
+from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_environment import OutagesAndZones, rehearse
 from pbem.desk.match_letters import MatchLetters
 from pbem.desk.position_files import PositionFiles
@@ -42,7 +42,7 @@ from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.sealed_files import SealedFiles
 from pbem.desk.seats import SeatContext, Seats, seated_at
 from pbem.desk.strangers import Strangers
-from pbem.desk.tournament_archive import TournamentArchive
+from pbem.desk.tournament_archive import TournamentRepository
 from pbem.desk.tournament_director import Director
 from pbem.desk.witnesses import Witnesses
 from pbem.failpoints import Failpoints, passing
@@ -125,8 +125,8 @@ class Desk:
         counts = self.counts = DailyCounts(database)
         logged = log if config.witness.cosigners else None
         sign = self.signing_key.sign
-        archive = self.archive = MatchArchive(matches, people, config.server, sign, self.server_key, logged)
-        tournaments = TournamentArchive(Tournaments(database, vault), config.server, sign, logged)
+        archive = self.archive = MatchRepository(matches, people, config.server, sign, self.server_key, logged)
+        tournaments = TournamentRepository(Tournaments(database, vault), config.server, sign, logged)
         time = self.time = OutagesAndZones(Outages(database), players, config.clock.outage)
         mailboxes = ReplyTokens(config, Tokens(database), random, composer.reply_address)
         strangers = self.strangers = Strangers(database, counts, mailboxes, config.limits.answers_to_strangers)

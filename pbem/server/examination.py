@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk.match_archive import MatchArchive
+from pbem.desk.match_archive import MatchRepository
 from pbem.games.outside import PACKAGES, UnusableGame, enable
 from pbem.identity import BadKey, parse_key
 from pbem.mail.compose import Content
@@ -276,7 +276,7 @@ def keys(database: Database, own: OwnKeys, server: str) -> Iterator[Diagnosis]:
 def transcripts(database: Database, vault: Vault, config: Config, server_key: str) -> Iterator[Diagnosis]:
     """Check that every match follows from its letters and papers, and verifies as it would for anybody."""
     matches = Matches(database, vault)
-    archive = MatchArchive(matches, People(database), config.server, lambda _: b"", server_key)
+    archive = MatchRepository(matches, People(database), config.server, lambda _: b"", server_key)
     for number in matches.numbers():
         try:
             yield _transcript(archive, number, server_key)
@@ -288,7 +288,7 @@ def transcripts(database: Database, vault: Vault, config: Config, server_key: st
             yield Diagnosis(False, f"m{number}", f"cannot be examined: {type(error).__name__}: {error}")
 
 
-def _transcript(archive: MatchArchive, number: int, server_key: str) -> Diagnosis:
+def _transcript(archive: MatchRepository, number: int, server_key: str) -> Diagnosis:
     match, row = archive.known(number)
     rows = archive.matches.entries(number)
     if not rows:

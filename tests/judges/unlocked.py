@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbem import identity
 from pbem.desk import reading
-from pbem.desk.match_archive import MatchArchive
+from pbem.desk.match_archive import MatchRepository
 from pbem.desk.reading import InProcess
 from pbem.mail import commands, delivery_status
 from pbem.server.sandbox import Worker
@@ -54,9 +54,9 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], set[str]]:
             finally:
                 locked.by = before
 
-    restore = MatchArchive._restore
+    restore = MatchRepository._restore
 
-    def restored(archive: MatchArchive, row: MatchRow) -> Match:
+    def restored(archive: MatchRepository, row: MatchRow) -> Match:
         """A match is replayed from letters that were read and judged when they came: that is not counted."""
         before, locked.by = getattr(locked, "by", 0), 0
         try:
@@ -65,7 +65,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], set[str]]:
             locked.by = before
 
     monkeypatch.setattr(Database, "transaction", holding)
-    monkeypatch.setattr(MatchArchive, "_restore", restored)
+    monkeypatch.setattr(MatchRepository, "_restore", restored)
     for owner, name in _SLOW:
         monkeypatch.setattr(owner, name, _noted(getattr(owner, name), met, seen, locked))
     return met, seen
