@@ -42,6 +42,8 @@ AHEAD = 0.3
 """How probable it is that the next turn is ordered, too, with a condition."""
 REGISTERS = timedelta(hours=9)
 """The time between two registrations: strangers get few answers a day."""
+UNHEARD = timedelta(days=2)
+"""The time after which a proposal without an answer is made again."""
 
 
 class KeylessPart(Part):
@@ -95,9 +97,11 @@ class KeylessPlayer(Player):
         self._proposal = f"new {game} with {other.name}", options
         self.act()
 
-    def _propose_again(self, now: datetime) -> None:  # noqa: ARG002 - it waits for letters, and for no time
+    def _propose_again(self, now: datetime) -> None:
         sent = self.memory.sent("new", "", "")
-        if self._proposal[0] and (not sent or sent[-1].state == "refused"):
+        # While the DNS denies the provider's key, the answer does not say which letter it doubts.
+        unheard = bool(sent) and sent[-1].state == "sent" and now - sent[-1].written > UNHEARD
+        if self._proposal[0] and (not sent or unheard or sent[-1].state == "refused"):
             self._try(self._propose, "whoami")
 
     def _hear(self, events: list[Event], now: datetime) -> None:

@@ -134,8 +134,7 @@ class Operator:
         def give(process: Process) -> None:
             with Database(self._world.machine.config.store, migrate=False, disk=process) as database:
                 now = self._world.now()
-                number = int(match.removeprefix("m"))
-                self.given.append(Instructions(database).give(what, number, f"to {what} it", "operator", now))
+                self.given.append(Instructions(database).give(what, match, f"to {what} it", "operator", now))
 
         self._world.note("the operator gives an instruction:", what, match)
         await self._beside(give)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from pbem.desk.reply_tokens import ReplyTokens
-from pbem.desk.tournament_director import Director
+from pbem.desk.tournament.tournament_director import Director
 from pbem.games import rules
 from pbem.identity.sender_auth import Voucher
 from pbem.match.changed import replace

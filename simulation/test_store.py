@@ -335,6 +335,6 @@ def test_an_instruction_that_finds_no_room_is_no_damage(tmp_path: Path, empty: b
     with of_seed(tmp_path, 1, empty) as (disk, path), Database(path, disk=disk.process()) as database:
         disk.faults.full = 1.0
         with pytest.raises(FullError):
-            Instructions(database).give("pause", 1, "a storm", "operator", NOW)
+            Instructions(database).give("pause", "m1", "a storm", "operator", NOW)
         disk.faults.full = 0.0
         assert Instructions(database).waiting() == []

@@ -20,7 +20,8 @@ from pbem.identity import parse_key, ssh
 from pbem.match.sealed_game import SealedGameState, SealedMoment
 from pbem.match.step import Signed
 from pbem.player.correspondence.standings import Contradiction
-from pbem.player.signed_texts import SealedState, fold
+from pbem.player.memory import SignedText
+from pbem.player.signed_texts import Missing, fold
 from pbem.proof.signed_letters import BundleLetters
 from pbem.requests import Resign, Seal, Section, SignedForm
 
@@ -136,15 +137,14 @@ def another_player(content: str, form: SignedForm[Any]) -> bool:
     begun = SealedMoment(RULES, SERVER, "m1", 1, ("ann", "bob"), HEAD, SealedGameState({}, {}), RULES.begin(OPTIONS))
     keys = {"1": [PUBLIC.public], "2": [ssh.public(OTHER)]}
     earlier = SEAL.replace(HEAD, "11" * 32)
-    texts = {"ann": signed(earlier), "bob": signed(earlier.replace("ann", "bob"), OTHER), "it": content}
-    told = SealedState(keys, signed=["ann", "bob"], resigned="it")
-    if isinstance(form.request, Seal):
-        told = SealedState(keys, signed=["it"])
+    texts = [signed(earlier.replace("ann", "bob"), OTHER), content]
+    if not isinstance(form.request, Seal):
+        texts.append(signed(earlier))
     try:
-        play, given_up = fold(begun, told, {name: text.encode() for name, text in texts.items()}.get, {2: HEAD})
-    except Contradiction:
+        folded = fold(begun, keys, {}, [SignedText(text.encode()) for text in texts], {2: HEAD})
+    except (Contradiction, Missing):
         return False
-    return given_up == 1 or play.game.commitments == {1: COMMITMENT}
+    return folded.play.game.commitments[1] == COMMITMENT if isinstance(form.request, Seal) else folded.given_up == 1
 
 
 def _letter(content: str) -> bytes:

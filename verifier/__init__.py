@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from verifier.conventions import OtherVersion, Unknown, Wrong
 from verifier.entries import verified
-from verifier.file import TOURNAMENT_LISTS
 from verifier.tournament import verified_tournament
 from verifier.tournament_matches import check_matches
+from verifier.transcript import TOURNAMENT_LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from verifier import OtherVersion, Unknown, Wrong, judged
 from verifier.acknowledged import end
-from verifier.table import table
-from verifier.tournament_state import Tournament
+from verifier.tournament_state import Tournament, table
 
 NOT_READ, NOT_JUDGED, NOT_DONE = 2, 3, 4
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from verifier.conventions import moment, seconds, sha256
-from verifier.file import read_file
 from verifier.papers import read_opening, read_receipt
-from verifier.transcript import read_transcript
+from verifier.transcript import read_file, read_transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from verifier.transcript import Entry
 
@@ -24,10 +22,13 @@ def end(bundle: bytes, kept: bytes) -> str:
     """The end of what this paper acknowledges, in a bundle that holds; `dropped` convicts."""
     papers = read_file(bundle)
     entries, said = read_transcript(papers["transcript.jsonl"]), read(kept)
-    begun = [one.seq for one in entries if one.type == "sealed" and one.body["game"] == int(said["game"])]
-    misses = [one for one in entries if one.type == "missed" and about(one, said)]
-    misses = [one for one in misses if not begun or one.seq < begun[0]]
-    misses = [one for one in misses if precedes(entries, said, one)]
+    game, came = int(said["game"]), said["received"]
+    begun = [one.seq for one in entries if one.type == "sealed" and one.body["game"] == game]
+    misses = [one for one in entries if one.type == "missed" and one.body["game"] == game]
+    misses = [one for one in misses if one.body["seat"] == int(said["seat"]) and (not begun or one.seq < begun[0])]
+    # What came in the time of grace, and before the miss was entered, should have prevented it.
+    grace = seconds(entries[0].body["terms"]["grace"])
+    misses = [one for one in misses if moment(came) - moment(one.body["deadline"]) < grace and came < one.time]
     if said["*"] == "receipt" and "orders" in said and said["turn"] == "0":
         found = [in_turn(papers, entries, kept, miss.body["turn"], [miss]) for miss in misses]
         return min(found, key=lambda one: WORST.index(one) if one in WORST else 3, default="no turn was missed")
@@ -42,135 +43,64 @@ def read(paper: bytes) -> Paper:
     return {**read_receipt(paper, withdrawal=kind == "withdrawal"), "*": kind}
 
 
-def about(entry: Entry, said: Paper) -> bool:
-    return (entry.body["game"], entry.body["seat"]) == (int(said["game"]), int(said["seat"]))
-
-
-def precedes(entries: Sequence[Entry], said: Paper, miss: Entry) -> bool:
-    came, grace = moment(said["received"]), seconds(entries[0].body["terms"]["grace"])
-    return came - moment(miss.body["deadline"]) < grace and came < moment(miss.time)
-
-
 def later(one: Paper, said: Paper) -> bool:
     higher = int(one["rev"]) > int(said["rev"]) and one["mail"] != said["mail"]
     return higher and moment(said["received"]) - moment(one["received"]) <= timedelta(1)
 
 
-@dataclass
-class Case:
-    """A paper in one of the turns that it is for, and what the bundle says of that."""
-
-    kept: bytes
-    said: Paper
-    turn: int
-    by_default: bool
-    closing: Entry | None
-    """The `commitments`, `sealed` or `turn`."""
-    over: Entry | None
-    """Where there is none, the `ended` or `closed`."""
-    silent: Entry | None
-    """The entry before that, if it says that this seat was silent in this turn."""
-    at_once: bool
-    gone: int | None
-    stood: Paper | None
-    named: bool
-    """The trace names this paper."""
-    aside: list[Paper]
-    """What was set aside later, and counts."""
-
-    @property
-    def withdrawal(self) -> bool:
-        return self.said["*"] == "withdrawal"
-
-    def played(self) -> bool:
-        if not self.closing or self.withdrawal:
-            return False
-        where = "commitments" if self.said["*"] == "opening" else "orders" if self.turn else "receipts"
-        if self.closing.body.get(where, {}).get(self.said["seat"]) in variants(self.kept, self.said):
-            return True
-        return self.by_default and self.stood is not None and strip(self.stood) == strip(self.said)
-
-    def refused(self) -> bool:
-        return self.named and self.said["*"] == "receipt" and not (self.by_default and self.closing)
-
-    def replaced(self) -> bool:
-        if self.stood is None or self.withdrawal:
-            return False
-        own = "orders" not in self.stood
-        if self.by_default and own:
-            return not self.at_once
-        return later(self.stood, self.said) and own != self.by_default
-
-    def withdrawn(self) -> bool:
-        return bool(self.aside) and not self.withdrawal
-
-    def took_effect(self) -> bool:
-        stood = self.stood
-        return self.withdrawal and self.named and (not stood or "orders" in stood or later(stood, self.said))
-
-    def never_came(self) -> bool:
-        if not self.over or self.silent:
-            return False
-        body = self.over.body
-        due = self.over.type == "closed" or self.turn <= body["turns"] + (body["reason"] != "rules")
-        return not (self.withdrawal and due)
-
-    def too_late(self) -> bool:
-        return bool(self.silent and moment(self.said["received"]) > moment(self.silent.time))
-
-
-ENDS: dict[str, Callable[[Case], object]] = {
-    "left": lambda case: case.gone,
-    "played": Case.played,
-    "refused by the rules": Case.refused,
-    "replaced": Case.replaced,
-    "withdrawn": Case.withdrawn,
-    "took effect": Case.took_effect,
-    "never came": Case.never_came,
-    "came too late": Case.too_late,
-}
-
-
 def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, turn: int, misses: list[Entry]) -> str:
-    said, game = read(kept), int(read(kept)["game"])
-    here = {(one.type, one.body.get("turn", 0)): one for one in reversed(entries) if one.body.get("game") == game}
+    """The end of a paper in one of the turns that it is for: the first of section 10 that is proved."""
+    said = read(kept)
+    kind, seat, for_default = said["*"], said["seat"], "orders" in said
+    withdrawal = kind == "withdrawal"
+    by_default = kind == "receipt" and for_default and turn != 0 and said["turn"] == "0"
+    of_game = [one for one in reversed(entries) if one.body.get("game") == int(said["game"])]
+    here = {(one.type, one.body.get("turn", 0)): one for one in of_game}
     begun = here.get(("commitments", 0), here.get(("sealed", 0)))
     closing = here.get(("turn", turn)) if turn else begun
-    if said["*"] == "withdrawal" and "orders" in said:
-        closing = None
+    closing = None if withdrawal and for_default else closing
     over = None if closing else here.get(("ended", 0), entries[-1] if entries[-1].type == "closed" else None)
-    by_default = turn != 0 and "orders" in said and said["turn"] == "0" and said["*"] == "receipt"
-    opened = (here.get(("turn", turn - 1)) or begun) if turn and not by_default else None
+    silent = for_silence(entries, over, int(seat), turn) if over and not withdrawal else None
     at_once = by_default and closing is not None and due_at_once(papers, entries, said, closing, misses[0])
-    case = Case(
-        kept,
-        said,
-        turn,
-        by_default,
-        closing,
-        over,
-        for_silence(entries, over, int(said["seat"]), turn) if over and said["*"] != "withdrawal" else None,
-        at_once,
-        left(entries, said, misses[0] if at_once else closing or over, begun),
-        what_stood(papers, said, turn) if closing else None,
-        sha256(kept) in {sha256(one) for path, one in papers.items() if set_aside(path)},
-        [one for one in map(read, (one for path, one in papers.items() if set_aside(path))) if same(one, said)],
-    )
+    gone = left(entries, said, misses[0] if at_once else closing or over, begun)
+    stood = what_stood(papers, said, turn) if closing else None
+    named = kept in [paper for path, paper in papers.items() if set_aside(path)]
+
+    aside = [one for path, paper in papers.items() if set_aside(path) and same(one := read(paper), said)]
     if by_default and closing:
         by = moment(misses[0].time)
-        case.aside = [one for one in case.aside if one["*"] == "withdrawal" and moment(one["received"]) <= by]
-    elif not by_default and not (opened and moment(said["received"]) <= moment(opened.time)):
-        case.aside = [one for one in case.aside if one["*"] == "withdrawal"]
+        aside = [one for one in aside if one["*"] == "withdrawal" and moment(one["received"]) <= by]
+    elif not by_default:
+        opened = (here.get(("turn", turn - 1)) or begun) if turn else None
+        if not (opened and moment(said["received"]) <= moment(opened.time)):
+            aside = [one for one in aside if one["*"] == "withdrawal"]
 
     known = ("revealed", 0) in here or ("sealed", 0) in here or over is not None
-    for miss in misses if known and said["*"] != "withdrawal" and "orders" not in said and not case.named else ():
-        waited = any(moment(one["received"]) <= moment(miss.time) for one in case.aside)
-        if not waited and not (case.gone and case.gone < miss.seq):
+    for miss in misses if known and not (withdrawal or for_default or named) else ():
+        waited = any(moment(one["received"]) <= moment(miss.time) for one in aside)
+        if not waited and not (gone and gone < miss.seq):
             return "dropped"
-    if case.gone or closing or over:
-        unproved = "dropped" if known else "open"
-        return next((name for name, proved in ENDS.items() if proved(case)), unproved)
-    return "later"
+    if not (gone or closing or over):
+        return "later"
+
+    where = "commitments" if kind == "opening" else "orders" if turn else "receipts"
+    played = bool(closing and closing.body.get(where, {}).get(seat) in variants(kept, said))
+    played |= by_default and stood is not None and strip(stood) == strip(said)
+    own = stood is not None and "orders" not in stood
+    replaced = not at_once if by_default and own else stood and later(stood, said) and own != by_default
+    took_effect = named and (not stood or not own or later(stood, said))
+    due = over and (over.type == "closed" or turn <= over.body["turns"] + (over.body["reason"] != "rules"))
+    ends: dict[str, object] = {
+        "left": gone,
+        "played": not withdrawal and played,
+        "refused by the rules": named and kind == "receipt" and not (by_default and closing),
+        "replaced": not withdrawal and replaced,
+        "withdrawn": not withdrawal and aside,
+        "took effect": withdrawal and took_effect,
+        "never came": over and not silent and not (withdrawal and due),
+        "came too late": silent and moment(said["received"]) > moment(silent.time),
+    }
+    return next((name for name, proved in ends.items() if proved), "dropped" if known else "open")
 
 
 def due_at_once(papers: dict[str, bytes], entries: Sequence[Entry], said: Paper, closing: Entry, miss: Entry) -> bool:

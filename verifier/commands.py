@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verifier.conventions import No
-from verifier.quotes import marked
-from verifier.security_keys import strings
-from verifier.text import parts_of, plain, unbase64
+from verifier.text import marked, parts_of, plain, strings, unbase64
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +89,6 @@ NAME = re.compile(
 WORDS = {
     "match": re.compile(r"m[1-9][0-9]{0,8}"),
     "tournament": re.compile(r"t[1-9][0-9]{0,8}"),
-    "team": NAME,
     "sheet": re.compile("[a-z][a-z0-9_-]{0,31}"),
     "day": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
     "to": re.compile("to"),
@@ -142,15 +139,12 @@ class Reading:
         found = re.match(r"\s*(\S+)(?!\S)" * (number + 1), self.text[self.at :])
         return found[number + 1] if found else ""
 
-    def take(self) -> str:
-        found = re.compile(r"\s*(\S*)").match(self.text, self.at)
+    def take(self, count: int = 1) -> str:
+        """The last of the next words, which are taken."""
+        found = re.compile(r"\s*(\S*)" * count).match(self.text, self.at)
         assert found
         self.at = found.end()
-        return found[1]
-
-    def begins_line(self, word: str) -> bool:
-        """Whether the word that was just taken is the first of its line."""
-        return not self.text[: self.at - len(word)].rpartition("\n")[2].strip()
+        return found[count]
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         while self.text[self.at : self.at + 1].isspace():
@@ -179,7 +173,8 @@ def read_commands(text: str, *, signed: bool = True, left: list[str] | None = No
         if name is None:
             is_unknown = not (word.startswith("#") or re.match(r"end(?![^\s,;.])", word))
             unknown += is_unknown
-            begins = reading.begins_line(reading.take())
+            taken = reading.take()
+            begins = not reading.text[: reading.at - len(taken)].rpartition("\n")[2].strip()
             below |= begins and is_unknown
             if left is not None and not begins:
                 left.append(word)
@@ -187,8 +182,7 @@ def read_commands(text: str, *, signed: bool = True, left: list[str] | None = No
             continue
         reading.take()
         begun = reading.text.rfind("\n", 0, reading.at) + 1
-        for _ in name.split()[1:]:
-            reading.take()
+        reading.take(len(name.split()) - 1)
         command = Command(name)
         arguments(reading, command)
         if not signed:
@@ -244,8 +238,7 @@ def only_command(text: str) -> Command | None:
     name = command_here(reading)
     if name is None:
         return None
-    for _ in name.split():
-        reading.take()
+    reading.take(len(name.split()))
     command = Command(name)
     arguments(reading, command)
     blocks = {"block", "message", "options"} & set(COMMANDS[name][1].split())
@@ -291,8 +284,7 @@ def argument(reading: Reading, command: Command, one: str) -> bool:
     word = bare(reading.peek().lower())
     if one == "turn0" and (word, bare(reading.peek(1))) == ("turn", "0"):
         command.said["*turn"] = "0"
-        reading.take()
-        reading.take()
+        reading.take(2)
         return True
     if one in {"turn", "turn0", "game"}:
         return argument_of_place(reading, command, one.rstrip("0"), word)
@@ -330,8 +322,7 @@ def argument_of_place(reading: Reading, command: Command, one: str, word: str) -
     if word != one or not WORDS["number"].fullmatch(number):
         return False
     command.said[f"*{one}"] = number
-    reading.take()
-    reading.take()
+    reading.take(2)
     return True
 
 
@@ -346,8 +337,7 @@ def argument_on_line(reading: Reading) -> bool:
 def argument_of_team(reading: Reading, command: Command, word: str) -> bool:
     if word == "team" and NAME.fullmatch(name := bare(reading.peek(1).lower())):
         command.said["*team"] = name
-        reading.take()
-        reading.take()
+        reading.take(2)
     elif word == "team":
         command.fault = True
     return True

@@ -1,20 +1,50 @@
-"""5.16, 5.17 and 7.4: ends."""
+"""5.3, 5.16, 5.17 and 7.4: asking, and ends."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from verifier.asking import ask_setups
-from verifier.conventions import must
-from verifier.papers import record
+from verifier.conventions import moment, must, seconds
+from verifier.papers import read_replies, record
 from verifier.rules import Result
+from verifier.state import Clock, Match
 from verifier.traces import trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verifier.state import Match
     from verifier.transcript import Entry
+
+
+def ask_setups(match: Match, entry: Entry, last: Result) -> None:
+    match.game += 1
+    match.phase = "setup"
+    first = match.rules.options(match.terms["options"], len(match.seats))
+    carried = match.terms["kind"] == "continued" and match.game > 1
+    match.options = match.rules.carry(first, last.scores) if carried else first
+    match.prev, match.printed, match.replies = entry.head, [], ""
+    replies = f"replies-game-{match.game}"  # which may be missing if the game is not revealed
+    if f"evidence/{replies}.txt" in match.papers or match.game in match.shown:
+        match.replies = read_replies(match, entry, replies)
+    match.setups, match.position, match.played, match.left = {}, None, [], []
+    match.commitments, match.told, match.owing, match.ending, match.reveals = {}, [], {}, None, {}
+    match.said.clear()
+    ask(match, entry, match.seats)
+
+
+def ask_orders(match: Match, entry: Entry) -> None:
+    match.opened = entry.time
+    ask(match, entry, match.asked)
+    if not match.asked:
+        match.due.append(("turn", None))
+
+
+def ask(match: Match, entry: Entry, seats: Sequence[int]) -> None:
+    pace = match.terms["pace"]
+    match.missed.clear()
+    match.offers.clear()
+    match.former.clear()
+    match.clocks = {seat: Clock(moment(entry.time), seconds(pace)) for seat in seats if pace}
 
 
 def lose(match: Match, losers: Sequence[int]) -> None:
@@ -22,23 +52,25 @@ def lose(match: Match, losers: Sequence[int]) -> None:
     left = [seat for seat in playing if seat not in losers]
     winner = left[0] if len(left) == 1 else 0
     reason = "forfeit" if left else "abandoned"
-    if match.phase == "playing":
-        end_game(match, Result(winner, match.position.scores, reason))
-    else:
-        match.due.append(("closed", (winner, reason)))
+    stop(match, winner, reason, (winner, reason), whole=False)
 
 
 def abandon(match: Match, reason: str) -> None:
+    stop(match, 0, "abandoned", (0, reason), whole=True)
+
+
+def stop(match: Match, winner: int, reason: str, closing: tuple[int, str], *, whole: bool) -> None:
+    """The game is over, and the `whole` match perhaps; where no game is played, only that can be."""
     if match.phase == "playing":
-        end_game(match, Result(0, match.position.scores, "abandoned"), (0, reason))
+        end_game(match, Result(winner, match.position.scores, reason), closing if whole else None)
     else:
-        match.due.append(("closed", (0, reason)))
+        match.due.append(("closed", closing))
 
 
 def end_game(match: Match, result: Result, closing: tuple[int, str] | None = None) -> None:
     """The game is over; `closing` says how the match is, where it does not go on."""
     if not match.is_sealed:
-        match.due += [("ended", result), ("revealed", (result, closing, None))]
+        match.due += [("ended", result), ("revealed", (result, closing))]
     elif match.position.reveals and result.reason != "abandoned":
         match.due.append(("reveals", (result, closing)))
     else:
@@ -46,17 +78,16 @@ def end_game(match: Match, result: Result, closing: tuple[int, str] | None = Non
         end_sealed(match, result, open_record(match), closing)
 
 
-def ended(match: Match, entry: Entry, result: Result, turns: int | None = None) -> None:
-    turns = len(match.played) if turns is None else turns
-    made = {"game": match.game, "turns": turns, "winner": result.winner, "reason": result.reason}
+def ended(match: Match, entry: Entry, result: Result) -> None:
+    made = {"game": match.game, "turns": len(match.played), "winner": result.winner, "reason": result.reason}
     made |= {"scores": list(result.scores)}
     if not match.is_sealed:
         trace(match, entry, f"game-{match.game}-end", match.position.turn)
     must({key: one for key, one in entry.body.items() if key != "trace"} == made, "another end")
 
 
-def revealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str] | None, Any]) -> None:
-    result, closing, _ = said
+def revealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str] | None]) -> None:
+    result, closing = said
     must(entry.body["game"] == match.game, "another game")
     path = f"records/game-{match.game}.pbem.toml"
     must(match.paper(path, entry.body["record"]) == record(match, result), f"{path} does not come out")
@@ -111,7 +142,7 @@ def end_sealed(
         match.due.append(("ended sealed", (result, closing)))
         return
     match.played = played
-    match.due += [("ended", result), ("revealed", (result, closing, None))]
+    match.due += [("ended", result), ("revealed", (result, closing))]
 
 
 def ended_sealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str] | None]) -> None:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import TYPE_CHECKING, Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.x509 import InvalidVersion
 
-from verifier.agreed import agreed
-from verifier.commitments import commitments
+from verifier.agreed import agreed, keys
 from verifier.conventions import No, Unknown, Wrong, must
 from verifier.ends import closed, ended, ended_sealed, revealed, unrevealed
-from verifier.events import claimed, extended, forfeited, missed, offered, operator, resigned, told
-from verifier.file import LISTS, read_file
+from verifier.events import (
+    claimed,
+    extended,
+    forfeited,
+    missed,
+    offered,
+    operator,
+    resigned,
+    substitute,
+    substituted,
+    told,
+)
 from verifier.forms import check_form
-from verifier.keys import keys
 from verifier.rules import Refused
-from verifier.running import running_step, runs_from
+from verifier.running import check_without_rules, running_step, runs_from, step_without_rules
 from verifier.sealed import (
     ask_reveals,
     asks,
@@ -30,14 +39,12 @@ from verifier.sealed import (
     verdict,
 )
 from verifier.state import Match
-from verifier.substitutes import substitute, substituted
 from verifier.terms import is_judged
-from verifier.transcript import Entry, check_commitments, check_heads, read_transcript
-from verifier.turn import turn
-from verifier.without_rules import check_without_rules, step_without_rules
+from verifier.transcript import LISTS, Entry, check_commitments, check_heads, read_file, read_transcript
+from verifier.turn import commitments, turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 BEGIN: dict[str, Callable[[Match, Entry], None]] = {
     "commitments": commitments,
@@ -75,13 +82,9 @@ AT_ONCE: dict[str, Callable[[Match, Entry, Any], None]] = {"asks": asks, "reveal
 
 
 def step(match: Match, entry: Entry, before: Entry | None) -> None:
-    check_form(match, entry)
-    must(before is None or entry.time >= before.time, "time runs backwards")
-    if entry.seq == 1:
-        must(entry.type == "agreed", "not agreed first")
+    if before is None:
         agreed(match, entry)
         return
-    assert before
     if match.due:
         kind, said = match.due.pop(0)
         type_ = {"told": "turn", "ended sealed": "ended"}.get(kind, kind)
@@ -104,27 +107,35 @@ UNREADABLE = (
 )
 
 
+@contextlib.contextmanager
+def judging(entry: Entry) -> Iterator[None]:
+    """What does not hold, does not hold at this entry."""
+    try:
+        yield
+    except No as error:
+        found = re.match(r"[a-z]+/\S+", str(error))
+        raise Wrong(entry.seq, found[0] if found else None, str(error)) from error
+    except UNREADABLE as error:
+        raise Wrong(entry.seq, None, f"{entry.type}: what it says or names has not its form") from error
+
+
 def check_entries(match: Match, entries: Sequence[Entry]) -> None:
     running = runs_from(entries)
     turns = -1
     before: Entry | None = None
     for entry in entries:
-        try:
+        with judging(entry):
+            check_form(match, entry)
+            must(before is None or entry.time >= before.time, "time runs backwards")
             if not match.judged:
-                step_without_rules(match, entry, before, running=running is not None and entry.seq >= running)
+                step_without_rules(match, entry, running=running is not None and entry.seq >= running)
             elif running is None or entry.seq < running:
                 step(match, entry, before)
             else:
-                assert before
                 must((not match.due and match.phase == "setup") or entry.seq > running, "cannot stand here")
                 turns += entry.type == "turn"
-                running_step(match, entry, before, turns)
+                running_step(match, entry, turns)
                 turns = max(turns, 0)
-        except No as error:
-            found = re.match(r"[a-z]+/\S+", str(error))
-            raise Wrong(entry.seq, found[0] if found else None, str(error)) from error
-        except UNREADABLE as error:
-            raise Wrong(entry.seq, None, f"{entry.type}: what it says or names has not its form") from error
         before = entry
     if match.due:
         raise Wrong(len(entries) + 1, None, f"{match.due[0][0]} must follow")
@@ -155,9 +166,7 @@ def verified(content: bytes) -> Match:
             raise Unknown(1, None, f"the rules of {match.terms['game']} are not here (13)")
     except (No, *UNREADABLE) as error:
         raise Wrong(None, path, str(error)) from error
-    foreign = sorted(set(match.papers) - match.named)
-    if foreign:
-        raise Wrong(len(entries), foreign[0], "nobody names it")
+    match.check_all_named(len(entries))
     if match.is_sealed and match.phase == "playing":
         unrevealed(match, match.seats)
     return match

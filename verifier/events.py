@@ -1,18 +1,20 @@
-"""5.5 to 5.10, 5.14 and 5.15: misses, sentences, and bare words."""
+"""5.5 to 5.15: misses, sentences, substitutes, and bare words."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from verifier.agreed import read_player
 from verifier.conventions import moment, must, seconds
-from verifier.ends import abandon, end_game, lose
+from verifier.ends import abandon, end_game, lose, stop
 from verifier.letters import sentence
 from verifier.rules import Result
 from verifier.state import Clock, Match
 
 if TYPE_CHECKING:
     from verifier.transcript import Entry
+
 
 SLACK = timedelta(hours=3)
 
@@ -64,7 +66,7 @@ def forfeited(match: Match, entry: Entry) -> None:
     body = entry.body
     must(body["game"] == match.game and not match.paused, "another game, or a pause")
     must(match.ending is None, "a game that is over")
-    must(body["seats"] and body["seats"] == sorted(set(body["seats"])), "other seats")
+    must(body["seats"], "nobody")
     miss = match.terms["miss"]
     for seat in body["seats"]:
         twice = match.silent[seat] >= 2 and miss not in {"wait", "default"}
@@ -75,8 +77,7 @@ def forfeited(match: Match, entry: Entry) -> None:
 def claimed(match: Match, entry: Entry) -> None:
     body = entry.body
     against = body["against"]
-    must(against and against == sorted(set(against)) and body["seat"] not in against, "other seats")
-    must(set(against) <= set(match.seats), "no such seat")
+    must(against and body["seat"] not in against, "other seats")
     sentence(match, entry, "claim")
     silence = match.terms["miss"] in {"wait", "default"} and match.ending is None
     if silence and all(seat in match.missed for seat in against):
@@ -113,16 +114,14 @@ def offered(match: Match, entry: Entry) -> None:
 
 
 def told(match: Match, entry: Entry) -> None:
-    body = entry.body
-    if body.get("reason") == "unreachable":
-        must(match.terms["unreachable"] == "stands", "no clock stands for that")
-    if entry.type == "halted" and body.get("reason") == "unreachable":
-        match.unreachable[body["seat"]] = moment(entry.time)
-    if entry.type == "moved" and body.get("reason") == "unreachable":
-        for seat in body["seats"]:
-            match.unreachable.pop(seat, None)
+    if entry.body.get("reason") != "unreachable":
+        return
+    must(match.terms["unreachable"] == "stands", "no clock stands for that")
     if entry.type == "halted":
-        match.player(body["seat"])
+        match.unreachable[entry.body["seat"]] = moment(entry.time)
+    else:
+        for seat in entry.body["seats"]:
+            match.unreachable.pop(seat, None)
 
 
 def operator(match: Match, entry: Entry) -> None:
@@ -167,7 +166,48 @@ def resigned(match: Match, entry: Entry) -> None:
             match.offers.clear()
             return
     closing = (winner if match.terms["kind"] == "single" else last, "resignation")
-    if match.phase == "playing":
-        end_game(match, Result(winner, match.position.scores, "resignation"), closing if whole else None)
-    else:
-        match.due.append(("closed", closing))
+    stop(match, winner, "resignation", closing, whole=whole)
+
+
+def gone(match: Match, entry: Entry, seat: int) -> bool:
+    return seat in match.missed or match.silent[seat] >= 1 or lost(match, entry, seat)
+
+
+def substitute(match: Match, entry: Entry) -> None:
+    body = entry.body
+    seat, leaver, name = body["seat"], body["for"], body["name"]
+    must(not match.is_sealed, "a sealed match")
+    player = match.player(leaver)
+    sentence(match, entry, "substitute", **{"*name": name, "*leaver": player.name, "*hash": None})
+    before, who = match.nominated.get(leaver, ("", set()))
+    if name == "none":
+        must(leaver in match.nominated, "nobody is nominated")
+        del match.nominated[leaver]
+        return
+    who = who if before == name else set()
+    must(name not in {one.name for one in match.players.values()}, "a player of this match")
+    must(all(one[0] != name for other, one in match.nominated.items() if other != leaver), "nominated elsewhere")
+    must(seat == leaver or leaver in who or gone(match, entry, leaver), f"{player.name} plays on")
+    must(seat not in who, "said already")
+    match.nominated[leaver] = (name, who | {seat})
+
+
+def substituted(match: Match, entry: Entry) -> None:
+    body = entry.body
+    seat, name = body["seat"], body["player"]["name"]
+    leaver = match.player(seat)
+    nominated, who = match.nominated.get(seat, ("", set()))
+    must(nominated == name, f"{name} was not asked")
+    must(all(one in who or gone(match, entry, one) for one in match.seats), "not all said so")
+    player = read_player(match, seat, body["player"], entry.seq)
+    match.said.pop(("substituted", seat), None)
+    said = {"*name": name, "*leaver": leaver.name, "*hash": match.rules_hash}
+    sentence(match, entry, "substituted", player, **said)
+    match.players[seat] = player
+    match.former[seat, leaver.name] = leaver
+    for kept in (match.missed, match.unreachable, match.nominated, match.silent):
+        kept.pop(seat, None)
+    match.offers = {kind: offers - {seat} for kind, offers in match.offers.items()}
+    match.said = {key: rev for key, rev in match.said.items() if key[1] != seat}
+    if seat in match.clocks:
+        match.clocks[seat] = Clock(moment(entry.time), seconds(match.terms["pace"]))

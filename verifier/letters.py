@@ -76,6 +76,23 @@ def letter_named(match: Match, entry: Entry, path: str, digest: str, received: s
     return letter
 
 
+def letter_of(
+    match: Match,
+    entry: Entry,
+    path: str,
+    seat: int,
+    paper: Mapping[str, str],
+    aside: Sequence[Mapping[str, str]],
+    **right: str,
+) -> Letter:
+    """The letter of what an opening or receipt acknowledges, if nothing of its seat that was set `aside` is later."""
+    right |= {"server": match.server, "match": match.id, "game": str(match.game), "seat": str(seat)}
+    right |= {"player": match.players[seat].name}
+    must(all(paper[key] == value for key, value in right.items()), "a paper of something else")
+    must(all(int(one["rev"]) < int(paper["rev"]) for one in aside if one["seat"] == str(seat)), "set aside later")
+    return letter_named(match, entry, path, paper["mail"], paper["received"])
+
+
 def read_date(text: str) -> datetime | None:
     try:
         date = email.utils.parsedate_to_datetime(text)
@@ -213,7 +230,6 @@ def sentence(
     body = entry.body
     seat = body["seat"]
     player = player or match.player(seat)
-    must(seat in match.players, "no such seat")
     path = f"letters/{what}-{entry.seq}-seat-{seat}.eml"
     letter = letter_named(match, entry, path, body["mail"], body["received"])
     want = Want(match, player.name, [match.prev], "level" in body)
@@ -229,7 +245,8 @@ def sentence(
         if found:
             rev = given_revision(found)
             match.once(body["mail"], what, body.get("word"), seat, match.game, match.turn_due, rev)
-            check_revision(match, what, seat, body)
+            must(body["rev"] > match.said.get((what, seat), 0), "not obeyed twice")
+            match.said[what, seat] = body["rev"]
             return found[0]
     raise No(f"{path} holds no such sentence")
 
@@ -248,8 +265,3 @@ def here(match: Match, command: Command, body: Body) -> bool:
     if command.said.get(other, str(right)) != str(right):
         return False
     return all(one == str(number) for one in given) and (bool(given) or "level" in body)
-
-
-def check_revision(match: Match, what: str, seat: int, body: Body) -> None:
-    must(body["rev"] > match.said.get((what, seat), 0), "not obeyed twice")
-    match.said[what, seat] = body["rev"]

@@ -13,8 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from verifier.commands import Reading, text_of
-from verifier.conventions import No, moment, must, sha256
-from verifier.ed25519 import ed25519
+from verifier.conventions import No, ed25519, moment, must, sha256
 from verifier.papers import read_evidence
 from verifier.signature import good_rsa
 from verifier.text import author_of, decoded, entity, parts_of, plain, unbase64, uncommented, undone, word
@@ -76,11 +75,12 @@ def place_right(place: str, match: Match, turn: int | None) -> bool:
 def server_vouched(letter: Letter, found: Mapping[str, str]) -> None:
     headers = [(name.lower(), " ".join(str(value).split())) for name, value in letter.message.items()]
     above = 0
+    ours = [[found["name"].lower()], [found["name"].lower(), "1"]]  # perhaps with the version
     for name, value in headers:
         above += name == "received"
         must(above <= 1, "too far below")
         server, *results = (uncommented(value) or "").split(";")
-        if name != "authentication-results" or server.lower().split() not in written_by(found["name"]):
+        if name != "authentication-results" or server.lower().split() not in ours:
             continue
         said = [{key.lower(): one for key, one in RESULT.findall(result)} for result in results]
         said = [one for one in said if next(iter(one), "") == "dkim"]
@@ -91,11 +91,6 @@ def server_vouched(letter: Letter, found: Mapping[str, str]) -> None:
             must(any(sig["d"].lower() in passed for _, sig in signed), "no pass of a signature that might count")
             return
     raise No("no such header")
-
-
-def written_by(server: str) -> list[list[str]]:
-    """How a header of this server begins: with its name, and perhaps the version."""
-    return [[server.lower()], [server.lower(), "1"]]
 
 
 RESULT = re.compile(r"(?<![a-zA-Z0-9_-])([a-zA-Z0-9_-]+(?:\.[a-zA-Z0-9_-]+)?)\s*=\s*(\S+)")
@@ -242,11 +237,6 @@ def key_counts(sig: Mapping[str, str], rec: Mapping[str, str]) -> bool:
     return usable and "sha256" in algorithms and strict
 
 
-def relaxed(key: bytes, value: bytes) -> bytes:
-    value = re.sub(rb"[ \t]+", b" ", value.replace(b"\r\n", b"")).strip()
-    return key.strip().lower() + b":" + value
-
-
 def dkim_signed(
     sig: Mapping[str, str], record_text: str, headers: Sequence[tuple[bytes, bytes]], number: int, body: bytes
 ) -> bool:
@@ -259,7 +249,9 @@ def dkim_signed(
         return False
 
     def way(key: bytes, value: bytes) -> bytes:
-        return relaxed(key, value) if head_way == "relaxed" else key + b":" + value
+        if head_way == "relaxed":
+            key, value = key.strip().lower(), re.sub(rb"[ \t]+", b" ", value.replace(b"\r\n", b"")).strip()
+        return key + b":" + value
 
     rest = list(headers)
     said = b""

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verifier.commands import COMMANDS, FIELDS, Command, is_broken, only_command, read_commands
-from verifier.quotes import marked
-from verifier.text import uncommented
+from verifier.text import marked, uncommented
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from verifier.transcript import Entry
 
 
-def lines_of(paper: bytes, title: str, keys: Sequence[str], optional: Sequence[str] = ()) -> dict[str, str]:
-    """The values of a text paper, which is written again and compared."""
+def lines_of(
+    paper: bytes, title: str, keys: Sequence[str], optional: Sequence[str] = (), *, more: bool = False
+) -> dict[str, str]:
+    """The values of a text paper, and of one that has `more` below them, that as `*`."""
     try:
         text = paper.decode()
     except UnicodeDecodeError as error:
@@ -32,6 +34,7 @@ def lines_of(paper: bytes, title: str, keys: Sequence[str], optional: Sequence[s
         else:
             must(key in optional, f"no {key}")
     found["*"] = "\n".join(rest)
+    must(more or found.pop("*") == "", f"more than {title}")
     for key, pattern in PATTERNS.items():
         must(key not in found or pattern.fullmatch(found[key]), f"no {key}")
     must("salt" not in found or SALT.fullmatch(found["salt"]), "no salt")
@@ -45,7 +48,7 @@ PATTERNS["branch"] = re.compile("[1-8]")
 
 def read_opening(paper: bytes) -> dict[str, str]:
     keys = ["server", "match", "game", "seat", "player", "rules", "mail", "evidence", "received", "rev", "salt"]
-    found = lines_of(paper, "pbem opening 1", keys, ["evidence"])
+    found = lines_of(paper, "pbem opening 1", keys, ["evidence"], more=True)
     must(found["*"].startswith("setup\n") and found["*"].endswith("\nend\n"), "no setup")
     found["setup"] = found.pop("*")[6:-5]
     return found
@@ -55,13 +58,11 @@ def read_receipt(paper: bytes, *, withdrawal: bool = False) -> dict[str, str]:
     keys = ["server", "match", "game", "turn", "seat", "player", "rev", "level", "key", "mail"]
     keys += ["evidence", "orders", "received", "salt", *([] if withdrawal else ["branch"])]
     title = "pbem withdrawal 1" if withdrawal else "pbem receipt 1"
-    found = lines_of(paper, title, keys, ["evidence", "orders", "branch"])
-    must(found.pop("*") == "", "more than a receipt")
-    return found
+    return lines_of(paper, title, keys, ["evidence", "orders", "branch"])
 
 
 def read_trace(paper: bytes) -> tuple[dict[str, str], dict[str, str]]:
-    found = lines_of(paper, "pbem trace 1", ["server", "match", "game", "turn", "salt"])
+    found = lines_of(paper, "pbem trace 1", ["server", "match", "game", "turn", "salt"], more=True)
     lines = found["*"].split("\n")
     must(lines.pop() == "", "no line end")
     listed: dict[str, str] = {}
@@ -76,16 +77,7 @@ def read_trace(paper: bytes) -> tuple[dict[str, str], dict[str, str]]:
 
 def read_evidence(paper: bytes) -> dict[str, str]:
     keys = ["server", "match", "player", "mail", "received", "token", "place", "by", "name", "record"]
-    found = lines_of(paper, "pbem evidence 1", keys)
-    must(found.pop("*") == "", "more than evidence")
-    return found
-
-
-def read_mailbox(paper: bytes) -> dict[str, str]:
-    found = lines_of(paper, "pbem mailbox 1", ["server", "match", "seat", "player", "address", "salt"])
-    must(found.pop("*") == "", "more than a mailbox")
-    must(found["address"] == found["address"].lower(), "no lower case")
-    return found
+    return lines_of(paper, "pbem evidence 1", keys)
 
 
 def read_replies(match: Match, entry: Entry, name: str, key: str = "replies") -> str:
@@ -94,17 +86,8 @@ def read_replies(match: Match, entry: Entry, name: str, key: str = "replies") ->
         return ""
     paper = match.paper(f"evidence/{name}.txt", entry.body[key])
     found = lines_of(paper, "pbem replies 1", ["server", "match", "salt"])
-    must(found.pop("*") == "", "more than replies")
     must((found["server"], found["match"]) == (match.server, match.id), "replies of something else")
     return found["salt"]
-
-
-def replies_of_setups(match: Match, entry: Entry) -> str:
-    """The same for the setups of the next game; empty, too, if it is neither revealed nor here."""
-    path = f"evidence/replies-game-{match.game}.txt"
-    if path not in match.papers and match.game not in match.shown:
-        return ""
-    return read_replies(match, entry, f"replies-game-{match.game}")
 
 
 def toml_text(text: str, *, lines: bool = False) -> str:

@@ -10,10 +10,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from verifier.asking import start_clocks
 from verifier.conventions import No, moment, must, seconds, sha256
-from verifier.ends import end_game, end_sealed, unrevealed
-from verifier.letters import Letter, Player, Want, game_of, letter_named, proven
+from verifier.ends import ask, end_game, end_sealed, unrevealed
+from verifier.letters import Letter, Player, Want, game_of, letter_named, letter_of, proven
 from verifier.papers import read_receipt
 from verifier.rules import Refused, Result, Step, first_false, settled
 from verifier.state import Clock, Match, Told
@@ -97,7 +96,7 @@ def sealed(match: Match, entry: Entry) -> None:
     for seat in match.seats:
         match.commitments[seat] = seal(match, entry, seat, aside)
         must(match.commitments[seat] == body["commitments"][str(seat)], "another commitment")
-    match.position = match.rules.table(match.options)
+    match.position = match.rules.Table(match.options)
     match.phase, match.prev = "playing", entry.head
     match.said.clear()
     match.silent.clear()
@@ -108,14 +107,9 @@ def sealed(match: Match, entry: Entry) -> None:
 def seal(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str]]) -> str:
     stem = f"game-{match.game}-setup-seat-{seat}"
     paper = read_receipt(match.paper(f"receipts/{stem}.txt", entry.body["receipts"][str(seat)]))
-    player = match.players[seat]
-    right = {"server": match.server, "match": match.id, "game": str(match.game), "turn": "0", "seat": str(seat)}
-    right |= {"player": player.name, "level": "key"}
-    must(all(paper[key] == value for key, value in right.items()), "a receipt of something else")
     must(not {"orders", "evidence"} & set(paper), "no receipt of a seal")
-    must(all(int(one["rev"]) < int(paper["rev"]) for one in aside if one["seat"] == str(seat)), "set aside later")
-    path = f"letters/game-{match.game}-seal-seat-{seat}.eml"
-    letter = letter_named(match, entry, path, paper["mail"], paper["received"])
+    path, player = f"letters/game-{match.game}-seal-seat-{seat}.eml", match.players[seat]
+    letter = letter_of(match, entry, path, seat, paper, aside, turn="0", level="key")
     match.once(paper["mail"], "seal", seat, match.game, 0)
     for commands, key in proven(letter, player, None, waited="waited", turn=0):
         want = Want(match, player.name, [match.prev], mailbox=False)
@@ -235,10 +229,8 @@ def asks(match: Match, entry: Entry, by: int) -> None:
 def ask_reveals(match: Match, entry: Entry, ending: tuple[Result, tuple[int, str] | None]) -> None:
     match.ending, match.prev = ending, entry.head
     match.owing = {}
-    match.missed.clear()
-    match.offers.clear()
     match.said.clear()
-    start_clocks(match, entry, match.seats)
+    ask(match, entry, match.seats)
 
 
 def reveal(match: Match, entry: Entry) -> None:

@@ -1,4 +1,4 @@
-"""6.2 The signature."""
+"""6.2 The signature, of security keys and passkeys, too."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
 from verifier.commands import COMMANDS, FIELDS, text_in, text_of
-from verifier.conventions import must
-from verifier.ed25519 import ed25519
-from verifier.security_keys import algorithm, first, parted, strings, touched
-from verifier.text import Part, leaves, of_ssh, parts_of, trimmed, unbase64, unlinked, visible
+from verifier.conventions import ed25519, must
+from verifier.text import Part, first, leaves, of_ssh, parts_of, string, strings, trimmed, unbase64, unlinked, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,13 +38,12 @@ class Key:
 def openpgp_fingerprint(public: str) -> str:
     lines = [line for line in public.strip().split("\n")[1:-1] if ":" not in line and not line.startswith("=")]
     packets = unbase64("".join(lines))
-    first, size = packets[1], 2
-    length = first
+    length, size = packets[1], 2
     if packets[0] & 0x40 == 0:
         size = 1 + (1, 2, 4)[packets[0] & 3]
         length = int.from_bytes(packets[1:size], "big")
-    elif first >= 192:
-        size, length = 3, ((first - 192) << 8) + packets[2] + 192
+    elif length >= 192:
+        size, length = 3, ((length - 192) << 8) + packets[2] + 192
     body = packets[size : size + length]
     if body[0] == 6:
         return hashlib.sha256(b"\x9b" + len(body).to_bytes(4, "big") + body).hexdigest().upper()
@@ -96,16 +93,17 @@ def by_ssh(key: Key, armor: str, text: bytes, server: str) -> bool:
     if public != of_ssh(key.public.split()[1]):
         return False
     digest = hashlib.new(digest_of.decode(), text).digest()
-    said = b"SSHSIG" + b"".join(len(one).to_bytes(4, "big") + one for one in (namespace, reserved, digest_of, digest))
+    said = b"SSHSIG" + b"".join(map(string, (namespace, reserved, digest_of, digest)))
     kind, rest = first(signature)
     value, tail = first(rest)
     return ssh_holds(key, kind.decode("ascii", "replace"), value, tail, said)
 
 
 def ssh_holds(key: Key, kind: str, value: bytes, tail: bytes, said: bytes) -> bool:
-    sort, blob, application = parted(key.public)
+    sort, blob, application = without_device(key.public)
     loaded = load_ssh_public_key(f"{sort} {blob}".encode())
-    fit = RSA if sort == "ssh-rsa" else {algorithm(key.public, application)}
+    of_page = application and not application.startswith("ssh:")
+    fit = RSA if sort == "ssh-rsa" else {WEBAUTHN if of_page else key.public.split()[0]}
     must(kind in fit and bool(application) == bool(tail), "another algorithm, or more than a signature")
     if application:
         of_device = touched(application, tail, said)
@@ -324,3 +322,48 @@ def signed_text(message: Message, key: Key, match: Match) -> str | None:
         if by_ssh(key, signed.signature, text, match.server):
             return text.decode("utf-8", "replace")
     return None
+
+
+PLAIN = {"sk-ssh-ed25519@openssh.com": "ssh-ed25519", "sk-ecdsa-sha2-nistp256@openssh.com": "ecdsa-sha2-nistp256"}
+WEBAUTHN = "webauthn-sk-ecdsa-sha2-nistp256@openssh.com"
+OPENSSH = re.compile(r"ssh:[!-~]{0,100}", re.ASCII)
+HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
+
+
+def ascii_text(octets: bytes) -> str:
+    must(octets.isascii(), "no ASCII")
+    return octets.decode()
+
+
+def without_device(public: str) -> tuple[str, str, str]:
+    """The type of the key without its device, that key in base64, and the application: "" for any other key."""
+    kind, text = public.split()[:2]
+    if kind not in PLAIN:
+        return kind, text, ""
+    name, *middle, last = strings(unbase64(text))
+    application = ascii_text(last)
+    must(name == kind.encode(), "another type of key")
+    must(OPENSSH.fullmatch(application) or (HOST.fullmatch(application) and "ecdsa" in kind), "no application")
+    plain = PLAIN[kind]
+    return plain, base64.b64encode(b"".join(map(string, [plain.encode(), *middle]))).decode(), application
+
+
+def touched(application: str, tail: bytes, said: bytes) -> bytes | None:
+    """The octets that the device signed for the octets of SSHSIG; None if a browser was asked for other octets."""
+    must(len(tail) >= 5, "a cut signature")
+    flags, rest, extensions = tail[0], tail[5:], b""
+    must(flags & 0x01 and not flags & 0x40, "nobody touched the key")
+    if not application.startswith("ssh:"):
+        origin, rest = first(rest)
+        client, rest = first(rest)
+        extensions, rest = first(rest)
+        scheme = "https?" if application == "localhost" else "https"
+        page = ascii_text(origin)
+        must(re.fullmatch(rf"{scheme}://{re.escape(application)}(:[1-9][0-9]{{0,4}})?", page), "another page")
+        challenge = base64.urlsafe_b64encode(said).decode().rstrip("=")
+        start = f'{{"type":"webauthn.get","challenge":"{challenge}","origin":"{page}"'.encode()
+        if not client.startswith(start) or client[len(start) :].startswith(b',"crossOrigin":true'):
+            return None
+        said = client
+    must(not rest and bool(flags & 0x80) == bool(extensions), "more or less than a signature")
+    return hashlib.sha256(application.encode()).digest() + tail[:5] + extensions + hashlib.sha256(said).digest()

@@ -6,11 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verifier.conventions import No, must, sha256
-from verifier.rules import Options, Result, Rules, rules
+from verifier.conventions import No, Wrong, must, sha256
+from verifier.rules import Options, Result, rules
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
+    from types import ModuleType
 
     from verifier.letters import Player
 
@@ -44,7 +45,6 @@ class Match:
     played: list[dict[int, str]] = field(default_factory=list)
     left: list[tuple[int, int]] = field(default_factory=list)
     """The seats that resigned while others played on: the turn that was due, and the seat."""
-    head: str = ""
     prev: str = ""
     replies: str = ""
     """The secret of the reply addresses for what is due."""
@@ -91,7 +91,7 @@ class Match:
         return sorted(self.players)
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> ModuleType:
         return rules(self.terms["game"])
 
     @property
@@ -116,6 +116,11 @@ class Match:
             raise No(f"{path} is missing")
         must(digest is None or sha256(self.papers[path]) == digest, f"{path} is another")
         return self.papers[path]
+
+    def check_all_named(self, last: int) -> None:
+        foreign = sorted(set(self.papers) - self.named)
+        if foreign:
+            raise Wrong(last, foreign[0], "nobody names it")
 
     def once(self, *what: Any) -> None:
         must(what not in self.used, "used twice")

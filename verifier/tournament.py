@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 from verifier.agreed import read_player
 from verifier.commands import Command, read_commands
 from verifier.conventions import No, Wrong, moment, must, seconds, sha256
-from verifier.entries import UNREADABLE
-from verifier.file import TOURNAMENT_LISTS, TOURNAMENT_PAPER, read_file
+from verifier.entries import UNREADABLE, judging
 from verifier.forms import check_tournament_form, is_name
 from verifier.letters import letter_named, proven_texts
-from verifier.pairing import berger, groups, swiss
-from verifier.table import table
-from verifier.terms import is_judged, tournament_hash
+from verifier.terms import ROUND_ROBINS, announces, check_tournament_terms, is_judged, tournament_hash
 from verifier.text import clean
-from verifier.tournament_state import Line, Pairing, Tournament
-from verifier.tournament_terms import ROUND_ROBINS, announces, check_tournament_terms
-from verifier.transcript import check_heads, read_transcript
+from verifier.tournament_state import Line, Pairing, Tournament, berger, groups, played, swiss, table
+from verifier.transcript import TOURNAMENT_LISTS, TOURNAMENT_PAPER, check_heads, read_file, read_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -314,7 +310,10 @@ def paired(state: Tournament, entry: Entry) -> None:
 def withdrawn(state: Tournament, entry: Entry) -> None:
     line = leaver(state)
     assert line
-    games = state.games_of(line.name)
+    games = "kept"
+    if state.form in ROUND_ROBINS:
+        counted = [one for one in state.pairings if line.name in one.names and not state.void(one)]
+        games = "annulled" if 2 * sum(map(played, counted)) < len(counted) else "forfeited"
     must(entry.body == {"player": line.name, "why": line.leaving, "games": games}, "another withdrawal")
     line.out = games
     if line.name in state.ladder:
@@ -346,7 +345,6 @@ def step(state: Tournament, entry: Entry, before: Entry | None) -> None:
     check_tournament_form(entry)
     state.last = moment(entry.time)
     if before is None:
-        must(entry.type == "announced", "not announced first")
         announced(state, entry)
         return
     must(entry.time >= before.time, "time runs backwards")
@@ -378,18 +376,11 @@ def verified_tournament(content: bytes) -> Tournament:
     state = Tournament({name: paper for name, paper in members.items() if name not in TOURNAMENT_LISTS})
     before: Entry | None = None
     for entry, line in zip(entries, members["tournament.jsonl"].splitlines(), strict=True):
-        try:
+        with judging(entry):
             step(state, entry, before)
-        except No as error:
-            found = re.match(r"[a-z]+/\S+", str(error))
-            raise Wrong(entry.seq, found[0] if found else None, str(error)) from error
-        except UNREADABLE as error:
-            raise Wrong(entry.seq, None, f"{entry.type}: what it says or names has not its form") from error
         before = entry
         state.seq, state.octets = entry.seq, state.octets + len(line) + 1
     if state.phase != "ended" and (needed := due(state)):
         raise Wrong(len(entries) + 1, None, f"{needed} must follow")
-    foreign = sorted(set(state.papers) - state.named)
-    if foreign:
-        raise Wrong(len(entries), foreign[0], "nobody names it")
+    state.check_all_named(len(entries))
     return state

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from verifier.conventions import Body, No, OtherVersion, Unknown, Wrong, moment, must
 from verifier.entries import UNREADABLE, verified
-from verifier.file import read_file
-from verifier.transcript import Entry, read_transcript
+from verifier.transcript import Entry, read_file, read_transcript
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +33,7 @@ def names_tournament(state: Tournament, body: Body) -> bool:
 def check_matches(state: Tournament, bundles: Iterable[bytes]) -> None:
     """Judge each bundle of the tournament; one without, or with a result and none to its end, is open."""
     pairings = {one.match: one for one in state.pairings if one.match}
-    seen, told = set(), set()
+    seen, told, heads = set(), set(), dict[tuple[str, int], str]()
     for content in bundles:
         body = first_body(content)
         name = str(body.get("match"))
@@ -45,6 +44,7 @@ def check_matches(state: Tournament, bundles: Iterable[bytes]) -> None:
             entries = read_transcript(read_file(content)["transcript.jsonl"])
             must(name in pairings, "it was not paired")
             check_match(state, pairings[name], entries)
+            must(all(heads.setdefault((name, one.seq), one.head) == one.head for one in entries), "two stories")
         except (OtherVersion, Unknown):  # neither holds nor fails
             continue
         except (No, Wrong) as error:

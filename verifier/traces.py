@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verifier.conventions import No, moment, must
-from verifier.letters import Letter, Player, Want, clears, given_revision, in_one_letter, letter_named, proven
+from verifier.letters import (
+    Letter,
+    Player,
+    Want,
+    clears,
+    given_revision,
+    in_one_letter,
+    is_legal,
+    letter_named,
+    proven,
+)
 from verifier.papers import read_receipt, read_trace
 from verifier.rules import Refused
 
@@ -102,8 +112,4 @@ def unplayable(match: Match, player: Player, paper: dict[str, str], seat: int, c
         counts = paper["key"] in player.keys or (former is not None and former[1] == match.prev)
     if not counts or seat not in match.asked:
         return True
-    try:
-        match.position.order(seat, command.block)
-    except Refused:
-        return True
-    return False
+    return not is_legal(match, seat, command)

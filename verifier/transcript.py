@@ -1,17 +1,70 @@
-"""2. The transcript: entries, chain, heads, commitments."""
+"""1 and 2. The file; its transcript: entries, chain, heads, commitments."""
 
 from __future__ import annotations
 
 import json
 import re
+import struct
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from verifier.conventions import HASH, Body, No, OtherVersion, Wrong, moment, must, sha256
-from verifier.ed25519 import ed25519
+from verifier.conventions import Body, No, OtherVersion, Wrong, ed25519, must, sha256
+from verifier.forms import is_hash, is_number, is_object, is_text, is_time, object_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+
+TOURNAMENT_LISTS = ("tournament.jsonl", "heads.txt")
+LISTS = ("transcript.jsonl", "heads.txt", "commitments.sha256")
+PAPER = re.compile(
+    r"(openings|letters|evidence|receipts|withdrawals|steps|traces|reports|records)/[a-z0-9-]{1,100}\.(txt|eml|json|pbem\.toml)"
+)
+
+
+TOURNAMENT_PAPER = re.compile(
+    r"letters/(announced|entered|left|challenged|ruled)-[0-9]{1,5}\.eml"
+    r"|evidence/(announced|entered|left|challenged|ruled|mailbox)-[0-9]{1,5}\.txt"
+)
+
+
+def write_file(members: Mapping[str, bytes]) -> bytes:
+    made, listed = b"", b""
+    for name, content in members.items():
+        common = struct.pack(
+            "<HHHHHIIIHH", 20, 0, 0, 0, 0x21, zlib.crc32(content), len(content), len(content), len(name), 0
+        )
+        listed += b"PK\x01\x02" + struct.pack("<H", 0x0314) + common
+        listed += struct.pack("<HHHII", 0, 0, 0, 0x01A40000, len(made)) + name.encode()
+        made += b"PK\x03\x04" + common + name.encode() + content
+    end = struct.pack("<HHHHIIH", 0, 0, len(members), len(members), len(listed), len(made), 0)
+    return made + listed + b"PK\x05\x06" + end
+
+
+def read_file(
+    content: bytes, lists: tuple[str, ...] = LISTS, paper_name: re.Pattern[str] = PAPER
+) -> dict[str, bytes]:
+    members: dict[str, bytes] = {}
+    at = 0
+    while content[at : at + 4] == b"PK\x03\x04":
+        must(len(content) >= at + 30, "the file is cut")
+        size, length = struct.unpack("<IH", content[at + 22 : at + 28])
+        name = content[at + 30 : at + 30 + length].decode("ascii", "replace")
+        must(name not in members, "a member twice")
+        members[name] = content[at + 30 + length : at + 30 + length + size]
+        at += 30 + length + size
+    names = list(members)
+    rest = names[len(lists) :]
+    must(tuple(names[: len(lists)]) == lists, "not the lists that are first")
+    must(all(paper_name.fullmatch(name) for name in rest), "a strange name")
+    must(rest == sorted(rest), "names out of order")
+    must(write_file(members) == content, "not as a bundle is written")
+    for name, paper in members.items():
+        folder = "" if name in lists else name.partition("/")[0]
+        most = {"": 64 << 20, "letters": 256 << 10, "records": 16 << 20}.get(folder, 1 << 20)
+        must(len(paper) <= most, f"{name} is too big")
+    return members
 
 
 @dataclass(frozen=True)
@@ -54,12 +107,8 @@ def ascii_keys(value: object) -> None:
 def read_entry(number: int, line: bytes, title: str) -> Entry:
     must(line.isascii(), "not ASCII")
     found = read_json(line.decode())
-    must(isinstance(found, dict) and set(found) == {"seq", "prev", "time", "type", "body"}, "no entry")
-    must(type(found["seq"]) is int and found["seq"] == number, "a gap in the numbers")
-    must(isinstance(found["prev"], str) and HASH.fullmatch(found["prev"]), "no head before it")
-    must(isinstance(found["time"], str) and isinstance(found["type"], str), "no entry")
-    must(isinstance(found["body"], dict), "no body")
-    moment(found["time"])
+    is_entry = object_of(seq=is_number, prev=is_hash, time=is_time, type=is_text, body=is_object)
+    must(is_entry(found) and found["seq"] == number, "no entry, or not the next")
     head = sha256(f"{title}\n".encode() + line)
     return Entry(number, found["prev"], found["time"], found["type"], found["body"], head)
 

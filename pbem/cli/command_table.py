@@ -36,7 +36,7 @@ COMMANDS: Final[Mapping[str, Entrance]] = {
     "inbox": Entrance("pbem.cli.status", "Letters received: list, show, retry, drop."),
     "outbox": Entrance("pbem.cli.status", "Letters to be sent: list, show, retry, drop."),
     "match": Entrance("pbem.cli.match", "Matches: list, show, pause, resume, end."),
-    "tournament": Entrance("pbem.cli.match", "Tournaments: list, pause, resume, or rule on one."),
+    "tournament": Entrance("pbem.cli.tournament", "Tournaments: list, pause, resume, or rule on one."),
     "clock": Entrance("pbem.cli.status", "The server's clock, if it leapt: accept it."),
     "backup": Entrance("pbem.cli.backup", "Copy the store, while the server runs."),
     "restore": Entrance("pbem.cli.backup", "Replace the store with a backup."),

@@ -122,3 +122,28 @@ def fields(row: Mapping[str, object]) -> None:
 def _text(value: object) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
     return harmless(STAMP.sub(r"\1 \2", text))  # a stranger's words must not command a terminal
+
+
+def named(_context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """The number of a match, written as m17 or 17, or of a tournament."""
+    if value is None:
+        return None
+    what = str(parameter.metavar).lower()
+    digits = value.lower().removeprefix(what[0])
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
+        raise click.BadParameter(f"{value} is no {what}; write one such as {what[0]}17")
+    return int(digits)
+
+
+def instruction(group: click.Group, what: str, about: str, says: str, why: str) -> click.Command:
+    """A command of a group by which the operator instructs the desk about a MATCH or a TOURNAMENT, and says why."""
+
+    @group.command(what, help=says)
+    @click.argument("number", metavar=about, callback=named)
+    @click.option("--reason", required=True, help=why)
+    @config_option
+    def instructed(number: int, reason: str, config_file: Path) -> None:
+        with opened(config_file) as store:
+            click.echo(f"{store.instruct(what, f'{about[0].lower()}{number}', reason)}.")
+
+    return instructed

@@ -108,6 +108,7 @@ def _print(
 
 def _fill(folder: Path, config_file: Path) -> None:
     from pbem.desk.public import Public
+    from pbem.desk.tournament.tournament_pages import public_tournaments
     from pbem.pages import site
 
     with opened(config_file) as store:
@@ -116,8 +117,9 @@ def _fill(folder: Path, config_file: Path) -> None:
         home = {"server": config.server, "address": config.mail_address, "delimiter": config.delimiter}
         facts = {**home, "pages": config.pages, "house": config.house_name, **public.site()}
         try:
+            tournaments = list(public_tournaments(config.server, store.database, store.vault))
             witnesses = [str(witness.key) for witness in config.witness.cosigners]
-            done = site.publish(folder, site.pages(facts, public.finished(), witnesses, list(public.tournaments())))
+            done = site.publish(folder, site.pages(facts, public.finished(), witnesses, tournaments))
         except OSError as error:
             raise click.ClickException(f"{folder}: {error.strerror or error}") from error
     click.echo(f"{folder}: {len(done.written)} written, {len(done.kept)} unchanged, {len(done.removed)} removed.")

@@ -28,12 +28,13 @@ from pbem.requests import Recover
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pbem.config.server import Config
     from pbem.desk.caller import Caller
     from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.desk.reply_tokens import ReplyTokens
-    from pbem.desk.tournament_archive import TournamentRepository
     from pbem.mail.commands import Reading
     from pbem.store.players import KeyChanges, PlayerRow, Players, WaitingKey
     from pbem.store.questions import Notifications
@@ -56,8 +57,9 @@ class Keyring:
     seats: Seats
     time: OutagesAndZones
     config: Config
-    tournaments: TournamentRepository
     topics: Notifications
+    beside: Callable[[str, KeyChange], None]
+    """Hears of a player's changed keys, for matches that are to begin; raises `Refused` where there is no room."""
 
 
 # The signer.
@@ -228,11 +230,8 @@ def stop_encrypting(keys: Keyring, before: PlayerRow, now: datetime) -> None:
 
 
 def enter(keys: Keyring, player: PlayerRow, change: KeyChange, now: datetime) -> None:
-    """Enter a change in the transcript of each running match, and tell the opponents there.
-
-    Matches that a tournament is to begin are told when they do.
-    """
-    keys.tournaments.change_keys(player.name, change)
+    """Enter a change in the transcript of each running match, and tell the opponents there; raises `Refused`."""
+    keys.beside(player.name, change)
     for seated in running(keys.seats, player.name):
         step = seated.step(now)
         keys_changed.change(step, seated.seat, change)

@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk import match_facts
 from pbem.match.documents import SIGNED_TEXT
 from pbem.match.transcript import sha256_hex, written
-from pbem.match.view import TranscriptHead
-from pbem.requests import InTournament
-from pbem.tournament.tournament_state import TournamentView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,38 +25,11 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.view import MatchView
     from pbem.tlog.checkpoint import InclusionProof
-    from pbem.tournament.tournament_state import Tournament
 
 
 def of_match(stands: MatchView) -> JsonObject:
     """The item of a match: its view for the letter's reader."""
     return {"about": "match", **msgspec.to_builtins(stands, str_keys=True)}
-
-
-def of_tournament(t: Tournament, reader: str, signature: str) -> JsonObject:
-    """The state of a tournament for its reader, who may have no place in it; `signature` signs its head."""
-    own = match_facts.standing_of(t, reader) or {"place": None, "of": None, "points": None, "running": 0}
-    entrant = t.entrant_of(reader)
-    stands = TournamentView(
-        tournament=t.id,
-        head=TranscriptHead(t.seq, t.head, signature),
-        generation=t.generation,
-        restored=t.restored,
-        format=t.terms.format,
-        phase=t.phase,
-        rules=str(t.terms.match["game"]),
-        organiser=t.organiser.name,
-        entrants=len(t.entrants),
-        agreement=t.terms.document(),
-        hash=t.rules,
-        entered=entrant is not None and not entrant.out,
-        place=own["place"],
-        of=own["of"],
-        points=own["points"],
-        running=own["running"],
-        table=match_facts.lines_of_table(t),
-    )
-    return {"about": "tournament", **msgspec.to_builtins(stands)}
 
 
 def of_log(seq: int, proof: InclusionProof, about: Mapping[str, str]) -> JsonObject:
@@ -87,7 +56,7 @@ def of_answer(
     whole letter, with the time at which it came, so that what was refused can never be said to have been obeyed.
     """
     told: JsonObject = {"about": "command", "command": command.name, "match": match, "outcome": outcome}
-    told["tournament"] = command.request.tournament if isinstance(command.request, InTournament) else None
+    told["tournament"] = getattr(command.request, "tournament", None)
     answers = sha256_hex(letter.message_id.encode("utf-8", "replace")) if letter.message_id else None
     told |= {"faults": list(faults), "words": command.words, "answers": answers}
     return told | {"mail": sha256_hex(letter.raw), "received": received}

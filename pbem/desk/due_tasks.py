@@ -17,7 +17,6 @@ import structlog
 from pbem.desk import account_keys
 from pbem.desk.daily_limits import CLOCK_LEAPT, LITTLE_ROOM, OUTAGE
 from pbem.desk.seats import SeatContext
-from pbem.desk.tournament_director import UNHANDLED
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.phrase import Phrase
@@ -37,14 +36,16 @@ if TYPE_CHECKING:
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.desk.outcomes import Decision
     from pbem.desk.seats import Seats
-    from pbem.desk.tournament_director import Director
     from pbem.desk.witnesses import Witnesses
     from pbem.failpoints import Failpoints
     from pbem.store.database import Database
     from pbem.store.inbox import Inbox
     from pbem.store.noted_time import Leap
 
-_PER_TICK = 100
+UNHANDLED = timedelta(seconds=30)
+"""The delay before the clock looks again at what is due, while letters that came before may wait."""
+
+PER_TICK = 100
 """The most matches, planned tasks or digests that the clock sees to in one go: letters wait for it."""
 
 _DELETED = 100
@@ -56,7 +57,7 @@ _WARNED = 3
 When only the reserve is left, the intake accepts no more letters: it is for those that are already here.
 """
 
-_TRY_AGAIN = timedelta(hours=1)
+TRY_AGAIN = timedelta(hours=1)
 """The delay before the clock looks again at a match on which it failed."""
 
 _FAILURES = 20
@@ -77,10 +78,11 @@ class DueTasks:
     inbox: Inbox
     queues: Sequence[tuple[Callable[[], datetime | None], Callable[[datetime], None]]]
     """The tasks for each player, done one after the other when they are due."""
+    beside: Sequence[Callable[[DueTasks, datetime], datetime | None]]
+    """What else becomes due, beside the matches; each returns when to call it again."""
     seats: Seats
     time: OutagesAndZones
     keys: Keyring
-    director: Director
     bounces: Bounces
     witnesses: Witnesses
     pruned_on: str = ""
@@ -110,17 +112,17 @@ class DueTasks:
         late, following = self.bounces.late_letters(now)
         for letter in late:
             stop, about = partial(self.bounces.stop_clock, letter, now), {"match": letter.match, "outbox": letter.id}
-            if not self._decided("late letter", stop, about):
+            if not self.decided("late letter", stop, about):
                 with self.database.transaction():
                     self.bounces.outbox.unwatch(letter)
         matches = self.seats.archive.matches
-        for number in matches.due(to_db(now), _PER_TICK):
-            if self._decided("clock", partial(self._tick_match, number, now), {"match": number}):
+        for number in matches.due(to_db(now), PER_TICK):
+            if self.decided("clock", partial(self._tick_match, number, now), {"match": number}):
                 self.points("clock committed")
             else:
                 with self.database.transaction():
-                    matches.look_at(number, to_db(now + _TRY_AGAIN))
-        tournaments = self._see_to_tournaments(now)
+                    matches.look_at(number, to_db(now + TRY_AGAIN))
+        times = [see_to(self, now) for see_to in self.beside]
         due = matches.next_due()
         # Keys whose delay is over replace the old ones, unless an earlier letter may object.
         recovery = self.keys.changes.next_due()
@@ -129,7 +131,7 @@ class DueTasks:
                 account_keys.carry_out(self.keys, min(now, self.inbox.oldest_unhandled() or now), now)
             recovery = self.keys.changes.next_due()
         recovery = now + UNHANDLED if recovery is not None and recovery <= now else recovery
-        times = [self._when_due(next_due, do, now) for next_due, do in self.queues]
+        times += [self._when_due(next_due, do, now) for next_due, do in self.queues]
         kept = self._keep_house(now)
         # No match waits for the log of all heads, whatever is wrong there.
         try:
@@ -138,9 +140,9 @@ class DueTasks:
             raise
         except Exception as error:
             _LOG.error("log failed", exc_info=error)
-            log = now + _TRY_AGAIN
+            log = now + TRY_AGAIN
         self._drop_topics(now)
-        times += [due, tournaments, recovery, following, kept, log, look]
+        times += [due, recovery, following, kept, log, look]
         return min(filter(None, times), default=None)
 
     def _drop_topics(self, now: datetime) -> None:
@@ -153,7 +155,7 @@ class DueTasks:
                 out = OutgoingLetter(Phrase("[pbem] No more notifications"), text)
                 self.seats.letters.send(player.address, out, now)
 
-    def _decided(self, what: str, do: Callable[[], None], about: dict[str, int]) -> bool:
+    def decided(self, what: str, do: Callable[[], None], about: dict[str, int]) -> bool:
         """Do something in a decision; returns False if it failed, so that nothing else waits for it.
 
         Raises if the store fails.
@@ -201,35 +203,6 @@ class DueTasks:
                 CLOCK_LEAPT, now, Phrase("[pbem] The server's clock leapt: nothing is decided"), facts
             )
 
-    def _see_to_tournaments(self, now: datetime) -> datetime | None:
-        """Start tournaments and rounds that are due, and carry out what is planned; returns when to call again."""
-        director, rows, failed = self.director, self.director.archive.rows, False
-        for number in rows.due(to_db(now), _PER_TICK):
-            if not self._decided("tournament", partial(director.wake, number, now), {"tournament": number}):
-                with self.database.transaction():
-                    rows.look_at(number, to_db(now + _TRY_AGAIN))
-        # The tables of this month go into digests: that of one tournament in each decision.
-        month = now.date().isoformat()[:7]
-        while (told := self.database.meta("tables told") or "") != month:
-            last = int(told.split()[1]) if told.startswith(f"{month} ") else 0
-            with self.decision():
-                after = next((one for one in rows.running() if one > last), None)
-                self.database.set_meta("tables told", month if after is None else f"{month} {after}")
-                if after is not None:
-                    director.tell_table(after)
-        done, planned = 0, rows.tasks()
-        for task in planned:
-            if done == _PER_TICK:  # those that fail stay, and must not stand before all others
-                break
-            about = {"tournament": task.tournament}
-            if self._decided("tournament", partial(director.carry_out, self.seats, task, now), about):
-                done += 1
-            else:
-                failed = True
-        more = now if done == _PER_TICK < len(planned) else None
-        times = [rows.next_due(), now + _TRY_AGAIN if failed else None, more]
-        return min(filter(None, times), default=None)
-
     def _keep_house(self, now: datetime) -> datetime | None:
         """Daily, warn the operator of a full disk, and delete old rows; returns when to continue, if soon."""
         today, limits = now.date().isoformat(), self.config.limits
@@ -256,7 +229,7 @@ class DueTasks:
         self, next_due: Callable[[], datetime | None], do: Callable[[datetime], None], now: datetime
     ) -> datetime | None:
         """Do something for one player after the other, while its time has come; returns when it is due next."""
-        for _ in range(_PER_TICK):
+        for _ in range(PER_TICK):
             due = next_due()
             if due is None or due > now:
                 return due

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -16,19 +17,17 @@ import structlog
 from pbem.desk.caller import refused
 from pbem.desk.commands import proposals
 from pbem.desk.seats import SeatContext
-from pbem.desk.tournament_director import ruling_of
 from pbem.games import Refused
-from pbem.mail import commands
 from pbem.match import progress
 from pbem.match.events import interventions
 from pbem.match.state import AGREEING, PHASES, RUNNING
 from pbem.phrase import Phrase
-from pbem.requests import Rule
 from pbem.store.errors import StoreError
 from pbem.store.operator import Instruction, generation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from datetime import datetime
 
     from structlog.typing import FilteringBoundLogger
@@ -36,13 +35,8 @@ if TYPE_CHECKING:
     from pbem.desk.commands.proposals import Offers
     from pbem.desk.outcomes import Decision
     from pbem.desk.seats import Seats
-    from pbem.desk.tournament_director import Director
     from pbem.store.database import Database
     from pbem.store.operator import Instructions
-
-
-REASON = 200
-"""The most characters of a reason that are kept: it stands in the transcript for ever."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("operator")
 
@@ -57,17 +51,25 @@ class Operator:
     database: Database
     seats: Seats
     offers: Offers
-    director: Director
+    direct: Callable[[Instruction], Callable[[datetime], str]]
+    """Reads an instruction about a tournament; returns what carries it out."""
+    restored: Callable[[int, Callable[[str], AbstractContextManager[None]], datetime], None]
+    """Enters a restore in tournaments, each of them alone."""
 
     def obey(self, now: datetime) -> None:
         """Carry out the operator's instructions, each in its transaction; raises only if the store fails."""
         for instruction in self.instructions.waiting():
             try:
-                ruling = _ruling(instruction)
+                # Words are read outside of transactions.
+                do: Callable[[datetime], str] = self._restore
+                if instruction.about.startswith("m"):
+                    do = partial(self._intervene, instruction)
+                elif instruction.about:
+                    do = self.direct(instruction)
                 with self.decision():
                     if self.instructions.outcome(instruction.id)[0] != "waiting":
                         continue  # another desk was first
-                    self.instructions.settle(instruction.id, "done", self._carry_out(instruction, ruling, now))
+                    self.instructions.settle(instruction.id, "done", do(now))
             except StoreError:
                 raise
             except Refused as refused:
@@ -77,23 +79,20 @@ class Operator:
                 _LOG.error("instruction failed", id=instruction.id, reference=reference, exc_info=error)
                 self._refuse(instruction, f"this failed; the log has the cause under the reference {reference}")
             else:
-                _LOG.info("instruction obeyed", id=instruction.id, what=instruction.what, match=instruction.match)
+                _LOG.info("instruction obeyed", id=instruction.id, what=instruction.what, about=instruction.about)
 
     def _refuse(self, instruction: Instruction, answer: str) -> None:
         with self.database.transaction():
             self.instructions.settle(instruction.id, "refused", answer)
 
-    def _carry_out(self, instruction: Instruction, ruling: Rule | None, now: datetime) -> str:
-        if instruction.what == "restored":
-            return self._restored(now)
-        if instruction.tournament is not None:
-            return self._direct(instruction, instruction.tournament, ruling, now)
-        number = instruction.match or 0
+    def _intervene(self, instruction: Instruction, now: datetime) -> str:
+        """Pause, resume or end a match."""
+        number = int(instruction.about[1:])
         loaded = self.seats.archive.load(number)
         if loaded is None:
             raise refused(instruction.what, None, Phrase("there is no match m{number}", number=number))
         at = SeatContext(self.seats, *loaded)
-        reason = " ".join(instruction.reason.split())[:REASON]
+        reason = instruction.short_reason
         if instruction.what == "end" and at.match.phase in AGREEING:
             # Nobody has agreed to it yet: it has no transcript.
             self.offers.people.withdraw(at.row.number)
@@ -113,38 +112,14 @@ class Operator:
         at.commit(step)
         return f"m{at.row.number} is {'paused' if step.match.paused else step.match.phase}"
 
-    def _direct(self, instruction: Instruction, number: int, ruling: Rule | None, now: datetime) -> str:
-        """Pause or resume a tournament, or rule on it."""
-        director, what = self.director, instruction.what
-        t = director.archive.load(number)
-        if t is None:
-            raise refused(what, None, Phrase("there is no tournament t{number}", number=number))
-        if t.phase == "ended":
-            raise refused(what, None, Phrase("the tournament is over"))
-        if ruling is None:
-            director.archive.rows.pause(number, paused=what == "pause")
-            director.wake(number, now)
-            return f"{t.id} is paused" if what == "pause" else f"{t.id} goes on"
-        step = director.step(t, now)
-        step.rule(ruling_of(ruling, " ".join(instruction.reason.split())[:REASON]))
-        director.commit(step)
-        return f"{t.id}: {instruction.ruling} is entered"
-
-    def _restored(self, now: datetime) -> str:
+    def _restore(self, now: datetime) -> str:
         """Pause every match under way, and enter the reason there and in tournaments, before any letter is handled.
 
         Proposals are made again: players may have accepted them since, and believe that their match began.
         """
         began = generation(self.database)
-        director, matches = self.director, self.seats.archive.matches
-        for tournament in director.archive.rows.running():
-            with self._alone(f"t{tournament}"):
-                t = director.archive.known(tournament)
-                # They may have begun since, too, and stand still like all others.
-                director.begin_matches(self.seats, t, now)
-                entered = director.step(t, now)
-                entered.restored(began)
-                director.commit(entered)
+        self.restored(began, self._alone, now)
+        matches = self.seats.archive.matches
         numbers = matches.in_phases(*RUNNING)
         for number in numbers:
             with self._alone(f"m{number}"):
@@ -169,13 +144,3 @@ class Operator:
             raise
         except Exception as error:
             _LOG.error("restore failed", about=name, exc_info=error)
-
-
-def _ruling(instruction: Instruction) -> Rule | None:
-    """The ruling that an instruction gives, in the words of a letter, which are read outside of transactions."""
-    if instruction.what != "rule":
-        return None
-    (command,) = commands.parse(f"rule t{instruction.tournament} {instruction.ruling}\nend\n").commands
-    if command.faults or not isinstance(command.request, Rule):
-        raise Refused(*command.faults)
-    return command.request

@@ -1,28 +1,18 @@
-"""Facts of a match or a tournament for letters, answers and pages: what follows from its state alone.
+"""Facts of a match for letters, answers and pages: what follows from its state alone.
 
-Subjects, times, outcomes, and what is no secret any more; the terms of a tournament, its table, and its reader's
-games, with what is the same for all readers made once a head. What must be looked up elsewhere is `match_letters`'.
+Subjects, times, outcomes, and what is no secret any more. What must be looked up elsewhere is `match_letters`'.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from pbem.games import rules
 from pbem.games.conditional_orders import condition_of, is_conditional
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import VACATION, Clock, on_a_day, written
-from pbem.match.terms import Terms
 from pbem.match.view import TermsView
 from pbem.phrase import Phrase, Span
-from pbem.tournament.crosstable import TableRow, scored, table, teams
-from pbem.tournament.tournament_state import TableCell, TableLine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +20,6 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Facts
     from pbem.match.state import Ended, Match, Submission
     from pbem.match.step import Notice
-    from pbem.tournament.tournament_state import Pairing, Tournament
 
 _MATTERS = {"draw": Phrase("a draw?"), "annul": Phrase("annul the match?")}
 _MOMENT = timedelta(seconds=1)
@@ -188,139 +177,3 @@ def outcome_of_match(match: Match) -> Facts:
     outcome = match.outcome or {}
     winner = outcome.get("winner")
     return {"winner": match.name(winner) if winner else None, "reason": outcome.get("reason")}
-
-
-@dataclass(frozen=True)
-class _AtHead:
-    """A tournament at a head, by which alone it is compared."""
-
-    head: str
-    t: Tournament = field(compare=False)
-
-
-def of_tournament(t: Tournament, reader: str) -> Facts:
-    """The public facts of a tournament, and its reader's games in it."""
-    entrant = t.entrant_of(reader)
-    name = entrant.name if entrant else None
-    return _public_facts(_AtHead(t.head, t)) | {
-        "me": reader,
-        "line": name,
-        "out": entrant.out if entrant else "",
-        "standing": standing_of(t, reader),
-        "games": [_game_of(t, pairing, name) for pairing in t.pairings if name and name in pairing.names],
-    }
-
-
-@lru_cache(maxsize=16)  # Everybody in a tournament is told of it at once.
-def _public_facts(at: _AtHead) -> Facts:
-    t = at.t
-    terms, groups = Terms.read({**t.terms.match, "players": ("1", "2")}), table(t) if t.phase != "open" else []
-    rows = [_group(t, group) for group in groups]
-    return {
-        "id": t.id,
-        "title": rules(terms.game).title,
-        "game_name": terms.game,
-        "server": t.server,
-        "phase": t.phase,
-        "format": t.terms.format,
-        "terms": t.terms,
-        "closes": t.terms.closes[:10] if t.terms.closes else None,
-        "hash": t.rules,
-        "organiser": t.organiser.name,
-        "entrants": [_entrant(t, name) for name in t.entrants],
-        "round": t.round,
-        "rounds": t.rounds,
-        "groups": rows,
-        "teams": [teams(t, group) for group in groups],
-        "places": {
-            row.entrant: {"place": place, "of": len(group), "points": row.points}
-            for group in groups
-            for place, row in enumerate(group, start=1)
-        },
-        "lines": [
-            [
-                TableLine(row["name"], row["player"], row["played"], row["points"], bool(row["out"]), row["cells"])
-                for row in group
-            ]
-            for group in rows
-        ],
-        "pairings": [
-            {
-                "match": pairing.match,
-                "round": pairing.round,
-                "names": pairing.names,
-                "points": pairing.result.points if pairing.result else None,
-                "void": t.is_void(pairing),
-                "annulled": pairing.annulled,
-            }
-            for pairing in t.pairings
-            if pairing.match
-        ],
-        "m": {"match": None, "title": rules(terms.game).title, "terms": terms, "phase": "open"},
-    }
-
-
-def standing_of(t: Tournament, player: str) -> Facts | None:
-    """The place of a player's line in the table; None if the player has none, or nothing has begun."""
-    entrant = t.entrant_of(player)
-    place: Facts | None = _public_facts(_AtHead(t.head, t))["places"].get(entrant.name) if entrant else None
-    if entrant is None or place is None:
-        return None
-    running = sum(entrant.name in pairing.names and bool(pairing.match) for pairing in t.awaited)
-    return {**place, "id": t.id, "running": running, "format": t.terms.format}
-
-
-def lines_of_table(t: Tournament) -> list[list[TableLine]]:
-    """The table, group by group, as bulletins have it."""
-    told: list[list[TableLine]] = _public_facts(_AtHead(t.head, t))["lines"]
-    return told
-
-
-def _entrant(t: Tournament, name: str) -> Facts:
-    entrant = t.entrants[name]
-    level = "key" if entrant.player.keys else "mailbox"
-    return {"name": name, "player": entrant.player.name, "team": entrant.team, "level": level, "out": entrant.out}
-
-
-def _group(t: Tournament, rows: Sequence[TableRow]) -> list[Facts]:
-    """The lines of a group in their order; where all play all, each with its cells against the others."""
-    cells = _cells(t) if t.terms.robin else {}
-    played = Counter(name for each in scored(t) for name in each.pairing.names)
-    return [
-        {
-            **msgspec.to_builtins(row),
-            "place": place,
-            **_entrant(t, row.entrant),
-            "cells": [cells.get((row.entrant, other.entrant), []) for other in rows] if cells else [],
-            "played": played[row.entrant],
-        }
-        for place, row in enumerate(rows, start=1)
-    ]
-
-
-def _cells(t: Tournament) -> dict[tuple[str, str], list[TableCell]]:
-    """The meetings of each line with each other one, in their order."""
-    points = {(each.pairing.round, each.pairing.board): each.points for each in scored(t)}
-    found: dict[tuple[str, str], list[TableCell]] = {}
-    for pairing in t.pairings:
-        made = points.get((pairing.round, pairing.board))
-        for seat, name in enumerate(pairing.names):
-            other = pairing.names[1 - seat]
-            cell = TableCell(pairing.match, made[seat] if made else None, pairing.annulled)
-            found.setdefault((name, other), []).append(cell)
-    return found
-
-
-def _game_of(t: Tournament, pairing: Pairing, own: str) -> Facts:
-    """A game of a line: against whom, and how it stands."""
-    seat = pairing.names.index(own)
-    against = t.entrants[pairing.names[1 - seat]]
-    if t.is_void(pairing):
-        state = "void"
-    elif pairing.result is not None:
-        state = ("lost", "drawn", "won")[pairing.result.points[seat]]
-    elif t.is_forfeited(pairing):
-        state = "lost" if t.entrants[own].out else "won"
-    else:
-        state = "running" if pairing.match else "later"
-    return {"match": pairing.match, "against": against.player.name, "round": pairing.round, "state": state}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pbem.desk import bulletin, match_facts
+from pbem.desk import bulletin
 from pbem.desk.match_facts import (
     LetterView,
     asked_for,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.position_files import PositionFiles
     from pbem.desk.reply_tokens import ReplyTokens
-    from pbem.desk.tournament_archive import TournamentRepository
+    from pbem.json_object import JsonObject
     from pbem.mail.compose import Attachment, Composer
     from pbem.match.play import Play
     from pbem.match.state import Match
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
     from pbem.store.people import People
     from pbem.store.players import Players
-    from pbem.tournament.tournament_state import Tournament
 
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 _PROOF = Phrase("game {game}, the proof")
@@ -84,7 +83,8 @@ class MatchLetters:
     _people: People
     _archive: MatchRepository
     _mailboxes: ReplyTokens
-    _tournaments: TournamentRepository
+    _beside: Callable[[Match, str], tuple[list[JsonObject], Facts]]
+    """What a register beside matches tells a reader of one: items of a bulletin, and facts about its end."""
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
@@ -302,8 +302,7 @@ class MatchLetters:
         out.bulletin = [bulletin.of_match(self._stands(now, row, seat, reply_to, now))]
         if (logged := self._archive.logged(row.number)) is not None:
             out.bulletin.append(bulletin.of_log(*logged, {"match": match.id}))
-        if (t := self.tournament(match)) is not None:
-            out.bulletin.append(self._tournaments.state(t, now.name(seat)))
+        out.bulletin += self._beside(match, now.name(seat))[0]
         return out
 
     def about(
@@ -314,11 +313,6 @@ class MatchLetters:
         m = self.view(match, row, seat)
         out.text = self._writer.template(f"letters/{template}.txt", m=m, **facts)
         return out
-
-    def tournament(self, match: Match) -> Tournament | None:
-        """The tournament of a match, if it has one."""
-        held = match.terms.tournament
-        return self._tournaments.load(int(held["id"][1:])) if held is not None else None
 
     def _appointment(self, match: Match, seat: int, now: datetime) -> list[Attachment]:
         """The seat's deadline as a calendar file, when it has one."""
@@ -420,15 +414,13 @@ class MatchLetters:
             name = f"{match.id}.pbem.zip"
             self._bring_bundle(name, notice, latest, row, out, now)
         rematch = None
-        if match.terms.tournament is None:
+        if match.terms.proposed:
             # The same match with the same players, with this player in the first seat.
             own = match.name(notice.seat)
             others = [match.name(other) for other in match.seats if other != notice.seat]
             rematch = {"players": others, "lines": match.terms.lines(), "rev": self._players.handled_count(own) + 1}
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
-        t = self.tournament(match)
-        standing = match_facts.standing_of(t, match.name(notice.seat)) if t is not None else None
-        return facts | {"bundle_name": name, "tournament": standing}
+        return facts | {"bundle_name": name} | self._beside(match, match.name(notice.seat))[1]
 
     def _bring_bundle(
         self, name: str, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime

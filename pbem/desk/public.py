@@ -11,18 +11,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk import match_facts
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.ratings import PROVISIONAL, tables
-from pbem.desk.tournament_archive import TournamentRepository
-from pbem.games import BUILT_IN, rules
+from pbem.games import BUILT_IN
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read_letter
 from pbem.match.state import RUNNING, Match
 from pbem.match.transcript import Entry, written
 from pbem.match.view import view
-from pbem.pages.site import Finished, News, PublicTournament
+from pbem.pages.site import Finished, News
 from pbem.phrase import Phrase
 from pbem.proof.bundle import Bundle
 from pbem.proof.named_papers import keys_in
@@ -31,16 +29,11 @@ from pbem.store.database import Database, from_db
 from pbem.store.matches import Matches
 from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
-from pbem.store.tournament_rows import Tournaments
-from pbem.tournament.tournament_entries import MatchResult
-from pbem.tournament.tournament_terms import LADDER, SWISS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.store.vault import Vault
-    from pbem.tournament.tournament_entries import TournamentEntry
-    from pbem.tournament.tournament_state import Tournament
 
 _RANKED = 100
 _PAPERS = re.compile(r"(openings|receipts|withdrawals|steps|traces|reports|records)/game-[0-9]++[a-z0-9.-]*+")
@@ -56,7 +49,6 @@ class Public:
         self._people = People(database)
         self._matches = Matches(database, vault)
         self._archive = MatchRepository(self._matches, self._people, server, _log=TransparencyLog(database))
-        self._tournaments = TournamentRepository(Tournaments(database, vault), server)
 
     def site(self) -> dict[str, object]:
         """Everything that the first page of a server says, except its finished matches."""
@@ -83,22 +75,6 @@ class Public:
                     "lines": match.terms.lines(),
                     "news": [News(match.id, 0, proposed, title)],
                 }
-
-    def tournaments(self) -> Iterator[PublicTournament]:
-        """All tournaments, newest first: nothing about them is secret but addresses, which the letters hold."""
-        for number in reversed(self._tournaments.rows.numbers()):
-            t = self._tournaments.known(number)
-            entries = self._tournaments.entries(number)
-            pinning = [entry.body for entry in entries if entry.type in {"announced", "entered"}]
-            players = [body.get("player") or body["organiser"] for body in pinning]
-            bare = all(key["format"] == "ssh" for player in players for key in player["keys"])
-            transcript = b"".join(entry.canonical() + b"\n" for entry in entries)
-            files = {
-                f"{t.id}.jsonl": transcript,
-                f"{t.id}.pbem-tournament.zip": self._tournaments.bundle(number, letters=False),
-            }
-            facts = match_facts.of_tournament(t, "")
-            yield PublicTournament(facts, files if bare else {}, list(of_tournament(t, entries)))
 
     def running(self) -> Iterator[dict[str, object]]:
         """The public matches that are being played, newest first: only how each stands."""
@@ -215,54 +191,3 @@ def _of_match(match: Match, kind: str, body: dict[str, Any]) -> Phrase | None:
         case "closed":
             return Phrase("{id} is over: nobody won", id=match.id)
     return None
-
-
-def of_tournament(t: Tournament, entries: Sequence[TournamentEntry]) -> Iterator[News]:
-    """A tournament: its announcement, its start, its rounds and results, and its end."""
-    for entry in entries:
-        if title := _of_tournament(t, entry.type, entry.body):
-            front = entry.type in {"announced", "started", "ended"}
-            yield News(t.id, entry.seq, entry.time, title, front=front or _is_round(t, entry.type))
-
-
-def _of_tournament(t: Tournament, kind: str, body: dict[str, Any]) -> Phrase | None:
-    """An entry of a tournament in words; None if the pages do not show it."""
-    match kind:
-        case "announced":
-            game = rules(str(t.terms.match["game"])).title
-            if t.terms.format == LADDER:
-                return Phrase("{id}: a ladder of {game} is open", id=t.id, game=game)
-            closes = str(t.terms.closes)[:10]
-            return Phrase("{id}: a tournament of {game}, entries until {day}", id=t.id, game=game, day=closes)
-        case "started":
-            return Phrase("{id} begins; players: {count}", id=t.id, count=len(body["order"]))
-        case "paired" if _is_round(t, kind):
-            return Phrase("{id}: round {round} begins", id=t.id, round=body["pairs"][0]["round"])
-        case "paired":
-            matches = ", ".join(pair["match"] for pair in body["pairs"])
-            return Phrase("{id}: now played: {matches}", id=t.id, matches=matches)
-        case "result":
-            pairing, points = t.pairing_of(body["match"]), MatchResult.read(body).points
-            assert pairing is not None
-            return Phrase(
-                "{id}, {match}: {first} and {second}, {points}",
-                id=t.id,
-                match=body["match"],
-                first=pairing.names[0],
-                second=pairing.names[1],
-                points=":".join(map(str, points)),
-            )
-        case "ruled" if body["what"] == "annul":
-            return Phrase("{id}: by a ruling, {match} does not count", id=t.id, match=body["match"])
-        case "withdrawn":
-            return Phrase("{id}: {name} is out", id=t.id, name=body["player"])
-        case "ended" if body["reason"] == "too few":
-            return Phrase("{id} does not take place: too few have entered", id=t.id)
-        case "ended":
-            return Phrase("{id} is over", id=t.id)
-    return None
-
-
-def _is_round(t: Tournament, kind: str) -> bool:
-    """True if an entry of this type begins a round: elsewhere a match begins whenever its players are free."""
-    return kind == "paired" and t.terms.format == SWISS

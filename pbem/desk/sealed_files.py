@@ -113,14 +113,10 @@ class SealedFiles(PositionFiles):
 
 
 def of_seat(match: Match, note: str | None) -> JsonObject:
-    """The needs of a program beside the signed texts: the reader's note, the keys, and the texts that count."""
-    game = sealed(match).game
-    resigned = game.ending.resignation if game.ending else ""
+    """The needs of a program beside the signed texts: the reader's note, the keys, and if reveals are asked for."""
     return {
         "note": note,
         "keys": {str(one): match.players[one - 1].public_keys for one in match.seats},
-        "signed": [text_name(match.id, path) for path in game.letters],
-        "resigned": text_name(match.id, resigned) if resigned else None,
         "revealing": match.awaits is not None,
     }
 

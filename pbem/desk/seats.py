@@ -23,9 +23,8 @@ from pbem.match.events import clocks
 from pbem.match.pinned_keys import Player
 from pbem.match.state import RUNNING, Match, Submission
 from pbem.match.step import Environment, Signed, Step, at_reply_address
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import sha256_hex, utc
 from pbem.phrase import Phrase
-from pbem.requests import AnnounceTournament, Propose, Requested, Rule, SignedForm
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Facts
     from pbem.mail.compose import Attachment
     from pbem.match.terms import Terms
+    from pbem.requests import Requested, SignedForm
     from pbem.store.matches import MatchRow
     from pbem.store.players import Players
     from pbem.store.tokens import Place
@@ -66,7 +66,7 @@ class Seats:
     house: str
     """The name of the server's house program; empty if there is none."""
     over: Callable[[Match, datetime], Callable[[], None]]
-    """Has the tournament of a match that has closed take its result; returns what follows from that."""
+    """Hears that a match has closed; returns what follows from that, once its players are told."""
 
 
 class SeatContext(msgspec.Struct):
@@ -84,14 +84,21 @@ class SeatContext(msgspec.Struct):
         return self.row.number, *self.match.letter_place
 
     def step(self, now: datetime, oldest_unhandled: datetime | None = None) -> Step:
-        """A new step of the match."""
+        """A new step of the match.
+
+        The clock stands still while an older letter waits; the match goes on by letters. Its time never goes back.
+        """
+        match = self.match
+        waiting = (*match.setups.values(), *match.orders.values(), *match.stored.values())
+        times = [match.time, *(time for submission in waiting for time in submission.received)]
+        now = max([now, *(utc(time) for time in times if time)])
         return Step(self.match, replace(self._seats.world(now), oldest_unhandled=oldest_unhandled))
 
     def commit(self, step: Step) -> None:
         """Write the result of a step, and tell everybody."""
         self._seats.archive.save(self.row.number, self.match, step)
         follow = None
-        if step.match.terms.tournament is not None and step.match.phase == "closed" != self.match.phase:
+        if step.match.phase == "closed" != self.match.phase:
             follow = self._seats.over(step.match, step.world.now)
         self._seats.match_letters.tell(step.notices, step.match, self.row, step.world.now)
         self.match = step.match
@@ -306,8 +313,8 @@ def next_rev(command: AnyCommand, match: Match, seat: int) -> int:
 def sentence(command: AnyCommand, place: Mapping[str, str]) -> str:
     """The whole sentence of a command: its words, its place and its block."""
     lines = [command.head, *(f"{key} {value}" for key, value in place.items())]
-    if isinstance(command.request, Propose | AnnounceTournament | Rule):
-        lines += [f"{key}: {value}" for key, value in command.request.options.items()]
+    if (options := getattr(command.request, "options", None)) is not None:
+        lines += [f"{key}: {value}" for key, value in options.items()]
     elif command.block:
         lines.append(command.block)
     return "\n".join([*lines, "end"])

@@ -26,7 +26,6 @@ from pbem.desk.commands import (
     proposals,
     sealed_steps,
     substitutes,
-    tournament_commands,
 )
 from pbem.desk.commands.proposals import Offers
 from pbem.desk.daily_limits import DailyCounts
@@ -42,13 +41,16 @@ from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.sealed_files import SealedFiles
 from pbem.desk.seats import SeatContext, Seats, seated_at
 from pbem.desk.strangers import Strangers
-from pbem.desk.tournament_archive import TournamentRepository
-from pbem.desk.tournament_director import Director
+from pbem.desk.tournament import tournament_commands
+from pbem.desk.tournament.tournament_archive import TournamentRepository
+from pbem.desk.tournament.tournament_director import Director
 from pbem.desk.witnesses import Witnesses
 from pbem.failpoints import Failpoints, passing
+from pbem.mail.commands import SETTINGS
 from pbem.match.events.sealed_events import SealedMode
 from pbem.match.refereed import RefereedMode
 from pbem.match.step import Environment
+from pbem.match.terms import OPTIONS
 from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches
 from pbem.store.noted_time import Outages
@@ -60,6 +62,7 @@ from pbem.store.questions import Lookups, Notifications, WitnessRequests
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tokens import Tokens
 from pbem.store.tournament_rows import Tournaments
+from pbem.tournament import tournament_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -139,7 +142,7 @@ class Desk:
         sealed = SealedFiles(*kept)
         modes: dict[type[Play], PositionFiles] = {RefereedMode: PositionFiles(*kept), SealedMode: sealed}
         match_letters = self.match_letters = MatchLetters(
-            letters, modes, composer, players, people, archive, mailboxes, tournaments
+            letters, modes, composer, players, people, archive, mailboxes, tournaments.beside
         )
 
         # What commands change.
@@ -147,15 +150,17 @@ class Desk:
             tournaments, matches, players, people, letters, inbox, config.server, composer.address
         )
         seats = Seats(archive, letters, match_letters, self.world, config.house_name, director.over)
-        keys = Keyring(players, changes, counts, mailboxes, seats, time, config, tournaments, topics)
+        keys = Keyring(players, changes, counts, mailboxes, seats, time, config, topics, tournaments.change_keys)
         offers = Offers(seats, players, people, strangers, counts, time)
 
         def at_seat(handle: Callable[[SeatContext, Caller, Command[Any]], Reply]) -> Handler:
             return lambda by, said: handle(seated_at(seats, said, by.known_player.name, by.now), by, said)
 
+        tables = {"options": OPTIONS, "tournament": tournament_terms.OPTIONS, "settings": SETTINGS}
+
         # The functions of commands, each with what it may touch, by the names of their rows.
         handlers: dict[str, Handler] = {
-            "help": partial(help.explain, config),
+            "help": partial(help.explain, config, tables),
             "games": help.games,
             "rules": partial(help.mail_rules, letters),
             "sheet": partial(history.sheet, seats, letters),
@@ -216,15 +221,17 @@ class Desk:
         self.dispatch = Dispatch(
             config, part, database, players, people, keys, seats, mailboxes, counts, bounces, answers, handlers
         )
-        self.operator = Operator(Instructions(database), decision, part, database, seats, offers, director)
+        beside = partial(tournament_commands.instructed, director), partial(director.restored, seats)
+        self.operator = Operator(Instructions(database), decision, part, database, seats, offers, *beside)
         requests = WitnessRequests(database)
         witnesses = Witnesses(config, decision, log, requests, letters, counts, self.signing_key)
         queues = (
             (held.next_due, letters.send_digest),
             (people.next_held_back, partial(proposals.send_held_back, offers)),
         )
+        others = (director.start_due, director.tell_tables, partial(director.carry_out_planned, seats))
         self.due_tasks = DueTasks(
-            config, database, decision, points, random, inbox, queues, seats, time, keys, director, bounces, witnesses
+            config, database, decision, points, random, inbox, queues, others, seats, time, keys, bounces, witnesses
         )
 
     def world(self, now: datetime) -> Environment:

@@ -17,7 +17,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-INTERFACE = 2
+INTERFACE = 1
 """The number of this interface; a game of another package says for which it is written."""
 
 Report = dict[str, Any]

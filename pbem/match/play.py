@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pbem.games import Report, Result, ShownReports, State
-    from pbem.json_object import JsonObject
     from pbem.match.state import Match, Reports
     from pbem.match.step import Step
     from pbem.phrase import Phrase
@@ -111,10 +110,6 @@ class Play(msgspec.Struct, frozen=True):
     def without(self, match: Match, position: State, seat: int) -> State | None:
         """The position in which the others play on after a seat left; None if they do not."""
         return parts.without(match.rules, position, seat, match.terms.edition)
-
-    def agrees(self, match: Match, document: JsonObject) -> bool:
-        """True if the data of a position says nothing else of what the players signed than this match."""
-        return True
 
     # What happens.
 

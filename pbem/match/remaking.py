@@ -276,7 +276,7 @@ class Remaking(msgspec.Struct):
         - The letter's own date lies near it: `misdated` in `pbem/proof/signed_letters.py`.
         - Evidence names the same time (`BundleLetters._judge_once` there), at which its DKIM signature must hold
           (`pbem/proof/mailbox_evidence.py`). A letter that counts twice by one address has one time (there, too).
-        - An entry is no earlier than any letter that waits: `Step.append_entry`.
+        - An entry is no earlier than any letter that waits: `SeatContext.step`.
         - Orders that came before a miss would have prevented it: `_came_after_a_miss` in `events/turn.py`; default
           orders withdrawn by then are not played: `was_not_played`.
         """

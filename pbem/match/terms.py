@@ -189,6 +189,11 @@ class Terms:
         return {name: value for name, value in document.items() if value is not None or name not in _SOME}
 
     @property
+    def proposed(self) -> bool:
+        """True if a player proposed these terms; not if a tournament has them."""
+        return self.tournament is None
+
+    @property
     def as_announced(self) -> bool:
         """True unless these are terms of a tournament's match that the tournament does not have."""
         if self.tournament is None:

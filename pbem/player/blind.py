@@ -132,7 +132,7 @@ def replayed(proved: Proved, opened: Sequence[bytes]) -> Iterator[Finding]:
         elif promised:
             program, named, hashed = promised[0]
             yield _judged(bundle, match, proved.notices, seat, Commitment(program, int(named), hashed), opened)
-    if not committed and match.terms.tournament is not None:  # its programs commit in their greetings
+    if not committed and not match.terms.proposed:  # its programs commit in their greetings
         yield Finding("open", "opponent", "letters of entry into a tournament commit to no seed", 1)
     elif not committed:
         yield Finding("contradicts", "opponent", "nobody here committed to a seed when agreeing", 1)
@@ -244,33 +244,37 @@ class _PlayedSeat(msgspec.Struct, frozen=True):
 
         Up to the first step that was false: what came after it does not follow from the seat's own secrets.
         """
-        moments = [notice.match for notice in self.notices if notice.match.game == game]
-        known = [(match.options, match.play) for match in moments if match.play.commitments(match)]
-        options, play = known[-1] if known else (None, None)
+        begun = [
+            one.match for one in self.notices if one.match.game == game and one.match.play.commitments(one.match)
+        ]
+        options, play = (begun[-1].options, begun[-1].play) if begun else (None, None)
         if options is None or not isinstance(play, SealedMode):
             return
-        judge, seat, steps = play.rules, self.seat, play.game.steps_for_rules()
-        played = {step.turn: text for step in steps if (text := self._revealed(game, ORDERS, step.turn)) is not None}
-        bodies = [
-            entry.body for entry in self.bundle.entries if entry.type == "verdict" and entry.body["game"] == game
-        ]
-        verdicts = [body["verdicts"][str(seat)] for body in bodies]
-        false = verdicts[0]["false"] if verdicts and isinstance(verdicts[0], dict) else None
+        judge, seat, false = play.rules, self.seat, self._first_false(game)
         table, given = judge.begin(options), dict[int, str]()
-        for step in steps:
+        for step in play.game.steps_for_rules():
             turn = table.turn
-            if step.seat == seat and turn in played and turn not in given:
+            played = self._revealed(game, ORDERS, turn) if step.seat == seat and turn not in given else None
+            if played is not None:
                 own = judge.own(options, seat, setup, given, table)
                 if judge.asks(own, table):
                     view, told = json.loads(canonical([judge.own_view(own, table), list(table.played)]))
                     text = self.plan.orders(game, turn, Position(options, seat, view, told))
-                    yield seq, f"game {game}, turn {turn}", played[turn], _canonical(partial(judge.order, own), text)
-                    given[turn] = played[turn]
+                    yield seq, f"game {game}, turn {turn}", played, _canonical(partial(judge.order, own), text)
+                    given[turn] = played
                 elif step.step == COMMIT or judge.papers[step.step].ordered:
-                    given[turn] = played[turn]  # there was nothing to choose
-            if false and (step.seat, turn, step.step) == (seat, false["turn"], false["step"]):
+                    given[turn] = played  # there was nothing to choose
+            if (step.seat, turn, step.step) == (seat, *false):
                 return
             table = judge.enter(table, step.seat, step.step, step.lines)
+
+    def _first_false(self, game: int) -> tuple[int, str]:
+        """The turn and the step in which the seat was false first, by the verdict; turn 0 if it was in none."""
+        for entry in self.bundle.entries:
+            found = entry.body["verdicts"][str(self.seat)] if entry.type == "verdict" else None
+            if isinstance(found, dict) and entry.body["game"] == game:
+                return found["false"]["turn"], found["false"]["step"]
+        return 0, ""
 
     def _orders(self, match: Match) -> str:
         options, state = match.options, match.under_way

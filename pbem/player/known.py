@@ -1,6 +1,6 @@
 """The facts that a player's memory keeps beside letters and forms: each kind is a type, read and written whole.
 
-A kind belongs to the account, to a match, or to a game: `Memory.known` takes
+A kind belongs to the account or to a match: `Memory.known` takes
 that place, and gives a fact without any content where nothing is known yet. Only types.
 """
 
@@ -59,14 +59,7 @@ class MatchKnown(Known):
     """The accusations that the player took back."""
     keys: dict[str, list[str]] = {}
     """The public keys of each seat in a sealed match, as they were told first."""
+    begun: dict[int, tuple[str, JsonObject]] = {}
+    """The hash of the terms, and the options, of each sealed game, as they were told first."""
     proved: int = 0
     """The number of ended games when the bundle was last verified."""
-
-
-class GameKnown(Known):
-    """A sealed game, whatever becomes of the server."""
-
-    kind = "game"
-
-    answers: dict[str, list[str]] = {}
-    """The hashes of the papers of each seat that were ever signed; at "0", that of terms and options."""

@@ -59,7 +59,8 @@ CREATE TABLE IF NOT EXISTS heads (
 CREATE TABLE IF NOT EXISTS bundles (match TEXT PRIMARY KEY, name TEXT NOT NULL, seq INTEGER NOT NULL,
     content BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS texts (
-    match TEXT NOT NULL, name TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (match, name));
+    match TEXT NOT NULL, content BLOB NOT NULL, seq INTEGER NOT NULL, forgotten INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (match, content));
 CREATE TABLE IF NOT EXISTS alarms (id INTEGER PRIMARY KEY, time TEXT NOT NULL, match TEXT NOT NULL,
     said TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS replies (
@@ -123,6 +124,14 @@ def may_repeat(refused: Sequence[SentForm], now: datetime) -> bool:
     """
     tried = refused[-1].written - refused[0].written
     return abs(now - refused[-1].written) >= min(max(tried, _REST), _LONGEST_REST)
+
+
+class SignedText(NamedTuple):
+    """A file with what a player signed in a sealed match."""
+
+    content: bytes
+    counts: bool = True
+    """False if the server was restored, and has forgotten it: its seat is bound to it all the same."""
 
 
 class AnswerPlace(NamedTuple):
@@ -232,10 +241,6 @@ class Memory:
         """Store what is known of a kind, whatever was before."""
         row = (known.kind, _place(place), msgspec.json.encode(known).decode())
         self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", row)
-
-    def forget(self, kind: type[Known], *place: str | int) -> None:
-        """Forget what is known of this kind."""
-        self._database.execute("DELETE FROM facts WHERE kind = ? AND place = ?", (kind.kind, _place(place)))
 
     def generation(self, match: str = "") -> int:
         """The server's generation, by the newest letter; that in which a match stands, if it is known."""
@@ -371,6 +376,7 @@ class Memory:
         match, generation = told.match, told.generation
         lost = "match = ? AND generation < ? AND seq >= ?"
         self._database.execute(f"UPDATE heads SET forgotten = 1 WHERE {lost}", (match, generation, seq))
+        self._database.execute("UPDATE texts SET forgotten = 1 WHERE match = ? AND seq >= ?", (match, seq))
         # The position of the turn that is due now, and all before it, is the same in both stories.
         past = "match = ? AND kind <> 'setup' AND (turn = 0 OR (game, turn) >= (?, ? + (kind = 'position')))"
         self._database.execute(f"DELETE FROM papers WHERE {past}", (match, told.game, told.turn))
@@ -394,14 +400,19 @@ class Memory:
         )
         self._database.execute(query, (match, name, seq, content))
 
-    def signed_text(self, match: str, name: str) -> bytes | None:
-        """A text signed by somebody else in a match, from a letter's file of this name."""
-        content: bytes | None = self._value("SELECT content FROM texts WHERE match = ? AND name = ?", match, name)
-        return content
+    def signed_texts(self, match: str) -> list[SignedText]:
+        """All that letters brought of what was signed in a sealed match."""
+        query = "SELECT content, NOT forgotten FROM texts WHERE match = ? ORDER BY seq, rowid"
+        return [SignedText(content, bool(counts)) for content, counts in self._database.execute(query, (match,))]
 
-    def put_signed_text(self, match: str, name: str, content: bytes) -> None:
-        """Keep what somebody else signed."""
-        self._database.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, ?)", (match, name, content))
+    def put_signed_text(self, match: str, seq: int, content: bytes) -> None:
+        """Keep what somebody signed, from a letter of this entry: what was forgotten since counts again."""
+        query = "INSERT INTO texts VALUES (?, ?, ?, 0) ON CONFLICT (match, content) DO UPDATE SET forgotten = 0"
+        self._database.execute(query, (match, content, seq))
+
+    def forget_signed_texts(self, match: str) -> None:
+        """Forget what was signed in a match; the server tells it again when it is asked to."""
+        self._database.execute("DELETE FROM texts WHERE match = ?", (match,))
 
     def alarm(self, time: str, match: str, said: str) -> None:
         """Remember an accusation of the server, once."""

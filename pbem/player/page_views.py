@@ -147,9 +147,8 @@ class PageViews:
     def _tournament(self, table: PlayTable, match: str) -> JsonObject:
         letters = table.letters
         told = letters.memory.tournament(match)
-        if told is None:
-            raise Impossible("No letter about {match} has come.", match=match)
         terms, hash_ = tournament_terms(letters, match, self._templates)
+        assert told is not None
         return tournament_facts(told) | {
             "hash": hash_,
             "terms": terms,

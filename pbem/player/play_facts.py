@@ -9,7 +9,6 @@ import msgspec
 
 from pbem.games import GAMES, rules
 from pbem.mail.calendar import Appointment
-from pbem.match.terms import Terms
 from pbem.match.view import OVER, TermsView
 from pbem.phrase import clean
 from pbem.player.correspondence.standings import Impossible
@@ -107,7 +106,7 @@ def composed(letters: Correspondence, agent: Agent, standing: MatchView) -> Json
         elif standing.phase == "playing" and standing.sealed:
             shown = agent.shown(match)
             now = {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
-            asked = (matches.sealed_position(match) or {}) | now if agent.asks(match) else {}
+            asked = (matches.setup_file(match) or {}) | now if agent.asks(match) else {}
         elif standing.phase == "playing":
             asked = matches.position_asked(match)
         else:
@@ -173,11 +172,17 @@ def terms_of(letters: Correspondence, standing: MatchView) -> TermsView:
 
 def tournament_terms(letters: Correspondence, name: str, templates: Templates) -> tuple[str, str]:
     """The terms of a tournament in words, and their hash, which was computed from these; raises `Impossible`."""
-    terms = letters.matches.tournament_terms(name)
     told = letters.memory.tournament(name)
-    assert told is not None
+    if told is None:
+        raise Impossible("The terms of {tournament} have not come: when they have, say this again.", tournament=name)
+    terms = told.terms_for(letters.account.server)
+    if terms is None:
+        raise Impossible(
+            "The hash that the server gives for {tournament} is not that of its terms: do not enter it.",
+            tournament=name,
+        )
     try:
-        matches = Terms.read({**terms.match, "players": ("1", "2")})
+        matches = terms.of_matches
         facts = {"id": name, "organiser": told.organiser, "format": terms.format, "terms": terms, "hash": told.hash}
         facts |= {
             "closes": terms.closes[:10] if terms.closes else None,

@@ -89,6 +89,7 @@ class Program:
     ) -> None:
         self.agent = agent
         """The agent that answers in sealed matches, and asks for setups and orders."""
+        agent.trusts_later_keys = True
         letters = self.letters = agent.letters
         self.memory = letters.memory
         self.settings = settings
@@ -284,13 +285,8 @@ class Program:
 
     def _play(self, standing: MatchView, now: datetime) -> bool:
         """Do what is due in a match that runs; returns True if it must act again later without another letter."""
-        plan, match = self._plan(standing), standing.match
-        if plan is None and (standing.phase, standing.game) == ("setup", 1) and standing.tournament:
-            # It begins without asking: the entry has accepted it, and the greeting brings the hash.
-            plan = self._planned(standing)
-        if plan is None or plan.elsewhere:
-            why = f" as promised: {plan.elsewhere}" if plan else ": its seed is not in the memory"
-            log.error("%s: it cannot be played%s", match, why)
+        plan, match = self._promised(standing), standing.match
+        if plan is None:
             return False
         if not self.memory.prepared("press", match):
             text = self._words("greeting", level=plan.level, commitment=plan.commitment.hash)
@@ -312,6 +308,18 @@ class Program:
             self._due.pop((match, place), None)
             log.info("%s: %s: answered", match, place)
         return False
+
+    def _promised(self, standing: MatchView) -> Plan | None:
+        """The plan by which a match can be played here, if any."""
+        plan = self._plan(standing)
+        if plan is None and (standing.phase, standing.game) == ("setup", 1) and standing.tournament:
+            # It begins without asking: the entry has accepted it, and the greeting brings the hash.
+            plan = self._planned(standing)
+        if plan is not None and not plan.elsewhere:
+            return plan
+        why = f" as promised: {plan.elsewhere}" if plan else ": its seed is not in the memory"
+        log.error("%s: it cannot be played%s", standing.match, why)
+        return None
 
     def _move(
         self, standing: MatchView, plan: Plan, position: Position | None, wish: str | None, now: datetime
@@ -343,20 +351,18 @@ class Program:
         return True
 
     def _saw_the_end(self, standing: MatchView, now: datetime) -> bool:
-        """True if signed texts end the game, it agreed to a draw, or has waited for its opponent for the whole pace.
+        """True if it agreed to a draw, or has waited for its opponent for the whole pace.
 
-        That the game is over is else only the server's claim.
+        Its agent reveals by itself if signed texts end the game; else, that it is over is only the server's claim.
         """
         match, place = standing.match, f"; game {standing.game} turn {standing.turn}; "
         draws = [sent for sent in self.memory.prepared("draw", match) if place in sent.place]
         if any(sent.state != "refused" and f"draw {match} decline" not in sent.place for sent in draws):
             return True
-        if self.agent.shows_end(standing):
-            return True
         game, terms = self.agent.game(standing), self.letters.matches.agreed(match)
-        if terms is None and standing.tournament:
-            entered = self.letters.matches.tournament_terms(standing.tournament)
-            terms = Terms.read({**entered.match, "players": ("1", "2")})
+        told = self.memory.tournament(standing.tournament or "") if terms is None else None
+        if told is not None and (entered := told.terms_for(self.letters.account.server)) is not None:
+            terms = entered.of_matches
         if terms is None or not terms.pace or game.rules.owed(game.table, standing.seat):
             return False
         letters = [*self.memory.prepared("seal", match), *self.memory.prepared("step", match)]

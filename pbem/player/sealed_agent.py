@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,20 +20,17 @@ from pbem.match import transcript
 from pbem.match.sealed_game import PaperPlace
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.standings import Contradiction, Impossible, demand_playing
-from pbem.player.known import MatchKnown
 from pbem.player.sealed_plans import OrdersInAdvance, Planning, canonical
 from pbem.player.sealed_view import NextLetter, OrdersAsked, SealedSide, commitment
 from pbem.player.secret_vault import Secrets, understood
 from pbem.player.server_letter import Event
-from pbem.player.signed_texts import Missing, SealedState
+from pbem.player.signed_texts import Missing, SealedState, not_all_came
 from pbem.player.told_checks import (
     Accusations,
     check_agreed,
-    check_keys,
-    check_known,
     check_own,
     check_unrevealed,
-    forget_told,
+    first_keys,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +39,6 @@ if TYPE_CHECKING:
 
     from pbem.failpoints import Failpoints
     from pbem.games import Options, Report
-    from pbem.json_object import JsonObject
     from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import SentForm
@@ -89,17 +84,19 @@ class Agent:
         self.memory = letters.memory
         self.vault = vault
         self.held = Accusations(self.memory)
-        self.ahead = OrdersInAdvance(vault, self._planning)
+        self.trusts_later_keys = False
+        """True if keys that were added since a match began may sign: a program has nobody to ask whose they are."""
+        self.ahead = OrdersInAdvance(vault, self._ahead)
         self._random = random
         self._at = failpoint
         self._games: dict[str, tuple[object, SealedSide]] = {}
         """What the game of each match was last made from, and that game."""
+        self._passed: dict[str, SealedSide] = {}
+        """The last game of each match in which we said all that was told in our name."""
         self.followed: list[Followed] = []
         """Orders in advance that were committed to, of which nobody was told yet."""
         self.hindered: dict[str, str] = {}
         """The reason for each match in which it could not do what is due."""
-        self._passed: dict[str, SealedSide] = {}
-        """The last game of each match that passed all checks."""
 
     @property
     def words(self) -> str:
@@ -143,8 +140,19 @@ class Agent:
         """
         with self.memory.transaction():
             self.held.take_back(match)
-            forget_told(self.memory, self.letters.matches.standing(match))
+            try:
+                self.game(self.letters.matches.standing(match))
+            except Contradiction:  # if there are two texts for one place, the server says again which counts
+                self.memory.forget_signed_texts(match)
+                self.letters.ask(f"report {match}", now)
+            except Impossible as missing:
+                log.info("%s: %s", match, missing)
         return self._judge(match, now)
+
+    def _checked(self, standing: MatchView) -> SealedSide:
+        """The game, after a check of all that is known; raises `Contradiction`, `Impossible`."""
+        self._check(standing)
+        return self.game(standing)
 
     def _check(self, standing: MatchView) -> None:
         """Compare what was signed with everything known; raises `Contradiction`, `Impossible`."""
@@ -152,49 +160,38 @@ class Agent:
         if standing.phase == "setup":
             with self.held.unless_taken_back(match):
                 check_agreed(self.letters, standing)
-                check_keys(self.memory, match, self._asked(standing))
+                first_keys(self.memory, standing, self.letters.matches.setup_asked(match))
         if standing.phase != "playing":
             return
         game = self.game(standing)
-        if game.rules.owed(game.table, standing.seat):
-            self._demand_newest(standing, game)
+        owed = game.rules.owed(game.table, standing.seat)
+        if standing.turn != game.table.turn or (standing.asked and not standing.revealing and not owed):
+            raise not_all_came(match)
         with self.held.unless_taken_back(match):
             check_unrevealed(self.memory, standing, game)
-        if self._passed.get(match) is game:
-            return
-        check_known(self.memory, self.held, game)
-        secrets = self._secrets(standing, game)
+        secrets = self._secrets(standing, game) if self._passed.get(match) is not game else None
         if secrets is not None:
             with self.held.unless_taken_back(match):
                 check_own(game, secrets)
-        self._passed[match] = game
-
-    def _demand_newest(self, standing: MatchView, game: SealedSide) -> None:
-        """Raise `Missing` if other letters tell of a later state than that which brought the game."""
-        if game.prev != standing.prev:
-            raise Missing("a letter about it has not come")
+            self._passed[match] = game
 
     # The state of a match.
 
     def game(self, standing: MatchView) -> SealedSide:
         """The current game; raises `Contradiction`, or `Impossible` if a letter is missing."""
-        position = self.letters.matches.sealed_position(standing.match)
-        if position is None:
-            raise Impossible(
-                "The letter that brings game {game} of {match} has not come.",
-                game=standing.game,
-                match=standing.match,
-            )
-        heads = self.memory.heads(standing.match)
-        known, made_from = self._games.get(standing.match), (position, standing, heads)
-        if known is None or known[0] != made_from:
-            known = self._games[standing.match] = made_from, self._folded(standing, position)
-        return known[1]
-
-    def _folded(self, standing: MatchView, position: JsonObject) -> SealedSide:
-        """The game of a position's file; raises `Contradiction`, `Impossible`."""
-        match, server, heads = standing.match, self.letters.account.server, self.memory.heads(standing.match)
-        return SealedSide.of(standing, server, position, partial(self.memory.signed_text, match), heads)
+        match, file = standing.match, self.letters.matches.setup_file(standing.match)
+        if file is None:
+            raise not_all_came(match)
+        first, told = first_keys(self.memory, standing, file), SealedState.read(file.get("sealed")).keys
+        # What we did not say ourselves, the secrets show.
+        keys = told if self.trusts_later_keys else first | {str(standing.seat): told.get(str(standing.seat), [])}
+        made_from = file, keys, self.memory.signed_texts(match), self.memory.heads(match)
+        known, given = self._games.get(match), (standing, *made_from)
+        if known is not None and known[0] == given:
+            return known[1]
+        game = SealedSide.of(standing, self.letters.account.server, *made_from)
+        self._games[match] = given, game
+        return game
 
     def _place(self, standing: MatchView) -> PaperPlace:
         """The place of our papers in the current game."""
@@ -206,13 +203,11 @@ class Agent:
 
     def shown(self, match: str) -> ShownGame:
         """The state of the game, including own secrets; raises `Contradiction`, `Impossible`, `Refused`."""
-        standing = self.letters.matches.standing(match)
-        game = self.game(standing)
-        secrets = self._demanded(standing, game)
-        now, asked = self._moment(standing, game, secrets)
-        shown = [game.rules.own_view(now.own, now.table), list(now.table.played)]
+        now = self._planning(self.letters.matches.standing(match))
+        table = now.asked.table
+        shown = [now.game.rules.own_view(now.asked.own, table), list(table.played)]
         view, reports = json.loads(transcript.canonical(shown))
-        return ShownGame(game.options, now.table.turn, asked, view, reports)
+        return ShownGame(now.game.options, table.turn, now.due, view, reports)
 
     def asks(self, match: str) -> bool:
         """True if its player has something to decide: a setup, orders, or whether to go on."""
@@ -270,25 +265,27 @@ class Agent:
                 return None
             self.letters.outbox.demand_unrefused(standing, "seal", _setup_place(standing), now)
             return self._seal(standing, secrets, now)
-        if standing.revealing:
-            if self._is_over(standing):
-                return self._reveal(standing, now)
-            self._demand_newest(standing, self.game(standing))
-            return None
+        if not standing.revealing:
+            return self._answer(standing, now)
+        if self._is_over(standing):
+            return self._reveal(standing, now)
+        if not self.game(standing).told.revealing:
+            raise not_all_came(standing.match)
+        return None
+
+    def _answer(self, standing: MatchView, now: datetime) -> SentForm | None:
+        """Send the steps that are owed by what was signed, with orders that wait, if some are asked for."""
         game = self._checked(standing)
         if not game.rules.owed(game.table, standing.seat):
             return None
-        secrets = self._demanded(standing, game)
+        planning = self._planning(standing)
+        secrets = planning.secrets
         if secrets != self.vault.secrets(standing.match, standing.game):
             self._keep(secrets)  # from the note of another machine, which continued the game
-        found = game.letter(secrets, standing.prev)
-        planned = None
-        if isinstance(found, OrdersAsked):
-            planned = self.ahead.followed(
-                Planning(standing, game, *self._moment(standing, game, secrets), secrets), now
-            )
+        planned = self.ahead.followed(planning, now)
         if planned is not None:
-            found = game.letter(secrets.with_orders(planned.turn, planned.orders), standing.prev)
+            secrets = secrets.with_orders(planned.turn, planned.orders)
+        found = game.letter(secrets, standing.prev)
         if not isinstance(found, NextLetter):
             return None
         self.letters.outbox.demand_unrefused(standing, "step", _place(game), now)
@@ -306,7 +303,7 @@ class Agent:
             before = self._setup(standing)
             if before is not None and before.setup == judged.text:
                 return self._seal(standing, before, now)
-            if before is not None and (self._may_count(standing) or self._was_restored_since(standing)):
+            if before is not None and self._is_bound(standing):
                 raise Impossible("You committed to a setup, and it cannot be changed.")
             secrets = Secrets.begun(self._place(standing), judged.text, self._random)
             self._keep(secrets)
@@ -336,23 +333,22 @@ class Agent:
                 raise Impossible("It is not your move in {match}.", match=match)
             return self._step(standing, game, found, now)
 
-    def _planning(self, match: str) -> Planning:
+    def _ahead(self, match: str) -> Planning:
         """The game of a match in which orders may wait; raises `Contradiction`, `Impossible`."""
         standing = self.letters.matches.standing(match)
         demand_playing(standing)
+        return self._planning(standing)
+
+    def _planning(self, standing: MatchView) -> Planning:
+        """The game of a match, and what it asks for now; raises `Contradiction`, `Impossible`."""
         game = self.game(standing)
         secrets = self._demanded(standing, game)
-        asked, due = self._moment(standing, game, secrets)
-        return Planning(standing, game, asked, due, secrets)
-
-    def _moment(self, standing: MatchView, game: SealedSide, secrets: Secrets) -> tuple[OrdersAsked, bool]:
-        """The own side and the table, and whether orders are due."""
         found = game.letter(secrets, standing.prev)
+        if not isinstance(found, OrdersAsked):
+            return Planning(standing, game, OrdersAsked(game.own(game.play, secrets), game.table), False, secrets)
         # A step on its way is no longer owed, although the server's letters may not show it yet.
         sent = self.letters.outbox.alive("step", standing.match, _place(game)) is not None
-        if isinstance(found, OrdersAsked):
-            return found, not (standing.paused or standing.revealing or sent)
-        return OrdersAsked(game.own(game.play, secrets), game.table), False
+        return Planning(standing, game, found, not (standing.paused or standing.revealing or sent), secrets)
 
     def _asking(self, standing: MatchView, game: SealedSide, secrets: Secrets) -> OrdersAsked:
         """The decision that is due; raises `Impossible`."""
@@ -403,7 +399,7 @@ class Agent:
         """True if the game has ended by signed steps, or by a resignation signed here or by the other player.
 
         Anything else is only the server's claim, and a server in league with the opponent would like to see the
-        secrets. Keys that it did not name at first are its claim, too, and so is what we do not know to have said.
+        secrets. What we do not know to have said is its claim, too.
         """
         match, place = standing.match, f"; game {standing.game} "
         resigned = [
@@ -413,23 +409,9 @@ class Agent:
             return True
         try:
             game = self._checked(standing)
-            if game.told.keys != (first := self.memory.known(MatchKnown, match).keys):
-                position = self.letters.matches.sealed_position(match) or {}
-                game = self._folded(standing, {**position, "sealed": {**position["sealed"], "keys": first}})
-            return self._ends(standing, game)
+            return game.is_over and self._secrets(standing, game) is not None
         except (Contradiction, Impossible):
             return False
-
-    def _ends(self, standing: MatchView, game: SealedSide) -> bool:
-        return (game.table.result is not None or game.given_up) and self._secrets(standing, game) is not None
-
-    def shows_end(self, standing: MatchView) -> bool:
-        """True if the game has ended by what was signed, also by keys that players added since it began.
-
-        Who has no player to ask would otherwise lose to an opponent who ends the game with a new key. Raises
-        `Contradiction`, `Impossible`.
-        """
-        return self._ends(standing, self._checked(standing))
 
     def reveal(self, match: str, now: datetime) -> SentForm:
         """Reveal everything by the player's decision, although no checked step ends the game.
@@ -441,8 +423,8 @@ class Agent:
             standing = self.letters.matches.standing(match)
             if not standing.reveals:
                 raise Impossible("Nothing is to be revealed in {match} now.", match=match)
-            position = self.letters.matches.sealed_position(match)
-            if position is None or not SealedState.read(position["sealed"]).revealing:
+            file = self.letters.matches.setup_file(match)
+            if file is None or not SealedState.read(file["sealed"]).revealing:
                 raise Impossible(
                     "The letter that asks for your secrets of {match} has not come: `pbem play ask report {match}`",
                     match=match,
@@ -454,28 +436,19 @@ class Agent:
         sent = self.letters.outbox.alive("seal", standing.match, _setup_place(standing))
         return None if sent is not None and sent.state == "done" and standing.asked else sent
 
-    def _may_count(self, standing: MatchView) -> bool:
-        """True if a commitment stands, or was refused and may come again in a copy, before another one."""
-        signed = self.memory.sent("seal", standing.match, _setup_place(standing))
-        return self._committed(standing) is not None or (bool(signed) and signed[-1].state == "refused")
-
     # A server that was restored from a backup asks again for what it has forgotten: each place gets the same answer,
     # as whoever got the first one could otherwise have two. It goes in a new letter: the restored server may know the
     # first one, and have refused it while the match was paused.
 
-    def _was_restored_since(self, standing: MatchView) -> bool:
-        """True if a commitment to the setup of this game was signed before the server was restored."""
-        seals = self.memory.sent("seal", standing.match, _setup_place(standing))
-        return any(sent.first < standing.generation and sent.state != "refused" for sent in seals)
+    def _is_bound(self, standing: MatchView) -> bool:
+        """True if a setup that was signed must be the same again: unless it was withdrawn, a copy may still count."""
+        signed = self.memory.sent("seal", standing.match, _setup_place(standing))
+        withdrawn = not signed or (signed[-1].state == "done" and standing.asked)
+        return not withdrawn or any(one.first < standing.generation and one.state != "refused" for one in signed)
 
     def _keep(self, secrets: Secrets) -> None:
         self.vault.keep(secrets)
         self._at("secrets kept")
-
-    def _checked(self, standing: MatchView) -> SealedSide:
-        """The game, after a check of all reports about it; raises `Contradiction`, `Impossible`."""
-        self._check(standing)
-        return self.game(standing)
 
     # Secrets.
 
@@ -516,7 +489,8 @@ class Agent:
 
 def _place(game: SealedSide) -> str:
     """The place of our next step: its game and turn, and its number among our steps in this game."""
-    return f"game {game.place.game} turn {game.table.turn} step {game.count + 1}"
+    count = sum(step.seat == game.place.seat for step in game.steps)
+    return f"game {game.place.game} turn {game.table.turn} step {count + 1}"
 
 
 def _setup_place(standing: MatchView) -> str:

@@ -12,7 +12,6 @@ import msgspec
 
 from pbem.games import GAMES, Refused, rules
 from pbem.games.sealed import COMMIT, sealed_rules
-from pbem.match.changed import replace
 from pbem.match.sealed_game import (
     ORDERS,
     PaperPlace,
@@ -23,19 +22,21 @@ from pbem.match.sealed_game import (
     orders_paper,
     setup_paper,
 )
-from pbem.match.sealed_letters import judge_steps, write_step
+from pbem.match.sealed_letters import write_step
 from pbem.player.correspondence.standings import Contradiction
-from pbem.player.signed_texts import SealedState, fold, refusal
-from pbem.requests import Section, SignedForm, TakeSteps
+from pbem.player.signed_texts import Folded, SealedState, fold, judged, refusal
+from pbem.requests import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pbem.games import Options
     from pbem.games.sealed import SealedRules, SealedStep, Table
     from pbem.json_object import JsonObject
     from pbem.match.view import MatchView
+    from pbem.player.memory import SignedText
     from pbem.player.secret_vault import Secrets
+    from pbem.player.signed_texts import Keys
 
 
 _OPEN = "open"
@@ -67,12 +68,7 @@ class SealedSide(msgspec.Struct, frozen=True):
     place: PaperPlace
     """The own one."""
     told: SealedState
-    prev: str
-    """The head that the server's file names."""
-    play: SealedMoment
-    """The game as it was signed."""
-    given_up: bool
-    """True if the other player resigned it."""
+    signed: Folded
 
     @classmethod
     def of(
@@ -80,10 +76,14 @@ class SealedSide(msgspec.Struct, frozen=True):
         standing: MatchView,
         server: str,
         document: JsonObject,
-        texts: Callable[[str], bytes | None],
+        keys: Keys,
+        texts: Sequence[SignedText],
         heads: Mapping[int, str],
     ) -> SealedSide:
-        """The game of a position's file, by what was signed; raises `Contradiction`, `Impossible`."""
+        """The game that was signed by these keys, with the options of a position's file.
+
+        Raises `Contradiction`, `Impossible`.
+        """
         told = SealedState.read(document.get("sealed"))
         found = sealed_rules(standing.rules) if standing.rules in GAMES else None
         if found is None:
@@ -93,10 +93,18 @@ class SealedSide(msgspec.Struct, frozen=True):
         place = PaperPlace(server, standing.match, document["game"], standing.seat, standing.player)
         where = (server, place.match, place.game, players, standing.hash)
         begun = SealedMoment(found, *where, SealedGameState({}, {}), found.begin(options), standing.restored > 0)
-        play, resigned = fold(begun, told, texts, heads)
-        if len(play.game.commitments) < len(players):
-            raise Contradiction("a game has begun to which not everybody committed")
-        return cls(options, place, told, str(document.get("prev")), play, resigned not in {0, place.seat})
+        signed = fold(begun, keys, told.keys, texts, heads)
+        return cls(options, place, told, signed)
+
+    @property
+    def play(self) -> SealedMoment:
+        """The game as it was signed."""
+        return self.signed.play
+
+    @property
+    def is_over(self) -> bool:
+        """True if it was played to its end, or the other player resigned it."""
+        return self.table.result is not None or self.signed.given_up not in {0, self.place.seat}
 
     @property
     def rules(self) -> SealedRules:
@@ -141,7 +149,6 @@ class SealedSide(msgspec.Struct, frozen=True):
         `Contradiction` if that does not fit what was signed since.
         """
         seat, play = self.place.seat, self.play
-        play = replace(play, game=replace(play.game, printed={seat: (prev,)}))
         sections, ordered = list[Section](), 0
         while owed := play.rules.owed(play.table, seat):
             step, turn = owed[0], play.table.turn
@@ -154,17 +161,11 @@ class SealedSide(msgspec.Struct, frozen=True):
                     secrets = secrets.with_orders(turn, play.rules.orders(own, turn))  # there was nothing to choose
                 secrets = secrets.committed(turn, secrets.after.get(str(turn), prev))
             sections.append(self._made(play, step, secrets, prev))
-            form = SignedForm(TakeSteps(sections=(sections[-1],)), prev=prev, turn=turn)
             try:
-                play = judge_steps(play, seat, form, "", "")[-1].play
+                play = judged(play, seat, sections[-1], prev).play
             except Refused as refused:
                 raise refusal(f"turn {turn}, seat {seat}, {step}, as signed here before", refused) from refused
         return NextLetter(tuple(sections), secrets, self.table.turn, ordered) if sections else None
-
-    @property
-    def count(self) -> int:
-        """The number of own steps in this game."""
-        return sum(step.seat == self.place.seat for step in self.play.game.steps)
 
     def _made(self, play: SealedMoment, step: str, secrets: Secrets, prev: str) -> Section:
         """The section of a step that is owed."""

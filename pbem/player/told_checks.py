@@ -9,21 +9,21 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pbem.match.transcript import canonical, sha256_hex, written
+from pbem.match.transcript import written
 from pbem.player.correspondence.standings import Contradiction, Impossible
-from pbem.player.known import GameKnown, MatchKnown
-from pbem.player.signed_texts import Changed
+from pbem.player.known import MatchKnown
+from pbem.player.signed_texts import Changed, SealedState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from pbem.json_object import JsonObject
     from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import Memory
     from pbem.player.sealed_view import SealedSide
     from pbem.player.secret_vault import Secrets
-    from pbem.player.signed_texts import SealedState
 
 
 class Accusations:
@@ -42,12 +42,6 @@ class Accusations:
             known.accused = str(wrong)
             self._memory.alarm(written(now), match, str(wrong))
 
-    def what(self, match: str) -> str:
-        """The accusation held in a match; raises `Impossible` if there is none."""
-        if (accused := self.accused(match)) is not None:
-            return accused
-        raise Impossible("Nothing is held against anybody in {match}.", match=match)
-
     def demand_none(self, match: str) -> None:
         """Raise `Impossible` if something is held in a match."""
         if (said := self.accused(match)) is not None:
@@ -60,11 +54,13 @@ class Accusations:
 
     def take_back(self, match: str) -> None:
         """Take back what is held in a match; raises `Impossible` if it is nothing."""
-        held = self.what(match)
         with self._memory.noting(MatchKnown, match) as known:
-            known.accused = None
-            known.taken_back.append(held)
-            self._memory.forget_alarm(match, held)
+            if known.accused is None:
+                raise Impossible("Nothing is held against anybody in {match}.", match=match)
+            known.taken_back.append(known.accused)
+            self._memory.forget_alarm(match, known.accused)
+            # What is told next is what later letters are checked against.
+            known.accused, known.keys, known.begun = None, {}, {}
 
     @contextmanager
     def unless_taken_back(self, match: str) -> Iterator[None]:
@@ -97,66 +93,28 @@ def check_unrevealed(memory: Memory, standing: MatchView, game: SealedSide) -> N
     A server that was restored since may ask once more for the steps that it had before.
     """
     revealed = memory.sent("reveal", standing.match, f"game {standing.game}")
-    again = all(sent.generation < standing.generation for sent in revealed)
-    answers = memory.known(GameKnown, *_game(game)).answers
-    papers = _papers(game)
-    forgotten = any(len(papers.get(seat, ())) < len(before) for seat, before in answers.items())
-    if revealed and not standing.revealing and not (again and forgotten):
+    again = game.signed.goes_on and all(sent.generation < standing.generation for sent in revealed)
+    if revealed and not standing.revealing and not again:
         raise Contradiction("the server had you reveal your secrets, and now the game goes on")
 
 
-def check_known(memory: Memory, held: Accusations, game: SealedSide) -> None:
-    """Check that keys, terms and what was signed are as they were before; raises `Contradiction`."""
-    match = game.place.match
-    with held.unless_taken_back(match):
-        check_keys(memory, match, game.told)
-    # Each seat signs one answer at each place, also after a restore: whoever saw what others told after the backup
-    # must not answer otherwise.
-    with held.unless_taken_back(match), memory.noting(GameKnown, *_game(game)) as known:
-        for seat, now in _papers(game).items():
-            before = known.answers.get(seat, [])
-            if any(then != paper for then, paper in zip(before, now, strict=False)):
-                raise Changed("the terms, options or steps of this game differ from those told before")
-            known.answers[seat] = now + before[len(now) :]
+def first_keys(memory: Memory, standing: MatchView, file: JsonObject) -> dict[str, list[str]]:
+    """The keys of each seat that were told first: later ones may be somebody else's.
 
-
-def check_keys(memory: Memory, match: str, told: SealedState) -> None:
-    """Check that the keys that were told first still count, or did: new ones may be somebody else's."""
-    with memory.noting(MatchKnown, match) as known:
-        for seat, keys in told.keys.items():
-            if not keys:
-                raise Contradiction(f"seat {seat} has no key")
-            if not set(known.keys.setdefault(seat, keys)) & set(keys):
-                raise Changed(f"seat {seat} has new keys, and none of the old ones")
-
-
-def _papers(game: SealedSide) -> dict[str, list[str]]:
-    """The hashes of all papers of each seat, or of those to which it committed; at "0" of terms and options."""
-    signed = game.play.game
-    found = {str(seat): [commitment] for seat, commitment in signed.commitments.items()}
-    for step in signed.steps:
-        found[str(step.seat)].append(step.paper)
-    return {"0": [sha256_hex(canonical([game.play.terms, dict(game.options.changed)]))], **found}
-
-
-def forget_told(memory: Memory, standing: MatchView) -> None:
-    """Forget what was told before: what is told next is what later letters are checked against."""
+    Raises `Contradiction` if terms or options of the game are not those that were told first: by others, it might
+    have ended.
+    """
+    begun = standing.hash, file["options"]
     with memory.noting(MatchKnown, standing.match) as known:
-        known.keys = {}
-    memory.forget(GameKnown, standing.match, standing.game)
-
-
-def _game(game: SealedSide) -> tuple[str, int]:
-    return game.place.match, game.place.game
+        for seat, keys in SealedState.read(file.get("sealed")).keys.items():
+            known.keys.setdefault(seat, keys)
+        if known.begun.setdefault(standing.game, begun) != begun:
+            raise Changed("the terms or options of this game differ from those told before")
+        return known.keys
 
 
 def check_own(game: SealedSide, secrets: Secrets) -> None:
     """Check that what was told in our name is what we said."""
-    seat = game.place.seat
-    given = secrets.by_turn
-    steps = [step for step in game.steps if step.seat != seat or step.turn in given or step.turn == 0]
-    if steps != list(game.steps):
-        return  # another machine of ours went on, and its note has not arrived
-    false = game.rules.first_false(game.options, seat, secrets.setup, given, steps)
+    false = game.rules.first_false(game.options, game.place.seat, secrets.setup, secrets.by_turn, game.steps)
     if false is not None:
         raise Contradiction(f"turn {false.turn}, {false.step}: this was told in your name, and you did not say it")

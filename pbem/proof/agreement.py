@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from pbem.requests import AnyForm
 
 
-def enters(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
-    """True if a form enters the tournament of a match, by the hash of its terms, which hold those of the match."""
-    asked, held = form.request, match.terms.tournament
-    assert held is not None
-    is_named = names_player(form, match.server, match.name(seat), by_mailbox=bool(evidence))
-    if not isinstance(asked, Enter) or not is_named:
-        return False
-    return (asked.tournament, asked.hash) == (held["id"], hash_of_tournament(match.server, held["id"], held["terms"]))
-
-
 def names_player(form: AnyForm, server: str, player: str, *, by_mailbox: bool) -> bool:
     """True if a form names this server and this player; at level `mailbox`, its reply address may stand for both."""
     if by_mailbox:
@@ -34,17 +24,25 @@ def names_player(form: AnyForm, server: str, player: str, *, by_mailbox: bool) -
     return (form.server, form.player) == (server, player)
 
 
-def agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
-    """True if a form accepts the terms by their hash, which stands for the place, or proposes exactly these."""
-    asked = form.request
-    if match.terms.tournament is not None:
-        return enters(form, match, seat, evidence)
+def agrees(form: AnyForm, match: Match, seat: int, evidence: bytes, *, by_rules: bool = True) -> bool:
+    """True if a form accepts the terms by their hash, which stands for the place, or proposes exactly these.
+
+    In a tournament: if it enters, by the hash of the tournament's terms, which hold these. Without the rules, of a
+    proposal only the game is known.
+    """
+    asked, held = form.request, match.terms.tournament
+    is_named = names_player(form, match.server, match.name(seat), by_mailbox=bool(evidence))
+    if held is not None:
+        entered = held["id"], hash_of_tournament(match.server, held["id"], held["terms"])
+        return is_named and isinstance(asked, Enter) and (asked.tournament, asked.hash) == entered
     if isinstance(asked, Accept):
         return asked == Accept(match=match.id, hash=match.rules_hash)
     # The first seat agrees by its own proposal, whose place a reply address may complete.
     if not isinstance(asked, Propose) or seat != 1:
         return False
-    if not names_player(form, match.server, match.name(seat), by_mailbox=bool(evidence)):
+    if not by_rules:
+        return asked.rules == match.terms.game
+    if not is_named:
         return False
     # Then its seats, the named players (addresses are invited, and may register any name), and all its terms.
     terms, lines = match.terms, {key: text for key, text in asked.options.items() if key != "seats"}

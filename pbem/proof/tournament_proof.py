@@ -20,7 +20,6 @@ from pbem.mail.message import Unreadable, read_letter
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox
 from pbem.match.pinned_keys import Player
-from pbem.match.terms import Terms
 from pbem.match.transcript import TranscriptError, follow, sha256_hex, written_seconds
 from pbem.phrase import harmless
 from pbem.proof import bundle
@@ -86,45 +85,36 @@ def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | N
         tournament = _begun(found.entries[0])
         about = partial(tournament_statement, tournament.server, tournament.id)
         yield TournamentCheck("ok", "server", check_signatures(found, tournament.server, about, server_key))
-        yield from _game(tournament)
-        tournament = yield from _walk(found)
+        # Without the rules that were agreed on, the lines of the announcement are not judged.
+        match = tournament.terms.of_matches
+        if not is_agreed(match.game, match.rules_package):
+            here = PACKAGES.get(match.game)
+            other = f"agreed on was {coded(match.rules_package)}; here is {coded(here)}"
+            yield TournamentCheck("OPEN", "rules", other if here else not_enabled(match.game, match.rules_package))
+        tournament = yield from _walk(found, tournament)
         yield from _matches(tournament, bundles)
-        yield TournamentCheck("ok", "table", _standings(tournament))
+        groups = [", ".join(f"{row.entrant} {row.points}" for row in group) for group in table(tournament)]
+        yield TournamentCheck("ok", "table", " / ".join(groups) or "nobody entered")
     except Exception as error:
         last = check_stopped_by(error)
         standing = "OPEN" if last.holds is None else "FAIL"
         yield TournamentCheck(standing, last.what, last.found, last.seq, last.path)
 
 
-def _game(tournament: Tournament) -> Iterator[TournamentCheck]:
-    """Say how the rules are had that were agreed on: without them, the lines of the announcement are not judged."""
-    match = _template(tournament.terms)
-    if not is_agreed(match.game, match.rules_package):
-        here = PACKAGES.get(match.game)
-        other = f"agreed on was {coded(match.rules_package)}; here is {coded(here)}"
-        yield TournamentCheck("OPEN", "rules", other if here else not_enabled(match.game, match.rules_package))
-
-
-def _template(terms: TournamentTerms) -> Terms:
-    """The terms of the matches; their players are not known yet."""
-    return Terms.read({**terms.match, "players": ("1", "2")})
-
-
 def _begun(entry: Entry) -> Tournament:
     try:
         tournament = begun(entry)
-        match = _template(tournament.terms)
+        match = tournament.terms.of_matches
         tournament.terms.demand_possible(by_rules=is_agreed(match.game, match.rules_package))
         return tournament
     except (Refused, AttributeError, LookupError, TypeError, ValueError) as error:
         raise TranscriptError(entry.seq, None, f"not the beginning of a tournament: {error}") from error
 
 
-def _walk(found: Bundle) -> Generator[TournamentCheck, None, Tournament]:
+def _walk(found: Bundle, tournament: Tournament) -> Generator[TournamentCheck, None, Tournament]:
     """Fold the entries, with a check for each: its letter says what it records, and it follows from those before."""
     letters = _TournamentLetters(found.papers)
     first, *others = found.entries
-    tournament = _begun(first)
     if not found.papers:
         yield TournamentCheck("OPEN", "letters", "not in this file, as on public pages: they show addresses")
     letters.check(tournament, first)
@@ -247,7 +237,7 @@ def _says(request: AnyRequest, tournament: Tournament, entry: Entry) -> bool:
 def _announces(request: AnnounceTournament, terms: TournamentTerms) -> bool:
     """True if an announcement has exactly these terms; what it leaves to the server, the terms say."""
     template = terms.match
-    if not is_agreed(str(template["game"]), _template(terms).rules_package):  # a line says that it is open
+    if not is_agreed(str(template["game"]), terms.of_matches.rules_package):  # a line says that it is open
         return request.rules == template["game"]
     try:
         settle = timedelta(seconds=int(str(template["settle"])))
@@ -279,11 +269,6 @@ def _has_other_keys(tournament: Tournament, body: JsonObject) -> bool:
     return entrant is not None and entrant.player.document() != body["player"]
 
 
-def _says_announced(tournament: Tournament, body: JsonObject) -> str:
-    terms = tournament.terms
-    return f"announced by {tournament.organiser.name}: {terms.format}, terms {body['rules'][:16]}..."
-
-
 def _says_entered(tournament: Tournament, body: JsonObject) -> str:
     name = body["player"]["name"]
     keys = ", ".join(key["fingerprint"] for key in body["player"]["keys"]) or "the mailbox"
@@ -313,7 +298,7 @@ def _says_ruled(_t: Tournament, body: JsonObject) -> str:
 
 
 _SAYS: Mapping[str, Callable[[Tournament, JsonObject], str]] = {
-    "announced": _says_announced,
+    "announced": lambda t, body: f"announced by {t.organiser.name}: {t.terms.format}, terms {body['rules'][:16]}...",
     "entered": _says_entered,
     "left": lambda _t, body: f"{body['player']} leaves, signed",
     "challenged": lambda _t, body: f"{body['player']} challenges {body['against']}, signed",
@@ -327,11 +312,6 @@ _SAYS: Mapping[str, Callable[[Tournament, JsonObject], str]] = {
     "withdrawn": lambda _t, body: f"{body['player']} is out ({body['why']}), games {body['games']}",
     "ended": lambda _t, body: f"the tournament is over: {body['reason']}",
 }
-
-
-def _standings(tournament: Tournament) -> str:
-    groups = [", ".join(f"{row.entrant} {row.points}" for row in group) for group in table(tournament)]
-    return " / ".join(groups) or "nobody entered"
 
 
 # The matches.
@@ -349,6 +329,7 @@ def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterato
             yield TournamentCheck("OPEN", "results", "by the server's word; --bundles checks them by their matches")
         return
     checks: dict[str, TournamentCheck] = {}
+    heads: dict[tuple[str, int], str] = {}
     for content in bundles:
         try:
             body = bundle.first_body(content)
@@ -358,15 +339,20 @@ def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterato
                 continue
         except (bundle.NotABundle, LookupError, TypeError, AttributeError):
             continue
-        check = _match(tournament, known.get(match), match, content)
+        check = _match(tournament, known.get(match), match, content, heads)
         if match not in checks or _WORST.index(check.standing) < _WORST.index(checks[match].standing):
             checks[match] = check
     for match in sorted(known.keys() | checks.keys(), key=lambda name: int(name[1:])):
         yield checks.get(match) or TournamentCheck("OPEN", match, "no bundle of this match is here")
 
 
-def _match(tournament: Tournament, pairing: Pairing | None, match: str, content: bytes) -> TournamentCheck:
-    """Check a match by its bundle: it holds, it is the one that was paired, and has this result."""
+def _match(
+    tournament: Tournament, pairing: Pairing | None, match: str, content: bytes, heads: dict[tuple[str, int], str]
+) -> TournamentCheck:
+    """Check a match by its bundle: it holds, it is the one that was paired, and has this result.
+
+    `heads` are those of bundles before, by match and entry: another one shows two stories.
+    """
     standing, found = "FAIL", "names this tournament, which did not pair it"
     if pairing is not None:
         proved = Proved(keep_notices=False)
@@ -375,6 +361,8 @@ def _match(tournament: Tournament, pairing: Pairing | None, match: str, content:
             standing, found = "OPEN", last.found
         elif not last.holds or proved.match is None or proved.bundle is None:
             found = f"its bundle does not hold: {last.found}"
+        elif any(heads.setdefault((match, one.seq), one.head) != one.head for one in proved.bundle.entries):
+            found = "two bundles of it have different entries, and the server signed both"
         else:
             standing, found = _compared(tournament, pairing, proved.match, proved.bundle.entries)
     if standing == "FAIL" and tournament.generation > 1:
@@ -398,18 +386,10 @@ def _compared(tournament: Tournament, pairing: Pairing, match: Match, entries: S
         return "ok", "is over since the tournament's last entry"
     if MatchResult.read(body) != pairing.result:
         return "FAIL", "has another result"
-    return "ok", f"has this result: {_result(pairing)}"
-
-
-def _result(pairing: Pairing) -> str:
-    assert pairing.result is not None
     points = " : ".join(map(str, pairing.result.points))
-    substitutes = [
-        f", {player} for {name}"
-        for name, player in zip(pairing.names, pairing.result.players, strict=True)
-        if name != player
-    ]
-    return f"{' - '.join(pairing.names)} {points}{''.join(substitutes)}"
+    played = zip(pairing.names, pairing.result.players, strict=True)
+    substitutes = "".join(f", {player} for {name}" for name, player in played if name != player)
+    return "ok", f"has this result: {' - '.join(pairing.names)} {points}{substitutes}"
 
 
 _MARKS: Mapping[Standing, str] = {"agrees": "ok", "later": "ok", "two stories": "FAIL", "contradicts": "FAIL"}

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from pbem.mail import commands
 from pbem.match.remaking import evidence_path
 from pbem.match.transcript import TranscriptError, canonical, sha256_hex
-from pbem.proof.agreement import enters
+from pbem.proof.agreement import agrees
 from pbem.proof.named_papers import keys_in, letter_of, named, named_letter, revealed
 from pbem.proof.signed_letters import signed_text
-from pbem.requests import Accept, Propose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,24 +119,10 @@ def _check_signed(found: Bundle, match: Match) -> int:
         try:
             _, text = signed_text(letter, keys[seat], match.name(seat), match.server)
             if path.startswith("letters/agreed-"):
-                _check_agreement(match, seat, text)
+                said = (command.form for command in commands.parse(text).commands if not command.faults)
+                if not any(agrees(form, match, seat, b"", by_rules=False) for form in said):
+                    raise ValueError("does not accept the terms of this match")
         except ValueError as error:
             raise TranscriptError(len(found.entries), path, str(error)) from error
         signed += 1
     return signed
-
-
-def _check_agreement(match: Match, seat: int, text: str) -> None:
-    """Check that a letter accepts these terms by their hash; what a proposal says, the rules must help to read."""
-    said = [command.form for command in commands.parse(text).commands if not command.faults]
-    if match.terms.tournament is not None:
-        agrees = any(enters(form, match, seat, b"") for form in said)
-    else:
-        accepts = Accept(match=match.id, hash=match.rules_hash)
-        agrees = any(
-            form.request == accepts
-            or (seat == 1 and isinstance(form.request, Propose) and form.request.rules == match.terms.game)
-            for form in said
-        )
-    if not agrees:
-        raise ValueError("does not accept the terms of this match")

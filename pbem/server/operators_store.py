@@ -67,12 +67,12 @@ class OperatorsStore(NamedTuple):
                 os.kill(daemon, signal.SIGCONT)
         return daemon is not None
 
-    def instruct(
-        self, what: str, match: int | None, reason: str, *, tournament: int | None = None, ruling: str = ""
-    ) -> str:
+    def instruct(self, what: str, about: str, reason: str, *, ruling: str = "") -> str:
         """Give the desk an instruction, wait until it is obeyed, and return its answer; raises `Busy`."""
-        instructions, by, now = Instructions(self.database), operator(), self.now
-        number = instructions.give(what, match, reason, by, now, tournament=tournament, ruling=ruling)
+        if not reason.strip():
+            raise Busy("The reason is empty.")
+        instructions = Instructions(self.database)
+        number = instructions.give(what, about, reason, operator(), self.now, ruling=ruling)
         if self._is_at_rest():
             # Here the desk does what that of the daemon would; the letters leave when one starts.
             from pbem.desk.letter_handling import WorkingDesk

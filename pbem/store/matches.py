@@ -132,6 +132,10 @@ class Matches(Registers):
         """The time at which a match was proposed."""
         return str(self._database.scalar("SELECT created FROM matches WHERE number = ?", (number,)))
 
+    def plan(self, head: str, time: str) -> int:
+        """Keep a number for a match that a tournament begins soon. Returns it."""
+        return self.create({}, (), head, time, "planned")
+
     def create(
         self, terms: JsonObject, seats: Iterable[tuple[int, str, bool]], head: str, time: str, phase: str
     ) -> int:
@@ -168,10 +172,10 @@ class Matches(Registers):
         return int(self._database.scalar(query, (player,)))
 
     def row(self, number: int) -> MatchRow | None:
-        """The match of this number."""
+        """The match of this number; None if there is none, or if it is only planned by a tournament."""
         query = (
             "SELECT phase, terms, head, version, resolve_at, clock, seat, player, accepted"
-            " FROM matches LEFT JOIN seats ON match = number WHERE number = ? ORDER BY seat"
+            " FROM matches LEFT JOIN seats ON match = number WHERE number = ? AND phase <> 'planned' ORDER BY seat"
         )
         rows = self._database.execute(query, (number,)).fetchall()
         if not rows:
@@ -330,7 +334,8 @@ class Matches(Registers):
 
 def games_of(database: Database) -> set[str]:
     """The games of all matches of a store."""
-    return {game for (game,) in database.execute("SELECT DISTINCT json_extract(terms, '$.game') FROM matches")}
+    query = "SELECT DISTINCT json_extract(terms, '$.game') FROM matches WHERE phase <> 'planned'"
+    return {game for (game,) in database.execute(query)}
 
 
 def _values(phases: tuple[str, ...]) -> str:

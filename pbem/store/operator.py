@@ -33,39 +33,36 @@ LEAP = 1000
 """The jump of numbers at a restore: what was given out after the backup must not be given out again."""
 
 
+REASON = 200
+"""The most characters of a reason that are kept: it stands in a transcript for ever."""
+
+
 class Busy(Exception):
     """The letter cannot be changed in its state, or does not exist; the message says which."""
 
 
 class Instruction(msgspec.Struct, frozen=True):
-    """An instruction to the desk: "pause", "resume", "end" a match and why, or "restored".
-
-    Of a tournament: "pause", "resume", or "rule" with the ruling, in the words of a letter's `rule`.
-    """
+    """An instruction to the desk: "pause", "resume" or "end", and why; "rule"; or "restored"."""
 
     id: int
     what: str
-    match: int | None
-    tournament: int | None
+    about: str
+    """The name of what it is about, such as m17; empty: all."""
     ruling: str
+    """The ruling, in the words of a letter's `rule`."""
     reason: str
     by: str
+
+    @property
+    def short_reason(self) -> str:
+        """The reason in a line, and as much of it as transcripts keep."""
+        return " ".join(self.reason.split())[:REASON]
 
 
 class Instructions(Rows):
     """The instructions of a store, in the order in which they were given."""
 
-    def give(
-        self,
-        what: str,
-        match: int | None,
-        reason: str,
-        by: str,
-        now: datetime,
-        *,
-        tournament: int | None = None,
-        ruling: str = "",
-    ) -> int:
+    def give(self, what: str, about: str, reason: str, by: str, now: datetime, *, ruling: str = "") -> int:
         """Give an instruction, in a transaction of its own unless one is open; its number."""
         database = self._database
         with nullcontext() if database.in_transaction else database.transaction():
@@ -73,8 +70,7 @@ class Instructions(Rows):
                 "instructions",
                 "id",
                 what=what,
-                match=match,
-                tournament=tournament,
+                about=about,
                 ruling=ruling,
                 reason=reason,
                 by=by,
@@ -83,10 +79,7 @@ class Instructions(Rows):
 
     def waiting(self) -> list[Instruction]:
         """Those that wait for the desk, in order."""
-        query = (
-            "SELECT id, what, match, tournament, ruling, reason, by FROM instructions WHERE state = 'waiting'"
-            " ORDER BY id"
-        )
+        query = "SELECT id, what, about, ruling, reason, by FROM instructions WHERE state = 'waiting' ORDER BY id"
         return self._database.read(Instruction, query)
 
     def settle(self, number: int, state: Literal["done", "refused"], answer: str) -> None:
@@ -269,7 +262,7 @@ def matches(database: Database, *, everything: bool = False) -> list[Row]:
         " (SELECT count(*) FROM entries WHERE match = number) AS entries,"
         " (SELECT json_extract(CAST(entry AS TEXT), '$.time') FROM entries WHERE match = number"
         " ORDER BY seq DESC LIMIT 1) AS last"
-        " FROM matches WHERE ? OR phase NOT IN ('closed', 'declined', 'withdrawn') ORDER BY number",
+        " FROM matches WHERE ? OR phase NOT IN ('planned', 'closed', 'declined', 'withdrawn') ORDER BY number",
         (everything,),
     )
     paused = {row["match"]: row["since"] for row in database.rows(PAUSED)}

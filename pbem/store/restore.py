@@ -95,7 +95,7 @@ def _prepare(
         own_keys.check(database, keys)
         with database.transaction():
             generation = begin_generation(database, highest, given)
-            Instructions(database).give("restored", None, "", by, now)
+            Instructions(database).give("restored", "", "", by, now)
         database.execute("PRAGMA journal_mode = DELETE")
     return generation
 

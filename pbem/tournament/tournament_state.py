@@ -15,13 +15,13 @@ from pbem.match.state import Count, Line
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE
 from pbem.match.view import Hash, Number, TranscriptHead, Word
+from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pbem.match.pinned_keys import Player
     from pbem.tournament.tournament_entries import MatchResult
-    from pbem.tournament.tournament_terms import TournamentTerms
 
 
 FULL, FULL_OCTETS = 5_000, 8 << 20
@@ -236,3 +236,12 @@ class TournamentView(msgspec.Struct, frozen=True):
     def seq(self) -> int:
         """The number of the last entry."""
         return self.head.seq
+
+    def terms_for(self, server: str) -> TournamentTerms | None:
+        """The terms, exactly those of the hash that `enter` names; None if they are others, or unreadable."""
+        try:
+            found = TournamentTerms.read(self.agreement)
+            is_same = found.of_matches is not None and found.hash(server, self.tournament) == self.hash
+        except (KeyError, TypeError, ValueError):
+            return None
+        return found if is_same else None

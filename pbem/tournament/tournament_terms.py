@@ -149,6 +149,11 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         games = (min(self.group, self.entrants) - 1) * (2 if self.format == DOUBLE else 1)
         return min(self.at_once or games, games)
 
+    @property
+    def of_matches(self) -> Terms:
+        """The terms of the matches, whose players are not known yet; raises KeyError, TypeError or ValueError."""
+        return Terms.read({**self.match, "players": ("1", "2")})
+
     def document(self) -> JsonObject:
         """The terms as entry 1 has them."""
         return {name: getattr(self, name) for name in self.__struct_fields__}
@@ -163,7 +168,7 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         Of matches by rules that are not those that were agreed on, only the keys are checked.
         """
-        match = Terms.read({**self.match, "players": ("1", "2")})
+        match = self.of_matches
         if self.format not in FORMATS:
             raise ValueError("no such format")
         written = {

@@ -138,7 +138,7 @@ class Store:
         if restored:
             with liar.database.transaction():
                 begin_generation(liar.database, 4)
-                Instructions(liar.database).give("restored", None, "", "root", liar.now)
+                Instructions(liar.database).give("restored", "", "", "root", liar.now)
             liar.open_desk()
             liar.work()
             for match in liar.database.rows("SELECT DISTINCT match FROM entries"):

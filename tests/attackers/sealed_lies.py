@@ -17,7 +17,8 @@ from pbem.desk import sealed_files
 from pbem.games import Refused
 from pbem.match import sealed_letters
 from pbem.match.changed import replace
-from pbem.player.correspondence.standings import Contradiction
+from pbem.player.correspondence.standings import Contradiction, Impossible
+from pbem.player.memory import SignedText
 from pbem.player.sealed_view import SealedSide
 
 if TYPE_CHECKING:
@@ -155,15 +156,14 @@ def player_finds(table: SealedMatch, lie: Lie) -> bool:
     standing = sealed_post.standing(where, "spaceships", names, match.prev, match.rules_hash)
     heads = {entry.seq: entry.head for entry in table.entries}
     try:
-        SealedSide.of(standing, SERVER, document, dict(pasted(table)).get, heads)
-    except Contradiction:
+        SealedSide.of(standing, SERVER, document, sealed["keys"], [*pasted(table)], heads)
+    except (Contradiction, Impossible):
         return True
     return False
 
 
-def pasted(table: SealedMatch) -> Iterator[tuple[str, bytes]]:
-    """By the name of its file what was signed in each letter."""
+def pasted(table: SealedMatch) -> Iterator[SignedText]:
+    """What was signed in each letter of the game."""
     for path, content in table.papers.items():
-        if path.startswith("letters/"):
-            name = f"m1-{path.removeprefix('letters/').removesuffix('.eml')}.signed.txt"
-            yield name, content.partition(b"\r\n\r\n")[2].replace(b"\r\n", b"\n")
+        if path.startswith(("letters/game-", "letters/step-")):
+            yield SignedText(content.partition(b"\r\n\r\n")[2].replace(b"\r\n", b"\n"))

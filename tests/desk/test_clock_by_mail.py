@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import icalendar
 import pytest
 from in_a_box.inquiries import held, proved, types
-from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body
+from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, placed
 from in_a_box.small_games import FLEETS, SMALL
 from judges.golden import reads_like
 from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
 from pbem.match.changed import replace
-from pbem.store.inbox import Envelope, Look
+from pbem.store.inbox import Envelope, Inbox, Look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -166,6 +166,22 @@ class TestMisses:
         referee.turn((bob, ""), (ann, "Rv3"))
         referee.turn((bob, ""), (ann, "Bz5"))
         assert "seat 2 missed turn 1 of game 1: pace and grace were over" in proved(referee, bob)
+
+    def test_no_entry_is_before_a_letter_that_came_while_the_clock_stood(
+        self, referee: Referee, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The clock stands still while an older letter waits, and others are handled."""
+        ann, bob = begun(referee, "miss: pass")
+        referee.turn((ann, "Rv1"))
+        referee.wait(10 * DAY - timedelta(minutes=2))
+        heard = [referee.now]
+        monkeypatch.setattr(Inbox, "heard_until", lambda *_: heard[-1])
+        referee.now += timedelta(minutes=9)
+        referee.send(ann, f"draw m1 offer\n{placed(ann)}")
+        heard.append(heard[0] + timedelta(minutes=3))
+        referee.work()
+        assert types(referee)[-3:] == ["draw", "missed", "turn"]
+        proved(referee, bob)
 
     def test_pass_silent_twice_in_a_row_loses_the_game(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: pass\nkind: scored\ngames: 3")

@@ -142,7 +142,7 @@ def gone(table: Table, seat: int) -> None:
 
 
 def stop(table: Table, _: int) -> None:
-    Instructions(table.referee.database).give("end", 1, "enough", "root", table.referee.now)
+    Instructions(table.referee.database).give("end", "m1", "enough", "root", table.referee.now)
     table.referee.work()
 
 

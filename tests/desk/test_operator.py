@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
 
 
-def order(referee: Referee, what: str, match: int | None = 1, reason: str = "the server moves") -> tuple[str, str]:
-    number = Instructions(referee.database).give(what, match, reason, "root", referee.now)
+def order(referee: Referee, what: str, about: str = "m1", reason: str = "the server moves") -> tuple[str, str]:
+    number = Instructions(referee.database).give(what, about, reason, "root", referee.now)
     referee.work()
     return Instructions(referee.database).outcome(number)
 
@@ -80,7 +80,7 @@ def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: 
 
 
 def test_an_unknown_match_and_a_fault_of_ours_are_answered(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert order(referee, "pause", 7) == ("refused", "there is no match m7")
+    assert order(referee, "pause", "m7") == ("refused", "there is no match m7")
     ann, _ = referee.begun()
     monkeypatch.setattr("pbem.match.events.interventions.pause", lambda *_: 1 // 0)
     state, answer = order(referee, "pause")
@@ -96,7 +96,7 @@ def test_after_a_restore_every_match_stands_still_before_any_letter_is_handled(r
     referee.turn((ann, ""))
     with referee.database.transaction():
         assert begin_generation(referee.database, 4) == 5
-        Instructions(referee.database).give("restored", None, "", "root", referee.now)
+        Instructions(referee.database).give("restored", "", "", "root", referee.now)
     referee.open_desk()
     referee.turn((bob, ""))
     assert types(referee) == ["agreed", "commitments", "restored"]
@@ -156,7 +156,7 @@ def test_after_a_restore_players_get_on_by_what_their_letters_tell(
     referee.lookups = Lookups(referee.database)
     with referee.database.transaction():
         begin_generation(referee.database, 1)
-        Instructions(referee.database).give("restored", None, "", "root", referee.now)
+        Instructions(referee.database).give("restored", "", "", "root", referee.now)
     referee.open_desk()
     referee.work()
     assert "was du noch einmal schicken sollst" in " ".join(body(ann.last).split())

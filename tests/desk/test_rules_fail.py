@@ -78,7 +78,7 @@ def test_a_turn_that_fails_pauses_the_match_until_it_can_be_played(
     assert "a secret" not in told
     assert why in " ".join(body(operator.find("the rules failed")).split())
     referee.read_cold()
-    referee.desk.operator.instructions.give("resume", 1, "a better version", "operator", referee.now)
+    referee.desk.operator.instructions.give("resume", "m1", "a better version", "operator", referee.now)
     referee.work()
     assert types(referee)[-1] == "turn"
     referee.send(bob, bob.filled("orders", "final\nguess 3"))

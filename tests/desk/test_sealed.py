@@ -19,6 +19,7 @@ from signing.signers import WAYS
 from pbem import identity
 from pbem.identity import parse_key, ssh
 from pbem.mail.message import read_letter
+from pbem.match.documents import text_name
 from pbem.match.events.sealed_events import sealed
 from pbem.match.sealed_game import hashed
 from pbem.match.transcript import sha256_hex
@@ -74,7 +75,7 @@ def test_letters_say_what_came_what_it_led_to_and_what_is_due_from_whom(referee:
 # What letters bring for programs.
 
 
-def test_each_letter_brings_what_both_signed_lately_and_names_all_that_counts(referee: Referee) -> None:
+def test_each_letter_brings_what_both_signed_lately(referee: Referee) -> None:
     ann, bob = begun(referee)
     turns(referee, (ann, bob), 3)
     keys = [parse_key(ssh.public(seat.box.key)) for seat in (ann, bob)]
@@ -85,11 +86,8 @@ def test_each_letter_brings_what_both_signed_lately_and_names_all_that_counts(re
             continue
         texts = signed_texts(letter)
         game = sealed(referee.match()).game
-        letters = dict.fromkeys((*game.seals.values(), *(step.letter for step in game.steps)))
-        named = [f"m1-{path.removeprefix('letters/').removesuffix('.eml')}.signed.txt" for path in letters]
-        assert told["sealed"]["signed"] == named[: len(told["sealed"]["signed"])]
-        last = [step.letter for step in game.steps if step.turn == told["turn"] - 1]
-        assert {named[[*letters].index(path)] for path in last} <= texts.keys()
+        last = {text_name("m1", step.letter) for step in game.steps if step.turn == told["turn"] - 1}
+        assert last <= texts.keys()
         assert "view" not in told
         hashes = bulletin(letter)["files"]
         for name, content in texts.items():
@@ -100,7 +98,13 @@ def test_each_letter_brings_what_both_signed_lately_and_names_all_that_counts(re
             assert verdict.signed.startswith((b"step m1 ", b"seal m1 "))
         seen |= texts.keys()
     assert len(seen) > 10
-    assert seen == {*told["sealed"]["signed"]} if told else False
+    assert seen == {*signed(referee)}
+
+
+def signed(referee: Referee) -> list[str]:
+    """The files with what makes the game, in order."""
+    match = referee.match()
+    return [text_name(match.id, path) for path in sealed(match).game.letters]
 
 
 def test_a_report_brings_all_that_was_signed(referee: Referee) -> None:
@@ -111,9 +115,9 @@ def test_a_report_brings_all_that_was_signed(referee: Referee) -> None:
     referee.send(ann.box, "report m1")
     ann.texts.clear()
     ann.read = before
-    told = ann.look()["sealed"]
-    assert [*ann.texts] == told["signed"], "the older ones come first"
-    assert told["signed"][0] not in signed_texts(ann.box.last)
+    ann.look()
+    assert [*ann.texts] == signed(referee), "the older ones come first"
+    assert signed(referee)[0] not in signed_texts(ann.box.last)
     bob.look()
     assert ann.play().table == bob.play().table
     said = next(body(letter) for letter in ann.box.letters[before:] if "as it was signed" in str(letter["Subject"]))
@@ -195,7 +199,7 @@ def test_sentences_in_the_turn_in_which_setups_are_opened(referee: Referee, word
 def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) -> None:
     ann, bob = begun(referee)
     instructions = Instructions(referee.database)
-    instructions.give("pause", 1, "the server moves", "root", referee.now)
+    instructions.give("pause", "m1", "the server moves", "root", referee.now)
     referee.work()
     assert "Until it resumes, nothing is entered" in body(bob.box.find("the match is paused"))
     referee.send(bob.box, "status m1\n")
@@ -205,7 +209,7 @@ def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) ->
     referee.send(ann.box, text, follow=False)
     assert "the match is paused" in ann.box.text
     assert stands(referee) == before
-    instructions.give("resume", 1, "it has moved", "root", referee.now)
+    instructions.give("resume", "m1", "it has moved", "root", referee.now)
     referee.work()
     assert "Due from you: the commitment to orders." in ann.box.text
     assert document(ann.box.last) is not None

@@ -26,7 +26,8 @@ from pbem.match.sealed_game import SealedGameState
 from pbem.match.transcript import sha256_hex
 from pbem.player import secret_vault
 from pbem.player.correspondence.standings import Contradiction
-from pbem.player.signed_texts import SealedState, fold
+from pbem.player.memory import SignedText
+from pbem.player.signed_texts import _letters
 from pbem.store.players import KeyRow
 
 if TYPE_CHECKING:
@@ -61,9 +62,9 @@ class Post(NamedTuple):
         shown = self.referee.desk.archive.matches.text(2, sha256_hex(raw))
         assert shown is not None
         begun = replace(self.game.play, match="m2", game=SealedGameState({}, {}))
-        told = SealedState(self.game.told.keys, signed=["it"])
-        play, _ = fold(begun, told, {"it": shown.encode()}.get, {})
-        assert play.game.commitments == {1: commitment}
+        (letter,) = _letters(begun, self.game.told.keys, {}, SignedText(shown.encode()))
+        assert letter.seat == 1
+        assert letter.form.request.sections[0].words == (commitment,)
         return True
 
 

@@ -14,13 +14,17 @@ from in_a_box.restores import back_up, put_back, resume_all
 from in_a_box.stores import of_sqlite
 
 from pbem.desk import seats
-from pbem.desk.commands import tournament_commands
 from pbem.desk.public import Public
+from pbem.desk.tournament import tournament_commands
+from pbem.desk.tournament.tournament_pages import public_tournaments
 from pbem.identity import ssh
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
+from pbem.server.desk_work import enable_games
+from pbem.store import operator
 from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions, begin_generation
+from pbem.store.tournament_rows import Tournaments
 from verifier import judged_tournament
 
 if TYPE_CHECKING:
@@ -134,7 +138,7 @@ def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Pa
     home = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", "pages": ""}
 
     def published() -> None:
-        found = list(public.tournaments())
+        found = list(public_tournaments(desk.config.server, desk.database, desk.vault))
         publish(tmp_path / "pages", pages({**home, **public.site()}, public.finished(), (), found))
 
     published()
@@ -222,7 +226,7 @@ def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club
     referee = club.referee
     with referee.database.transaction():
         began = begin_generation(referee.database, 4)
-        Instructions(referee.database).give("restored", None, "", "root", referee.now)
+        Instructions(referee.database).give("restored", "", "", "root", referee.now)
     before = club.bundles()[0]
     referee.open_desk()
     referee.wait(timedelta(minutes=1))
@@ -230,6 +234,40 @@ def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club
     assert f"WORD the server was restored from a backup (generation {began}): it forgot what came after that" in found
     assert (club.t.generation, club.t.phase) == (began, "playing")
     assert judged_tournament(referee.desk.director.archive.bundle(1, letters=True), [before]).generation == began
+
+
+def test_a_planned_match_holds_nobody_up(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds begin one by one, and a server may stop before the last."""
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    referee = club.referee
+    referee.now = START + 4 * DAY
+    with referee.database.transaction():
+        referee.desk.director.wake(1, referee.now)
+    enable_games(referee.config, referee.database)
+    assert not operator.matches(referee.database)
+    with monkeypatch.context() as patched:
+        patched.setattr(Tournaments, "take", lambda *_: False)
+        for text in ("accept m1", "report m1", "resign m1", "press m1\nhello\nend"):
+            assert "`m1`: you have no such match" in club.say("ann", text)
+    referee.wait(timedelta(minutes=2))
+    assert [referee.match(number).phase for number in (1, 2, 3)] == 3 * ["setup"]
+
+
+def test_a_match_begins_no_earlier_than_its_letters_came(club: Club) -> None:
+    """The clock stands still while an older letter waits."""
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    referee = club.referee
+    referee.now = START + 4 * DAY
+    with referee.database.transaction():
+        referee.desk.director.wake(1, referee.now)
+        for task in referee.desk.director.archive.rows.tasks(1):
+            referee.desk.director.carry_out(referee.desk.due_tasks.seats, task, START)
+    referee.work()
+    for pairing in club.awaited:
+        club.win(pairing, min(pairing.players))
+    assert club.proof(club.bundles())[-1] == "ok ann 4, bob 2, carl 0"
 
 
 @of_sqlite
@@ -407,7 +445,7 @@ def instruct(club: Club, what: str, ruling: str = "") -> tuple[str, str]:
     """The outcome of an operator's instruction about the tournament."""
     referee = club.referee
     given = Instructions(referee.database)
-    number = given.give(what, None, "a  trip", "root", referee.now, tournament=1, ruling=ruling)
+    number = given.give(what, "t1", "a  trip", "root", referee.now, ruling=ruling)
     referee.work()
     return given.outcome(number)
 
@@ -484,7 +522,7 @@ def test_a_letter_that_a_tournament_keeps_is_short(club: Club) -> None:
 def test_a_large_proof_is_not_in_everybodys_last_letter(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
     club.announce("ann", "entrants: 3")
     club.enter("ann", "bob", "carl")
-    monkeypatch.setattr("pbem.desk.tournament_director._BESIDE", 1000)
+    monkeypatch.setattr("pbem.desk.tournament.tournament_director._BESIDE", 1000)
     assert RULED in club.say("ann", "rule t1 close\nreason: enough\nend")
     bob = club.people["bob"]
     (end,) = letters_about(bob, "it is over")

@@ -74,9 +74,9 @@ def test_two_games_are_played_and_proved(referee: Referee) -> None:
 
 def test_a_match_that_is_paused_between_games_begins_when_it_goes_on(referee: Referee) -> None:
     ann, bob = referee.agreed("kind: scored\ngames: 2\nsticks: 9", game="sticks")
-    referee.desk.operator.instructions.give("pause", 1, "a storm", "operator", referee.now)
+    referee.desk.operator.instructions.give("pause", "m1", "a storm", "operator", referee.now)
     referee.running.obey(referee.now)
-    referee.desk.operator.instructions.give("resume", 1, "", "operator", referee.now)
+    referee.desk.operator.instructions.give("resume", "m1", "", "operator", referee.now)
     referee.running.obey(referee.now)
     play(referee, ann, bob)
     assert "9 sticks are left." in body(bob.find("game 2 begins"))

@@ -123,11 +123,11 @@ def test_a_game_that_nobody_has_is_refused(tmp_path: Path) -> None:
     ("before", "after", "said"),
     [
         (
-            "INTERFACE = 2",
             "INTERFACE = 1",
-            "is for interface 1 of games, and this pbem has interface 2: install another",
+            "INTERFACE = 2",
+            "is for interface 2 of games, and this pbem has interface 1: install another",
         ),
-        ("INTERFACE = 2", "", "is for interface None of games"),
+        ("INTERFACE = 1", "", "is for interface None of games"),
         ("RULES = Rules()", "", 'has no RULES with the name "marbles"'),
         ('name = "marbles"', 'name = "spaceships"', 'has no RULES with the name "marbles"'),
         ("RULES = Rules()", "1 / 0", "cannot be loaded: ZeroDivisionError: division by zero"),

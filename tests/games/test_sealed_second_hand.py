@@ -30,7 +30,7 @@ class Twice:
     def __init__(self, whole: Sealed) -> None:
         self.whole, self.rules = whole, second_rules(whole.game)
         self.options = self.rules.options(dict(whole.options.changed), 2)
-        self.tables: list[Table] = [self.rules.table(self.options)]
+        self.tables: list[Table] = [self.rules.Table(self.options)]
         for number, step in enumerate(whole.steps):
             table = deepcopy(self.tables[-1])
             owed = test_sealed.sealed(whole.game).owed

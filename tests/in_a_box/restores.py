@@ -27,7 +27,7 @@ def put_back(referee: Referee, backup: sqlite3.Connection, above: int = 1) -> in
         backup.backup(connection(referee.database))
     with referee.database.transaction():
         generation = begin_generation(referee.database, above)
-        Instructions(referee.database).give("restored", None, "", "root", referee.now)
+        Instructions(referee.database).give("restored", "", "", "root", referee.now)
     referee.outbox.release_all()
     referee.inbox.release_all()
     referee.open_desk()
@@ -38,5 +38,7 @@ def put_back(referee: Referee, backup: sqlite3.Connection, above: int = 1) -> in
 def resume_all(referee: Referee) -> None:
     """What `pbem match resume --all` does."""
     for number in referee.desk.archive.matches.in_phases("setup", "playing"):
-        Instructions(referee.database).give("resume", number, "restored; play on from here", "root", referee.now)
+        Instructions(referee.database).give(
+            "resume", f"m{number}", "restored; play on from here", "root", referee.now
+        )
     referee.work()

@@ -15,12 +15,13 @@ from pbem.identity import ssh
 from pbem.mail.commands.sections import written
 from pbem.match.sealed_game import PaperPlace
 from pbem.match.view import MatchView
+from pbem.player.memory import SignedText
 from pbem.player.sealed_view import NextLetter, SealedSide, commitment
 from pbem.player.secret_vault import Secrets
 from pbem.requests import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 TERMS = hashlib.sha256(b"the agreed terms").hexdigest()
 PLAYERS = ("ann", "bob", "cid", "dot")
@@ -104,22 +105,24 @@ class Post:
         signature = ssh.sign(self.keys[seat], text.encode(), "pbem@play.example")
         self.texts[f"m1-{len(self.texts) + 1}-seat-{seat}.signed.txt"] = (text + signature).encode()
 
+    @property
+    def public(self) -> dict[str, list[str]]:
+        """The keys of each seat."""
+        return {str(seat): [ssh.public(key)] for seat, key in self.keys.items()}
+
     def document(self) -> dict[str, Any]:
         """What the server says beside what was signed."""
-        keys = {str(seat): [ssh.public(key)] for seat, key in self.keys.items()}
-        return {
-            "game": 1,
-            "options": dict(self.raw),
-            "prev": self.prev,
-            "sealed": {"keys": keys, "signed": [*self.texts]},
-        }
+        return {"game": 1, "options": dict(self.raw), "prev": self.prev, "sealed": {"keys": self.public}}
 
-    def side(self, seat: int, **sealed: Any) -> SealedSide:
-        """The game as this seat knows it, if the server says this of it."""
-        document = self.document()
-        document["sealed"] |= sealed
+    def side(
+        self, seat: int, texts: Iterable[bytes] | None = None, forgotten: Iterable[bytes] = (), **other: Any
+    ) -> SealedSide:
+        """The game as this seat knows it, if these texts came, and the server says this of it."""
         heads = {number: head(number) for number in range(len(self.texts))}
-        return SealedSide.of(self.standing(seat), "play.example", document, self.texts.get, heads)
+        signed = [SignedText(text) for text in (self.texts.values() if texts is None else texts)]
+        signed += [SignedText(text, counts=False) for text in forgotten]
+        document = self.document() | other
+        return SealedSide.of(self.standing(seat), "play.example", document, self.public, signed, heads)
 
     def take(self, seat: int, letter: NextLetter) -> None:
         """Enter the steps of a letter."""

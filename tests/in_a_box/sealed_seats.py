@@ -19,7 +19,8 @@ from pbem.games import rules
 from pbem.games.sealed import sealed_rules
 from pbem.mail.commands.sections import written
 from pbem.match.sealed_game import PaperPlace, SealedGameState, SealedMoment, hashed
-from pbem.player.signed_texts import SealedState, fold
+from pbem.player.memory import SignedText
+from pbem.player.signed_texts import fold
 from pbem.requests import Section
 
 if TYPE_CHECKING:
@@ -113,7 +114,8 @@ class SealedSeat(SealedWriter):
         where = told["server"], told["match"], told["game"], tuple(told["names"]), self.stands["hash"]
         restored = bool(self.stands["restored"])
         begun = SealedMoment(sealed, *where, SealedGameState({}, {}), sealed.begin(self.options), restored)
-        return fold(begun, SealedState.read(told["sealed"]), self.texts.get, {})[0]
+        keys = told["sealed"]["keys"]
+        return fold(begun, keys, {}, [SignedText(text) for text in self.texts.values()], {}).play
 
     @property
     def owes(self) -> list[str]:

@@ -9,7 +9,7 @@ from in_a_box.replies import REPLIES
 
 from pbem.mail.commands import parse
 from pbem.mail.quotes import marked
-from verifier.quotes import marked as in_second
+from verifier.text import marked as in_second
 
 TO = "pbem+m1.abcdefghijklmnopqrst@play.example"
 FORM = f"orders m1 turn 1\nserver play.example\nplayer bob\nprev {'0' * 64}\nrev 1\nGx3\nend"

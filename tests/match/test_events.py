@@ -21,7 +21,6 @@ from pbem.match.events import (
     silence,
     substituted,
 )
-from pbem.match.events.sealed_events import take
 from pbem.match.events.silence import claimable_seats
 from pbem.match.modes import proposed
 from pbem.match.pinned_keys import KeyChange, Player
@@ -376,9 +375,6 @@ class TestResigning:
             assert table.match.resolve_at == table.now + timedelta(minutes=10)
 
 
-# The store tells the same story: after each letter, a desk that remembers nothing makes the same match.
-
-
 # Levels.
 
 
@@ -648,18 +644,8 @@ def given(table: Table, seconds: int) -> None:
     clocks.extend(table.step(), 1, here(table.match, 1, 1, Extend(seconds=seconds)), signed(b"extend"))
 
 
-def store(table: Table, turn: int) -> None:
-    submissions.store(table.step(), 1, table.form(1, "", turn=turn), signed(b"orders"))
-
-
 def withdraw(table: Table, turn: int) -> None:
     submissions.withdraw(table.step(), 1, table.form(1, "", turn=turn), signed(b"clear"))
-
-
-def closed() -> Table:
-    table = in_play()
-    table.resign(1, match=True)
-    return table
 
 
 def in_play(**lines: str) -> Table:
@@ -672,14 +658,6 @@ def offered() -> Table:
     return table
 
 
-def paused() -> Table:
-    table = in_play()
-    step = table.step()
-    interventions.pause(step, "x")
-    table.done(step)
-    return table
-
-
 def nominating() -> Table:
     table = Table().agree()
     table.nominate(1, 1)
@@ -687,11 +665,6 @@ def nominating() -> Table:
 
 
 WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
-    (
-        in_play,
-        lambda table: table.draw(1, "accept"),
-        "draw accept: there is no such offer; it may have lapsed when the turn was resolved",
-    ),
     (
         offered,
         lambda table: table.draw(1, "offer"),
@@ -714,8 +687,6 @@ WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
         lambda table: table.resign(1),
         "resign None: no game has begun; `resign m1 match` resigns the whole match",
     ),
-    (in_play, lambda table: silence.forfeit(table.step(), [1]), "forfeit None: nobody was silent for that long"),
-    (in_play, lambda table: table.take(1), "substitute m1: carl was not asked to take this seat"),
     (nominating, lambda table: table.take(1), "substitute m1: no longer does everybody agree to it"),
     (
         nominating,
@@ -725,30 +696,7 @@ WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
     (nominating, lambda table: table.nominate(2, 2), "substitute carl: carl is named for another seat of this match"),
     (in_play, lambda table: table.nominate(1, 1, "bob"), "substitute bob: bob already has a seat in this match"),
     (in_play, lambda table: table.nominate(1, 2, "none"), "substitute none: nobody was named for bob's seat"),
-    (
-        in_play,
-        lambda table: table.nominate(1, 2),
-        (
-            "substitute bob: bob plays on: only a player who hands the seat over, has missed the deadline or has been"
-            " out of reach for long may be replaced"
-        ),
-    ),
-    (
-        in_play,
-        lambda table: take(table.step(), 1, table.form(1, ""), signed(b"step")),
-        "step m1: this match is not sealed",
-    ),
-    (closed, lambda table: interventions.pause(table.step(), "x"), "pause m1: the match is closed, not under way"),
-    (paused, lambda table: interventions.pause(table.step(), "x"), "pause m1: the match is paused"),
-    (in_play, lambda table: interventions.resume(table.step(), "x"), "resume m1: the match is not paused"),
     (in_play, lambda table: table.agree(), "accept m1: this match is playing and waits for no agreement"),
-    (
-        in_play,
-        lambda table: store(table, DEFAULT),
-        "default None: you agreed on `miss: wait`; default orders are only played with `miss: default`",
-    ),
-    (in_play, lambda table: store(table, 32), "turn turn 32: that is more than 30 turns ahead"),
-    (in_play, lambda table: withdraw(table, 2), "clear None: you have stored nothing for turn 2"),
     (in_play, lambda table: withdraw(table, DEFAULT), "clear None: you have stored no default orders"),
 ]
 
@@ -776,15 +724,9 @@ class TestWhoIsOut:
         assert table.match.position.remaining == (1, 2)
         return table
 
-    def test_orders_nothing(self, table: Table) -> None:
-        assert refused(table.order, 3, "G: MFF") == ["orders"]
-
     def test_orders_nothing_in_advance(self, table: Table) -> None:
         form = table.form(3, "G: MFF", turn=3)
         assert "orders" in refused(submissions.store, table.step(), 3, form, signed(b"orders"))
-
-    def test_leaves_no_game_to_others(self, table: Table) -> None:
-        assert endings.position_without(table.match, 3, whole_match=False) is None
 
     def test_has_no_word_in_a_draw(self, table: Table) -> None:
         form = here(table.match, 3, 1, Annul(word="offer"))
@@ -805,13 +747,6 @@ def test_a_key_that_was_revoked_is_not_added_again() -> None:
         change = KeyChange("added", "signed", (known,), letters={"old": b"old", "new": b"new"})
         with pytest.raises(ValueError, match="known already"):
             change.after(player, "1" * 64)
-
-
-def test_the_last_key_is_not_revoked() -> None:
-    change = KeyChange("revoked", "signed", revoked=("one",), letters={"old": b"old"})
-    with pytest.raises(ValueError, match="another must be left"):
-        change.after(Player("ann", (KEYS[0],)), "1" * 64)
-    assert change.after(Player("ann", tuple(KEYS)), "1" * 64).keys == (KEYS[1],)
 
 
 def test_keys_are_revoked_one_by_one() -> None:

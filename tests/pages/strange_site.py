@@ -18,6 +18,7 @@ from playing.random_players import PLAYERS, sensible_orders
 from vectors.make import VECTORS
 
 from pbem.desk.public import Public
+from pbem.desk.tournament.tournament_pages import public_tournaments
 from pbem.i18n import LANGUAGES
 from pbem.pages import fragment, home_page, site
 from pbem.pages.match_page import replay
@@ -95,7 +96,8 @@ def main(folder: Path) -> None:
         club.win(club.awaited[0], club.awaited[0].players[0])
         public = Public(SERVER, referee.database, referee.vault)
         facts = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", "pages": PAGES, "house": "house"}
-        files = dict(site.pages({**facts, **public.site()}, public.finished(), (), list(public.tournaments())))
+        played = list(public_tournaments(SERVER, referee.database, referee.vault))
+        files = dict(site.pages({**facts, **public.site()}, public.finished(), (), played))
         referee.close()
     for name in ("dueling-masters", "three-seats", "sealed", "continued", "running"):
         found = bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())

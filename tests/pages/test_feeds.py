@@ -12,6 +12,7 @@ from in_a_box.referee import ANN, BOB, SERVER, Referee, form_in
 from pages.test_site import PAGES, SMALL, SMALL_ANN, SMALL_BOB, play
 
 from pbem.desk.public import Public
+from pbem.desk.tournament.tournament_pages import public_tournaments
 from pbem.match.transcript import sha256_hex
 from pbem.pages import site
 
@@ -26,7 +27,7 @@ def folder(referee: Referee, pages: str = PAGES) -> dict[str, bytes]:
     """All files of a server, by their names."""
     public = Public(SERVER, referee.database, referee.vault)
     home = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", "pages": pages, **public.site()}
-    found = site.pages(home, public.finished(), (), list(public.tournaments()))
+    found = site.pages(home, public.finished(), (), list(public_tournaments(SERVER, referee.database, referee.vault)))
     return {name: text if isinstance(text, bytes) else text.encode() for name, text in found}
 
 

@@ -21,7 +21,9 @@ from in_a_box.referee import form_in, new
 
 from pbem.desk import bulletin
 from pbem.desk.sealed_files import SealedFiles
+from pbem.desk.tournament import tournament_archive, tournament_facts
 from pbem.identity import ssh
+from pbem.match.documents import text_name
 from pbem.match.events.sealed_events import sealed
 from pbem.match.state import Ended
 from pbem.player.correspondence.standings import Impossible
@@ -58,6 +60,8 @@ class Liar:
         self.said: int | None = None
         """How many steps of bob's there were when it began."""
         self.told: dict[str, Any] = {}
+        self.names: list[str] = []
+        """The files of the letters that make the game, in order."""
         self.texts: dict[str, bytes] = {}
         """What a letter brings of what was signed."""
         self.before: dict[str, bytes] = {}
@@ -69,6 +73,7 @@ class Liar:
             document = honest(files, match, row, seat, out)
             if seat == BOB and sealed(match).game.commitments:
                 self.told, self.texts = document["sealed"], {name: content for name, _, content in out.attachments}
+                self.names = [text_name("m1", path) for path in sealed(match).game.letters]
                 if lie(self) and self.said is None:
                     self.said = steps_of(match, BOB)
                 self.before |= self.texts
@@ -91,7 +96,7 @@ class Liar:
 
     def last(self, *, turn: int = 1) -> str:
         """The file that brings ann's commitment, if it was the last step; empty if it was not."""
-        name = self.told["signed"][-1]
+        name = self.names[-1]
         steps = re.findall(r"^(commit|open|answers|flash) ", self.words(name), re.M)
         now = int(self.words(name).partition(" turn ")[2].split()[0]) if steps else 0
         now += steps[0:1] != ["commit"]
@@ -118,7 +123,7 @@ def an_earlier_letter_in_its_place(desk: Liar) -> bool:
     """A signature of ann's that is good, under other steps."""
     if not (name := desk.last(turn=2)):
         return False
-    desk.texts[name] = desk.before[[one for one in desk.told["signed"] if "step-" in one and "seat-1" in one][-2]]
+    desk.texts[name] = desk.before[[one for one in desk.names if "step-" in one and "seat-1" in one][-2]]
     return True
 
 
@@ -148,21 +153,6 @@ def words_put_into_bobs_mouth(desk: Liar) -> bool:
     return False
 
 
-def two_letters_in_another_order(desk: Liar) -> bool:
-    if not desk.last(turn=2):
-        return False
-    desk.told["signed"][-2:] = reversed(desk.told["signed"][-2:])
-    return True
-
-
-def another_key(desk: Liar) -> bool:
-    """From the second turn on ann's letters could be anybody's."""
-    if not desk.last(turn=2):
-        return False
-    desk.told["keys"]["1"] = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAtcnhzUc7kx4zGTY3hyBd0bUbnKBmK8MHrhzJGkaM7z"]
-    return True
-
-
 def another_commitment_of_bobs(desk: Liar) -> bool:
     desk.told["keys"][str(BOB)].append(ssh.public(desk.ann.key))
     return another_seal(desk, BOB)
@@ -190,7 +180,7 @@ def another_setup_from_the_second_turn_on(desk: Liar) -> bool:
 
 def a_commitment_exchanged_once_bob_is_bound(desk: Liar) -> bool:
     """Ann signed the first one, and bob has opened: now she would open another paper than she was bound to."""
-    names = desk.told["signed"]
+    names = desk.names
     if "seat-2" not in names[-1] or not re.search("^open ", desk.words(names[-1]), re.M) or "step-" not in names[-2]:
         return False
     words = re.sub(r"commit\s+[0-9a-f]{64}", f"commit {OTHER}", desk.words(names[-2]))
@@ -202,12 +192,9 @@ ACCUSED = [
     another_setup_from_the_second_turn_on,
     a_commitment_that_nobody_signed,
     a_commitment_of_a_later_turn,
-    an_earlier_letter_in_its_place,
     orders_other_than_committed,
     another_answer,
     words_put_into_bobs_mouth,
-    two_letters_in_another_order,
-    another_key,
     a_commitment_exchanged_once_bob_is_bound,
 ]
 
@@ -229,30 +216,23 @@ def test_a_lying_server_is_accused_and_learns_nothing(
 
 def a_step_left_out(desk: Liar) -> bool:
     """Bob is to open although ann has not committed."""
-    return bool(desk.last()) and bool(desk.told["signed"].pop())
+    return bool(desk.texts.pop(desk.last(), None))
 
 
-@pytest.mark.parametrize("lie", [a_step_left_out, another_commitment_of_bobs], ids=lambda lie: lie.__name__)
+KEPT_BACK = [a_step_left_out, an_earlier_letter_in_its_place, another_commitment_of_bobs]
+
+
+@pytest.mark.parametrize("lie", KEPT_BACK, ids=lambda lie: lie.__name__)
 def test_a_server_that_keeps_something_back_gets_nothing(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, lie: Lie
 ) -> None:
+    monkeypatch.setattr(owners[1].agent, "_ask", lambda *_: None)  # the answer would bring it
     liar = Liar(monkeypatch, referee, owners[0].person, lie)
     propose(referee, owners, "spaceships")
     live_out(owners)
-    assert liar.said == 0
-    assert steps_of(referee.match(), BOB) == 0
-
-
-def test_without_the_signed_text_nothing_is_opened(
-    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(owners[1].agent, "_ask", lambda *_: None)  # the answer would bring it
-    Liar(monkeypatch, referee, owners[0].person, lambda desk: bool(desk.texts.pop(desk.last(), None)))
-    propose(referee, owners, "spaceships")
-    live_out(owners)
-    assert "seat-1.signed.txt, which a player signed, has not arrived" in owners[1].agent.hindered["m1"]
-    assert steps_of(referee.match(), BOB) == 0
-    assert steps_of(referee.match(), 1) == 1
+    assert liar.said is not None
+    assert steps_of(referee.match(), BOB) == liar.said
+    assert "m1" in owners[1].agent.hindered
 
 
 def test_what_was_lost_on_its_way_is_asked_for(
@@ -277,7 +257,7 @@ def test_another_setup_than_the_one_committed_to_is_no_setup(
     Liar(monkeypatch, referee, owners[0].person, lambda desk: another_seal(desk, 1))
     propose(referee, owners, "shoot-em-up")
     live_out(owners)
-    assert "it is another setup than the one committed to" in " ".join(owners[1].accusations)
+    assert "commitments to its setup" in " ".join(owners[1].accusations)
     assert steps_of(referee.match(), BOB) <= 1
 
 
@@ -602,14 +582,14 @@ def test_a_match_of_a_sealed_tournament_is_never_told_of_as_another(
             found.pop("sealed", None)
         return found
 
-    def of_tournament(t: Tournament, reader: str, signature: str) -> Any:
-        found = honest_of_tournament(t, reader, signature)
+    def item_of(t: Tournament, reader: str, signature: bytes) -> Any:
+        found = honest_item_of(t, reader, signature)
         found["agreement"]["match"]["sealed"] = told != "other terms" or t.phase == "open"
         return found
 
-    honest_of_tournament = bulletin.of_tournament
+    honest_item_of = tournament_facts.item_of
     monkeypatch.setattr(bulletin, "of_match", of_match)
-    monkeypatch.setattr(bulletin, "of_tournament", of_tournament)
+    monkeypatch.setattr(tournament_archive, "item_of", item_of)
     club = Club(referee, "org")
     sides = [Machine(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("x", "y", "z")]
     rules = club.announce("org", "format: round robin\nprograms: yes\nsealed: yes\nat-once: 1")

@@ -32,7 +32,6 @@ class Inventor:
         self.ends = False
         self.signed: list[tuple[str, str]] = []
         """The file and words of each letter that it invents."""
-        self.resigned = ""
         keys_of, document, of_match = sealed_files.of_seat, SealedFiles.position_document, bulletin.of_match
 
         def of_seat(match: Match, note: str | None) -> Any:
@@ -48,10 +47,6 @@ class Inventor:
                     key = KEYS[int(name.partition("-seat-")[2][0])]
                     content = words + ssh.sign(key, words.encode(), "pbem@play.example")
                     out.attachments.append((name, "text/plain", content.encode()))
-                    if name == self.resigned:
-                        found["sealed"]["resigned"] = name
-                    else:
-                        found["sealed"]["signed"].append(name)
                 found["sealed"]["revealing"] = True
             return found
 
@@ -65,9 +60,8 @@ class Inventor:
 
     def invented(self, match: Match, head: str) -> list[tuple[str, str]]:
         """A resignation of ann's."""
-        self.resigned = "m1-resign-99-seat-1.signed.txt"
         place = f"server play.example\nplayer ann\nturn {match.turn}\nprev {head}\nrev 1"
-        return [(self.resigned, f"resign m1 match\n{place}\n")]
+        return [("m1-resign-99-seat-1.signed.txt", f"resign m1 match\n{place}\n")]
 
 
 class Passing(Inventor):

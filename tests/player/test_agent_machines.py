@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -60,10 +61,11 @@ def test_whoever_lost_a_machine_goes_on_with_six_words(
     other.close()
 
 
+@pytest.mark.parametrize("asks", [True, False])
 def test_whoever_lost_machine_and_letters_in_the_first_turn_goes_on_from_what_was_signed(
-    referee: Referee, owners: list[Owner], tmp_path: Path
+    referee: Referee, owners: list[Owner], tmp_path: Path, asks: bool
 ) -> None:
-    """In Shoot 'em up seat 2 opens first, and cites a head that only lost letters showed."""
+    """In Shoot 'em up seat 2 opens first, and cites a head that only lost letters showed; a reminder is enough."""
     ann, bob = owners
     propose(referee, owners, "shoot-em-up")
     for _ in live(owners):
@@ -72,8 +74,12 @@ def test_whoever_lost_machine_and_letters_in_the_first_turn_goes_on_from_what_wa
     assert referee.match().turn == 1
     other = Another(bob, tmp_path / "new" / "memory.sqlite")
     other.taken = len(bob.person.letters.came)
-    other.letters.ask("report m1", referee.now)
-    other.flush()
+    if asks:
+        other.letters.ask("report m1", referee.now)
+        other.flush()
+    else:
+        referee.wait(timedelta(days=9))
+        assert len(bob.person.letters.came) > other.taken
     live_out([ann, other])
     assert ann.proof.holds
     assert referee.match().phase == "closed"

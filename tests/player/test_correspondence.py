@@ -23,6 +23,7 @@ from signing.decryptors import by_openpgp
 
 from pbem.desk.strangers import EACH
 from pbem.games import Refused
+from pbem.letters.render import Templates
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement
 from pbem.player import mail_in
 from pbem.player.correspondence import Correspondence
@@ -30,6 +31,7 @@ from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
 from pbem.player.known import AccountKnown
 from pbem.player.mail_in import fetch
+from pbem.player.play_facts import tournament_terms
 from pbem.player.play_table import prove
 from pbem.player.server_letter import LIMITS
 from pbem.store.database import to_db
@@ -209,6 +211,37 @@ class TestAnswered:
         assert not [event for event in playing.receive() if event.kind == "answer"]
         assert [waits.id for waits in playing.memory.in_state("sent")] == [second.id]
 
+    @pytest.mark.parametrize(
+        "lie",
+        [
+            {"match": None},
+            {"match": "m2"},
+            {"command": "whoami"},
+            {"mail": "0" * 64},
+            "cGJlbSByZWNlaXB0",
+            "Paper of m1",
+        ],
+    )
+    def test_not_without_a_proof_of_it(self, playing: Side, referee: Referee, lie: str | dict[str, Any]) -> None:
+        """A server that says that orders are in could drop them, and nobody could convict it."""
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        came = playing.person.letters.came
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+
+        def change(found: dict[str, Any]) -> None:
+            next(item for item in found["items"] if item["about"] == "command").update(lie)
+
+        true = came[-1]
+        if isinstance(lie, dict):
+            came[-1] = rewritten(playing, change, key=referee.signing_key, raw=true)
+        else:
+            came[-1] = true.replace(lie.encode(), b"SomethingElse123")
+        assert came[-1] != true
+        events = playing.receive()
+        assert not [event for event in events if event.kind == "answer"]
+        assert [waits.id for waits in playing.memory.in_state("sent")] == [sent.id]
+        assert playing.memory.alarms()
+
     @pytest.mark.parametrize("how", ["not signed", "misdated"])
     def test_a_copy_that_is_refused_does_not_refuse_it_for_good(
         self, playing: Side, referee: Referee, how: str
@@ -336,10 +369,14 @@ def last(side: Side) -> bytes:
 
 
 def rewritten(
-    side: Side, change: Callable[[dict[str, Any]], object], *, key: Ed25519PrivateKey | None = None
+    side: Side,
+    change: Callable[[dict[str, Any]], object],
+    *,
+    key: Ed25519PrivateKey | None = None,
+    raw: bytes = b"",
 ) -> bytes:
-    """The last letter with its bulletin changed, and signed anew where a key is given."""
-    raw = last(side)
+    """The last letter, or this one, with its bulletin changed, and signed anew where a key is given."""
+    raw = raw or last(side)
     head, _, body = raw.partition(b"\r\n\r\n")
     lines = head.replace(b"\r\n ", b"").split(b"\r\n")
     at = next(number for number, line in enumerate(lines) if line.startswith(FIELD.encode()))
@@ -683,12 +720,12 @@ def test_tournaments_are_entered_by_the_hash_of_their_own_terms_alone(referee: R
     ann.receive()
     told = ann.memory.tournament("t1")
     assert told is not None
-    assert ann.letters.matches.tournament_terms("t1").match == told.agreement["match"]
+    assert tournament_terms(ann.letters, "t1", Templates())[1] == told.hash
     paced = {**told.agreement, "match": {**told.agreement["match"], "pace": 60}}
     for lie in ({"hash": "0" * 64}, {"agreement": paced}, {"agreement": {**told.agreement, "match": {}}}):
         ann.memory.stand_in(msgspec.structs.replace(told, **lie))
         with pytest.raises(Impossible, match="terms"):
-            ann.letters.matches.tournament_terms("t1")
+            tournament_terms(ann.letters, "t1", Templates())
 
 
 class TestBounces:

@@ -179,7 +179,7 @@ def test_another_answer_of_the_opponent_is_an_accusation_in_any_generation(
     bob.chance = "another"
     resume_all(referee)
     live_out(owners)
-    assert ann.agent.held.accused("m1") == "the terms, options or steps of this game differ from those told before"
+    assert "seat 2: two different steps were signed at one place" in str(ann.agent.held.accused("m1"))
     assert referee.match().phase == "playing"
     assert all(len(answers) == 1 for answers in answers_of(ann).values())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import pytest
 from attackers.forgers import against, fails, fails_for_both, holds, index, proof, renamed, with_entry, with_papers
 from in_a_box.inquiries import early, sentence_of
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
-from signing.domains import Domain, rsa_key
+from vectors.make import asked, proposed, reply
 from world.mutations import signed_again
 
 from pbem.desk.commands import proposals
@@ -25,9 +24,6 @@ from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions
 
 if TYPE_CHECKING:
-    from email.message import EmailMessage
-    from pathlib import Path
-
     from pbem.match.state import Submission
     from pbem.match.step import Signed, Step
     from pbem.proof.bundle import Bundle
@@ -36,7 +32,6 @@ if TYPE_CHECKING:
 SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 DAY = timedelta(days=1)
-HOME = Domain("mail.example", key=rsa_key(1024))
 
 DEFAULT = f"{SMALL}\nmiss: default\npace: 2d\ngrace: 1d"
 """Terms in which default orders are played."""
@@ -44,48 +39,11 @@ DEFAULT = f"{SMALL}\nmiss: default\npace: 2d\ngrace: 1d"
 BAD = {"open", "broken", "contradicts", "two stories"}
 
 
-def reply_to(letter: EmailMessage) -> str:
-    return email.utils.parseaddr(str(letter["Reply-To"]))[1]
-
-
-class Post:
-    """A referee among people without keys, whose domain signs what they send."""
-
-    def __init__(self, folder: Path) -> None:
-        self.referee = Referee(folder)
-        self.referee.records[HOME.where] = HOME.record
-
-    def reply(self, person: Mailbox, text: str, *, to: str | None = None) -> None:
-        """An answer to the person's latest letter."""
-        address = to or reply_to(person.last)
-        raw = self.referee.raw(person, text).replace(b"To: pbem@play.example", f"To: {address}".encode())
-        self.referee.deliver(HOME.sign(raw, self.referee.now), person.address, address)
-
-    def registered(self, name: str) -> Mailbox:
-        person = self.referee.person(name)
-        self.referee.send(person, f"register {name}\n", sign=False)
-        self.reply(person, f"register {name}")
-        assert "You are registered as" in person.text
-        return person
-
-    def agreed(self, options: str) -> tuple[Mailbox, Mailbox]:
-        """Ann with a key and Bob without, in match m1, their setups asked for."""
-        ann, bob = self.referee.registered("ann"), self.registered("bob")
-        self.referee.send(ann, f"new spaceships with bob\n{options}\nend\n")
-        self.reply(bob, form_in(bob.text, "accept", lines=1))
-        return ann, bob
-
-
 def standings(found: Bundle, *people: Mailbox) -> dict[str, str]:
     """How the kept letters of these people stand to a bundle that holds."""
     bench = against(found)
     letters = [bench.judge(kept(one.name, raw.as_bytes())) for one in people for raw in one.letters]
     return {finding.found: finding.standing for letter in letters for finding in letter.findings}
-
-
-@pytest.fixture
-def post(tmp_path: Path) -> Post:
-    return Post(tmp_path)
 
 
 def accused(referee: Referee, *people: Mailbox) -> dict[str, str]:
@@ -167,7 +125,7 @@ class TestServerWithItsKey:
         for other in (bob, eve):
             referee.send(other, f"accept m1 {referee.match().rules_hash}\n")
         with referee.database.transaction():
-            Instructions(referee.database).give("end", 1, "x", "me", referee.now)
+            Instructions(referee.database).give("end", "m1", "x", "me", referee.now)
         referee.work()
         fails(proof(referee, bob), "letters/agreed-seat-1.eml")
 
@@ -197,21 +155,21 @@ class TestServerWithItsKey:
         entries = (*found.entries[:at], pause, resume, *found.entries[at:])
         fails(signed_again(replace(found, entries=entries), at), "deadline")
 
-    def test_a_letter_of_one_place_is_not_used_at_another(self, post: Post) -> None:
+    def test_a_letter_of_one_place_is_not_used_at_another(self, referee: Referee) -> None:
         """One reply token was given out for one place: the same letter does not count in two games."""
-        referee = post.referee
-        ann, bob = post.agreed(f"{SMALL}\nkind: scored\ngames: 2")
+        domain, ann, bob = proposed(referee, f"{SMALL}\nkind: scored\ngames: 2")
+        reply(referee, domain, bob, form_in(bob.text, "accept", lines=1))
         for game in (1, 2):
             referee.send(ann, ann.filled("setup", SETUPS[0]))
-            post.reply(bob, bob.filled("setup", SETUPS[1]), to=reply_to(bob.find("send your setup")))
+            reply(referee, domain, bob, bob.filled("setup", SETUPS[1]), asked(bob, "setup"))
             assert (referee.match().game, referee.match().turn) == (game, 1)
-            post.reply(bob, "orders m1 turn 1\nfinal\nend\n", to=reply_to(bob.last))
+            reply(referee, domain, bob, "orders m1 turn 1\nfinal\nend\n")
             referee.send(ann, ann.filled("orders", "Rv1"))
             assert referee.match().turn == 2
             if game == 1:
                 referee.send(ann, "resign m1 game 1\n")
         with referee.database.transaction():
-            Instructions(referee.database).give("end", 1, "x", "me", referee.now)
+            Instructions(referee.database).give("end", "m1", "x", "me", referee.now)
         referee.work()
         found = bundle.read(attachment(ann.find(", the end"), ".pbem.zip"))
         holds(found)

@@ -441,14 +441,12 @@ class TestTheLog:
     ("change", "standing"),
     [
         ({}, "agrees"),
-        ({"signed": None}, "two stories"),
-        ({"signed": []}, "two stories"),
         ({"revealing": True}, "two stories"),
         ({"keys": {}}, "agrees"),
     ],
 )
 def test_what_a_position_tells_of_a_sealed_game(change: dict[str, Any], standing: str) -> None:
-    """Which letters make it, and that no reveal was asked for while it was on."""
+    """That no reveal was asked for while it was on."""
     bench = against("sealed-running")
     match = next(notice.match for notice in reversed(proved("sealed-running").notices) if notice.kind == "step")
     sealed = of_seat(match, None) | change

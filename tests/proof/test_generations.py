@@ -36,7 +36,7 @@ def named(referee: Referee, generation: int) -> None:
 
 def restored(referee: Referee, generation: int) -> None:
     named(referee, generation)
-    Instructions(referee.database).give("restored", None, "", "root", referee.now)
+    Instructions(referee.database).give("restored", "", "", "root", referee.now)
     referee.work()
 
 

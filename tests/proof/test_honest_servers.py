@@ -62,8 +62,8 @@ class Told(Referee):
             self.wait(DAY)
 
 
-def operated(referee: Referee, what: str, match: int | None = 1) -> None:
-    Instructions(referee.database).give(what, match, "the server moves", "root", referee.now)
+def operated(referee: Referee, what: str, about: str = "m1") -> None:
+    Instructions(referee.database).give(what, about, "the server moves", "root", referee.now)
     referee.work()
 
 
@@ -76,7 +76,7 @@ def troubled(referee: Referee) -> bytes:
     operated(referee, "resume")
     with referee.database.transaction():
         begin_generation(referee.database, 4)
-        Instructions(referee.database).give("restored", None, "", "root", referee.now)
+        Instructions(referee.database).give("restored", "", "", "root", referee.now)
     referee.open_desk()
     operated(referee, "resume")
     referee.outage(timedelta(hours=5))

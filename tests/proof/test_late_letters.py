@@ -56,7 +56,7 @@ class TestAfterAMiss:
 
 
 def operated(referee: Referee, what: str) -> None:
-    Instructions(referee.database).give(what, 1, "the server moves", "root", referee.now)
+    Instructions(referee.database).give(what, "m1", "the server moves", "root", referee.now)
     referee.work()
 
 

@@ -27,9 +27,8 @@ from verifier import Wrong, verified
 from verifier.commands import read_commands
 from verifier.letters import whole
 from verifier.one_letter import Place, detail_in, given
-from verifier.quotes import marked
 from verifier.text import decoded as in_second
-from verifier.text import plain
+from verifier.text import marked, plain
 
 if TYPE_CHECKING:
     from pbem.match.state import Match

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from random import Random
 from types import SimpleNamespace
@@ -24,8 +25,7 @@ from verifier.conventions import No
 from verifier.letters import whole
 from verifier.mailbox import server_vouched
 from verifier.one_letter import Place, given
-from verifier.quotes import marked
-from verifier.text import author_of, entity, plain
+from verifier.text import author_of, entity, marked, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,13 +102,14 @@ HEADERS = (
 
 
 def letters() -> Iterator[bytes]:
-    """Letters of up to three parts, with odd headers."""
+    """Letters of up to three parts, with odd headers, and here and there a CR without LF."""
     random = Random(11)
     for _ in range(1500):
         parts = b""
         for _ in range(random.randrange(1, 4)):
             headers = "\r\n".join({one.partition(":")[0]: one for one in random.choices(HEADERS, k=2)}.values())
             parts += f"--b\r\n{headers}\r\n\r\n{random.choice(WORDS)}\r\n{random.choice(WORDS)}\r\n".encode()
+        parts = re.sub(rb"(?<=[^\r\n])\r\n(?=[^\r\n])", lambda _: random.choice((b"\r\n",) * 20 + (b"\r",)), parts)
         yield b"From: bob@mail.example\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n" + parts + b"--b--\r\n"
 
 

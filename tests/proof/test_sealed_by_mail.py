@@ -45,14 +45,6 @@ def test_the_store_tells_the_same_again_at_every_point(referee: Referee) -> None
     assert referee.match().phase == "closed"
 
 
-def in_another_order(told: dict[str, Any]) -> None:
-    told["signed"][-2:] = reversed(told["signed"][-2:])
-
-
-def one_kept_back(told: dict[str, Any]) -> None:
-    del told["signed"][-1]
-
-
 def an_end_that_was_none(told: dict[str, Any]) -> None:
     told["revealing"] = True
 
@@ -61,8 +53,8 @@ def a_key_of_its_own(told: dict[str, Any]) -> None:
     told["keys"]["1"].append(ssh.public(Ed25519PrivateKey.generate()))
 
 
-@pytest.mark.parametrize("lie", [in_another_order, one_kept_back, an_end_that_was_none, a_key_of_its_own])
-def test_what_one_player_was_told_of_what_was_signed_is_held_against_the_bundle(
+@pytest.mark.parametrize("lie", [an_end_that_was_none, a_key_of_its_own])
+def test_what_one_player_was_told_beside_what_was_signed_is_held_against_the_bundle(
     referee: Referee, monkeypatch: pytest.MonkeyPatch, lie: Callable[[dict[str, Any]], None]
 ) -> None:
     seats = in_the_second_turn(referee)

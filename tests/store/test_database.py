@@ -64,7 +64,7 @@ def test_a_later_migration_keeps_what_is_there(tmp_path: Path) -> None:
     with Database(path) as database:
         with database.transaction():
             Players(database).add("ann", "ann@mail.example", None, to_db(now))
-        assert [Instructions(database).give("pause", 7, "a trip", "root", now) for _ in range(3)] == [1, 2, 3]
+        assert [Instructions(database).give("pause", "m7", "a trip", "root", now) for _ in range(3)] == [1, 2, 3]
     later = (*migrations(), EXAMPLE.read_text("utf-8"))
     with pytest.raises(StoreError, match="has version 1: start the server once with this pbem"):
         Database(path, later, migrate=False)
@@ -75,7 +75,7 @@ def test_a_later_migration_keeps_what_is_there(tmp_path: Path) -> None:
             assert database.engine.last_numbers() == {"instructions": 3}
             assert Instructions(database).outcome(3) == ("waiting", "")
     with Database(path, later) as database:
-        assert Instructions(database).give("end", 7, "", "root", now) == 4
+        assert Instructions(database).give("end", "m7", "", "root", now) == 4
         assert database.scalar("SELECT urgent FROM instructions WHERE id = 4") == 0
 
 

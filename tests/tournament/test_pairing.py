@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pbem.tournament.crosstable import berger, monrad, round_robin
-from verifier.pairing import swiss
+from verifier.tournament_state import swiss
 
 if TYPE_CHECKING:
     import random

@@ -256,6 +256,22 @@ class TestWhatHolds:
 
 
 class TestLies:
+    def test_two_stories_of_a_match(self) -> None:
+        """Each of its players has another bundle, and either holds by itself."""
+        club = SignedClub("", "ann", "bob", "carl")
+        club.start()
+        played, stories = club.matches["m1"], []
+        before = played.match, played.entries, played.papers
+        for winner in (1, 2):
+            played.match, played.entries, played.papers = before[0], [*before[1]], {**before[2]}
+            club.begin("m1", winner)
+            stories.append(played.bundle)
+            holds(club.tournament(), club.bundles())
+        for one in (stories, stories[::-1]):
+            fails(club.tournament(), "m1: two bundles of it have different entries", bundles=one)
+        club.resign("m1", 1)
+        fails(club.tournament(), "m1: two bundles of it", bundles=[stories[0], *club.bundles()])
+
     def test_a_moved_pair(self, club: SignedClub) -> None:
         at = index(club.entries, "paired")
         pairs = [dict(pair) for pair in club.entries[at].body["pairs"]]

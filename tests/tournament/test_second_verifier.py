@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,6 +123,13 @@ def test_honest_ones_and_lies(made: Any) -> None:
         for entries in list(lies(club.entries))[:: 1 if len(club.entries) < 20 else 7]
     }
     assert "convicted" in found
+
+
+def test_the_vectors() -> None:
+    with zipfile.ZipFile(ROOT / "tests" / "vectors" / "tournaments.zip") as vectors:
+        for path in vectors.namelist():
+            right = "open" if path.startswith("good/") else "convicted"
+            assert verdict(checks(vectors.read(path))) == right, path
 
 
 def test_who_leaves_after_the_close_was_drawn_and_a_nomination_ends_with_an_entry() -> None:

@@ -438,7 +438,7 @@ def made(name: str) -> bytes:
             referee.close()
 
 
-# Lies: one each.
+# Lies, one each, which README.md describes.
 
 
 def edited(found: Bundle, path: str, old: str, new: str) -> bytes:
@@ -578,174 +578,101 @@ def excused(found: Bundle) -> bytes:
     return bundle.write(signed_again(replace(found, entries=(*found.entries[:2], told, *found.entries[2:]))))
 
 
-Lie = tuple[str, str, "Callable[[Bundle], bytes]"]
-LIES: dict[str, Lie] = {
+LIES: dict[str, tuple[str, Callable[[Bundle], bytes]]] = {
     "passkey-page": (
         "passkey",
-        "orders signed on a page of another host",
         partial(signed_by_passkey, wish=replace(AT_HOME, origin="http://cards.localhost:40321")),
     ),
-    "passkey-untouched": (
-        "passkey",
-        "orders that a device signed untouched",
-        partial(signed_by_passkey, wish=replace(AT_HOME, flags=0)),
-    ),
-    "passkey-challenge": (
-        "passkey",
-        "a login somewhere as orders",
-        partial(signed_by_passkey, wish=replace(AT_HOME, challenge=bytes(32))),
-    ),
-    "cut": ("ssh", "an octet is missing at the end of the file", cut_off),
-    "chain": ("ssh", "an entry was changed, and the next one names the old head", broken_chain),
-    "server": ("ssh", "the heads are signed by another key than the server's", unsigned),
-    "foreign": ("ssh", "a paper that no entry names", foreign),
-    "missing": ("ssh", "a paper is missing", partial(without_paper, path="letters/game-1-turn-2-seat-1.eml")),
-    "terms": ("ssh", "other terms than were agreed", other_terms),
-    "setup": (
-        "ssh",
-        "another setup than the player signed",
-        partial(edited, path="openings/game-1-seat-1.txt", old="MD Rv1 Rv2 Rv3", new="MD Gv1 Gv2 Gv3"),
-    ),
+    "passkey-untouched": ("passkey", partial(signed_by_passkey, wish=replace(AT_HOME, flags=0))),
+    "passkey-challenge": ("passkey", partial(signed_by_passkey, wish=replace(AT_HOME, challenge=bytes(32)))),
+    "cut": ("ssh", cut_off),
+    "chain": ("ssh", broken_chain),
+    "server": ("ssh", unsigned),
+    "foreign": ("ssh", foreign),
+    "missing": ("ssh", partial(without_paper, path="letters/game-1-turn-2-seat-1.eml")),
+    "terms": ("ssh", other_terms),
+    "setup": ("ssh", partial(edited, path="openings/game-1-seat-1.txt", old="MD Rv1 Rv2 Rv3", new="MD Gv1 Gv2 Gv3")),
     "letter": (
         "ssh",
-        "the orders of another turn",
         partial(exchanged, path="letters/game-1-turn-3-seat-1.eml", by="letters/game-1-turn-2-seat-1.eml"),
     ),
-    "orders": (
-        "ssh",
-        "other orders than the player signed",
-        partial(edited, path="letters/game-1-turn-3-seat-1.eml", old="Bz5", new="Bz4"),
-    ),
-    "revision": (
-        "ssh",
-        "a receipt of another revision",
-        partial(edited, path="receipts/game-1-turn-2-seat-1.txt", old="rev 1", new="rev 2"),
-    ),
-    "report": (
-        "ssh",
-        "a report that does not follow",
-        partial(edited, path="reports/game-1-turn-1-seat-2.json", old="hit", new="miss"),
-    ),
-    "record": (
-        "ssh",
-        "a record that does not follow",
-        partial(edited, path="records/game-1.pbem.toml", old="winner = 1", new="winner = 2"),
-    ),
-    "winner": ("ssh", "another winner of the game", partial(said, at=6, winner=2)),
-    "closed": ("ssh", "the end of the match left out", partial(without_entry, at=8)),
-    "backwards": ("ssh", "time runs backwards", partial(at_time, at=4, time="2026-02-01T12:00:00Z")),
-    "carried-over": ("continued", "other options of game 2", partial(said, at=8, options={"fleet": "cost:3"})),
-    "forced": ("dueling-masters", "a turn without the orders that were asked for", partial(said, at=3, orders={})),
-    "stays": ("one-leaves", "another seat that resigned", partial(said, at=4, seat=3)),
-    "third": ("three-seats", "another winner of three", partial(said, at=8, winner=3)),
-    "not-missed": ("default", "default orders although the turn was not missed", no_miss),
-    "by-default": (
-        "default",
-        "default orders as if sent for the turn",
-        partial(said, at=4, default=[]),
-    ),
+    "orders": ("ssh", partial(edited, path="letters/game-1-turn-3-seat-1.eml", old="Bz5", new="Bz4")),
+    "revision": ("ssh", partial(edited, path="receipts/game-1-turn-2-seat-1.txt", old="rev 1", new="rev 2")),
+    "report": ("ssh", partial(edited, path="reports/game-1-turn-1-seat-2.json", old="hit", new="miss")),
+    "record": ("ssh", partial(edited, path="records/game-1.pbem.toml", old="winner = 1", new="winner = 2")),
+    "winner": ("ssh", partial(said, at=6, winner=2)),
+    "closed": ("ssh", partial(without_entry, at=8)),
+    "backwards": ("ssh", partial(at_time, at=4, time="2026-02-01T12:00:00Z")),
+    "carried-over": ("continued", partial(said, at=8, options={"fleet": "cost:3"})),
+    "forced": ("dueling-masters", partial(said, at=3, orders={})),
+    "stays": ("one-leaves", partial(said, at=4, seat=3)),
+    "third": ("three-seats", partial(said, at=8, winner=3)),
+    "not-missed": ("default", no_miss),
+    "by-default": ("default", partial(said, at=4, default=[])),
     "branch": (
         "conditional",
-        "another branch than the reports say",
         partial(edited, path="receipts/game-1-turn-2-seat-1.txt", old="branch 2", new="branch 3"),
     ),
-    "branch-unused": (
-        "conditional",
-        "a branch of orders that were not used",
-        unused_branch,
-    ),
-    "no-branch": (
-        "conditional",
-        "orders that stand for a branch, as if they had no conditions",
-        partial(edited, path="receipts/game-1-turn-2-seat-1.txt", old="branch 2\n", new=""),
-    ),
-    "trace": ("withdrawal", "a withdrawal left out of the trace", trace_without),
-    "draw": ("draw", "a declined offer as if it had been accepted", partial(said, at=6, word="accept")),
-    "gift": ("draw", "a gift of more time than was given", partial(said, at=4, seconds=2592000)),
-    "resigned": ("resignation", "one game resigned, as if it had been the match", partial(said, at=4, match=True)),
-    "deadline": ("claim", "a miss before the time was over", partial(said, at=3, deadline="2026-03-02T12:00:00Z")),
-    "forfeit": ("forfeit", "the wrong seat forfeits", partial(said, at=6, seats=[1])),
-    "newcomer": ("substitute", "another newcomer than was agreed", newcomer),
-    "key": ("keys", "another key than the player added", keyed),
-    "dkim": (
-        "mailbox",
-        "another key record of the domain",
-        partial(edited, path="evidence/game-1-turn-1-seat-2.txt", old="p=MII", new="p=MIJ"),
-    ),
+    "branch-unused": ("conditional", unused_branch),
+    "no-branch": ("conditional", partial(edited, path="receipts/game-1-turn-2-seat-1.txt", old="branch 2\n", new="")),
+    "trace": ("withdrawal", trace_without),
+    "draw": ("draw", partial(said, at=6, word="accept")),
+    "gift": ("draw", partial(said, at=4, seconds=2592000)),
+    "resigned": ("resignation", partial(said, at=4, match=True)),
+    "deadline": ("claim", partial(said, at=3, deadline="2026-03-02T12:00:00Z")),
+    "forfeit": ("forfeit", partial(said, at=6, seats=[1])),
+    "newcomer": ("substitute", newcomer),
+    "key": ("keys", keyed),
+    "dkim": ("mailbox", partial(edited, path="evidence/game-1-turn-1-seat-2.txt", old="p=MII", new="p=MIJ")),
     "token": (
         "mailbox",
-        "evidence for another turn",
         partial(edited, path="evidence/game-1-turn-2-seat-2.txt", old="place game 1", new="place game 2"),
     ),
-    "another-turn": ("one-letter", "orders of one turn, played in the next", moved_on),
-    "unsigned-to": (
-        "one-letter",
-        "orders without a form, in a letter whose domain does not sign To",
-        partial(signed_otherwise, path="letters/game-1-turn-1-seat-2.eml", over="date"),
-    ),
+    "another-turn": ("one-letter", moved_on),
+    "unsigned-to": ("one-letter", partial(signed_otherwise, path="letters/game-1-turn-1-seat-2.eml", over="date")),
     "yes": (
         "one-letter",
-        "yes to other orders than the letter that is quoted shows",
         partial(signed_otherwise, path="letters/game-1-turn-2-seat-2.eml", old="> Gx4", new="> > Gx4"),
     ),
     "other-terms": (
         "by-words-alone",
-        "yes to other terms than the letter that is quoted shows",
         partial(signed_otherwise, path="letters/agreed-seat-2.eml", old="> accept m1 ", new="> accept m1 0123456789"),
     ),
     "thanks": (
         "by-words-alone",
-        "thanks for a proposal, taken for a yes",
         partial(signed_otherwise, path="letters/agreed-seat-2.eml", old="Yes, let us play!", new="Ok, thanks!"),
     ),
     "other-address": (
         "by-words-alone",
-        "a setup at an address of another match",
         partial(signed_otherwise, path="letters/game-1-setup-seat-2.eml", old="To: pbem+m1.", new="To: pbem+m2."),
     ),
     "other-sentence": (
         "by-words-alone",
-        "prose, taken for a resignation",
         partial(signed_otherwise, path="letters/resign-4-seat-2.eml", old="Resign!", new="I resign!"),
     ),
-    "salt": ("ssh", "a salt in another form", salted),
-    "nowhere": ("ssh", "a vacation of a seat that there is not", nowhere),
-    "excused": ("ssh", "a clock that stands because letters bounce, where that loses", excused),
-    "malformed": (
-        "running",
-        "an opening of a running game without its revision",
-        partial(edited, path="openings/game-2-seat-1.txt", old="rev 1\n", new=""),
-    ),
-    "hidden": ("running", "an opening of a running game that is not the one committed to", hidden),
+    "salt": ("ssh", salted),
+    "nowhere": ("ssh", nowhere),
+    "excused": ("ssh", excused),
+    "malformed": ("running", partial(edited, path="openings/game-2-seat-1.txt", old="rev 1\n", new="")),
+    "hidden": ("running", hidden),
     "sealed-answer": (
         "sealed",
-        "another answer than the player signed",
         partial(edited, path="steps/game-1-turn-1-seat-2-answers.txt", old=" miss", new=" hit"),
     ),
     "sealed-letter": (
         "sealed",
-        "the letter of another step",
         partial(exchanged, path="letters/step-10-seat-1.eml", by="letters/step-4-seat-2.eml"),
     ),
-    "sealed-step": ("sealed", "a step left out", partial(without_entry, at=16)),
-    "sealed-verdict": (
-        "sealed",
-        "a seat that was honest, convicted",
-        partial(said, at=20, verdicts={"1": "honest", "2": FALSE}),
-    ),
+    "sealed-step": ("sealed", partial(without_entry, at=16)),
+    "sealed-verdict": ("sealed", partial(said, at=20, verdicts={"1": "honest", "2": FALSE})),
     "sealed-reveal": (
         "sealed",
-        "other orders than were committed to",
         partial(altered, path="openings/game-1-turn-1-seat-1.txt", old="orders\n", new="orders\nsRv1 "),
     ),
-    "sealed-silent": ("sealed-silent", "the verdict before anybody's time was over", partial(without_entry, at=19)),
-    "sealed-scores": ("sealed-silent", "who did not reveal has won", partial(said, at=21, winner=1)),
-    "sealed-resigned": ("sealed-silent", "who resigned has won", partial(said, at=21, winner=2)),
-    "sealed-commitment": (
-        "sealed-running",
-        "another commitment than the player signed",
-        partial(said, at=2, commitments={"1": "0" * 64, "2": "1" * 64}),
-    ),
+    "sealed-silent": ("sealed-silent", partial(without_entry, at=19)),
+    "sealed-scores": ("sealed-silent", partial(said, at=21, winner=1)),
+    "sealed-resigned": ("sealed-silent", partial(said, at=21, winner=2)),
+    "sealed-commitment": ("sealed-running", partial(said, at=2, commitments={"1": "0" * 64, "2": "1" * 64})),
 }
 
 
@@ -755,7 +682,7 @@ def write() -> None:
         path = VECTORS / "good" / f"{name}.pbem.zip"
         if name not in KEPT or not path.exists():
             path.write_bytes(made(name))
-    for name, (of, _, lie) in LIES.items():
+    for name, (of, lie) in LIES.items():
         content = (VECTORS / "good" / f"{of}.pbem.zip").read_bytes()
         (VECTORS / "bad" / f"{name}.pbem.zip").write_bytes(lie(bundle.read(content)))
 

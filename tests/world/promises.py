@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from pbem.desk.outcomes import SAID_BEFORE
+from pbem.desk.outcomes import SAID_BEFORE, UNVOUCHED
 from pbem.match.sealed_game import SILENT
 from pbem.player.blind import replayed
 from pbem.proof.verification import Proved, verify
@@ -91,9 +91,9 @@ def one_effect(seen: Seen) -> Iterator[str]:
     """Promise 1: a letter that was stored has one effect, and one answer.
 
     While the DNS denies the key of its provider, a letter without one of its own gets the answer for strangers, which
-    does not name it. Somebody who is no player yet gets a few answers a day: letters of days, which come together
-    from a mailbox that was out of reach, may be more. Words that were refused before, and that anybody may have sent
-    again, get no second refusal beyond the day's limit.
+    does not name it; beyond the day's limit, which others may use up, it gets none. Somebody who is no player yet
+    gets a few answers a day: letters of days, which come together from a mailbox that was out of reach, may be more.
+    Words that were refused before, and that anybody may have sent again, get no second refusal beyond the limit.
     """
     answers: defaultdict[str, set[bytes]] = defaultdict(set)
     for raw in {raw for _, raw in seen.taken}:
@@ -105,8 +105,13 @@ def one_effect(seen: Seen) -> Iterator[str]:
             yield f"{len(letters)} answers to {names.get(hashed, hashed)}"
     lost = {name_of(raw).decode() for raw, _ in seen.lost}
     inbox = Inbox(seen.database, seen.vault)
-    repeats = seen.database.rows("SELECT id FROM inbox WHERE outcome LIKE ?", (f"{SAID_BEFORE.outcome}%",))
-    repeated = {name_of(inbox.raw(row["id"])).decode() for row in repeats}
+    repeated, unvouched = (
+        {
+            name_of(inbox.raw(row["id"])).decode()
+            for row in seen.database.rows("SELECT id FROM inbox WHERE outcome LIKE ?", (f"{silence.outcome}%",))
+        }
+        for silence in (SAID_BEFORE, UNVOUCHED)
+    )
     for player in seen.players:
         refused = {(sent.command, sent.match, sent.place) for sent in player.memory.in_state("refused")}
         doubted = {name_of(raw) for to, raw in seen.taken if to == player.address and DOUBTED in raw}
@@ -114,6 +119,8 @@ def one_effect(seen: Seen) -> Iterator[str]:
             sent
             for sent in player.memory.in_state("ready", "sent")
             if sent.message_id not in lost
+            and sha256(sent.message_id.encode()).hexdigest() not in answers
+            and not (sent.message_id in unvouched and not player.signs)
             and not (sent.message_id in repeated and (sent.command, sent.match, sent.place) in refused)
             and sent.match not in seen.ended
             and (sent.command != "register" or player.memory.account().name is None)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
 
 Report = dict[str, Any]
 Options = dict[str, Any]
@@ -138,59 +141,21 @@ class Table(ABC):
     def enter(self, seat: int, step: str, lines: Sequence[str]) -> None: ...
 
 
-class Owner(ABC):
-    """One seat of a sealed game with its secrets, beside the table as it was told."""
-
-    table: Table
-
-    @abstractmethod
-    def lines(self, step: str, orders: str) -> tuple[str, ...]:
-        """The answers that the seat must give now."""
-
-    @abstractmethod
-    def follow(self, seat: int, step: str) -> None:
-        """The table has entered this step."""
-
-    @abstractmethod
-    def ruling(self, step: str, right: Sequence[str], told: Sequence[str]) -> int:
-        """The ruling that the first differing line breaks (11.4)."""
-
-
-class Rules(Protocol):
-    """A module of this package."""
-
-    EDITIONS: range
-    SEATS: range
-
-    def options(self, given: Mapping[str, Any], seats: int, /) -> Options: ...
-    def carry(self, options: Options, scores: Sequence[int], /) -> Options: ...
-    def setup(self, options: Options, seat: int, text: str, /) -> str: ...
-    def begin(self, options: Options, setups: Sequence[str], /) -> Position: ...
-    def table(self, options: Options, /) -> Table: ...
-    def owner(self, table: Table, seat: int, setup: str, /) -> Owner: ...
-
-
-def rules(game: str) -> Rules:
-    from verifier.rules import dueling_masters, shoot_em_up, spaceships  # noqa: PLC0415 - they import this module
-
-    found: dict[str, Rules] = {
-        "spaceships": spaceships,
-        "dueling-masters": dueling_masters,
-        "shoot-em-up": shoot_em_up,
-    }
-    return found[game]
-
-
 GAMES = ("spaceships", "dueling-masters", "shoot-em-up")
 
 
+def rules(game: str) -> ModuleType:
+    """The module of a game, with what it accepts as options, setups and orders."""
+    return importlib.import_module(f"verifier.rules.{game.replace('-', '_')}")
+
+
 def first_false(
-    game: Rules, options: Options, seat: int, setup: str, orders: Mapping[int, str], steps: Sequence[Step]
+    game: ModuleType, options: Options, seat: int, setup: str, orders: Mapping[int, str], steps: Sequence[Step]
 ) -> Falsehood | None:
     """The first step of the seat that does not follow from its secrets and the other's visible steps (11.4)."""
-    table = game.table(options)
+    table = game.Table(options)
     try:
-        owner = game.owner(table, seat, game.setup(options, seat, setup))
+        owner = game.Owner(table, seat, game.setup(options, seat, setup))
     except Refused as refused:
         return Falsehood(0, "setup", refused.ruling)
     for turn, by, step, lines in steps:
@@ -204,12 +169,6 @@ def first_false(
         table.enter(by, step, lines)
         owner.follow(by, step)
     return None
-
-
-def first_difference(right: Sequence[str], told: Sequence[str]) -> tuple[str, str]:
-    longest = max(len(right), len(told))
-    pairs = zip([*right, *[""] * (longest - len(right))], [*told, *[""] * (longest - len(told))], strict=True)
-    return next(pair for pair in pairs if pair[0] != pair[1])
 
 
 def settled(position: Position, orders: Mapping[int, Mapping[int, str]]) -> list[dict[int, str]]:
@@ -231,3 +190,123 @@ def settled(position: Position, orders: Mapping[int, Mapping[int, str]]) -> list
         position.play(texts)
         played.append(texts)
     return played
+
+
+# 8.5 Conditional orders: their form, and the branch that counts.
+
+KEYWORDS = {"if", "then", "else", "and", "or", "not"}
+
+
+class Word(NamedTuple):
+    said: str
+    start: int
+    end: int
+
+
+def words_of(text: str) -> list[Word]:
+    """The words of a text without comments; keywords in small letters."""
+    words = [Word(found[0], *found.span()) for found in re.finditer(r"[^\s,;]+", text)]
+    return [word._replace(said=word.said.lower()) if word.said.lower() in KEYWORDS else word for word in words]
+
+
+def bare(text: str) -> str:
+    return re.sub(r"#[^\n\r]*", " ", text)
+
+
+def is_conditional(text: str) -> bool:
+    return [word.said for word in words_of(bare(text))[:1]] == ["if"]
+
+
+def split(words: Sequence[Word], at: str) -> list[list[Word]]:
+    parts: list[list[Word]] = [[]]
+    for word in words:
+        if word.said == at:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
+
+
+def until(words: list[Word], end: str) -> list[Word]:
+    """The words before the next one that is `end`, which are taken."""
+    at = next((at for at, word in enumerate(words) if word.said == end), len(words))
+    taken, words[:] = words[:at], words[at:]
+    return taken
+
+
+def are_plain(words: Sequence[Word]) -> bool:
+    return bool(words) and not any(word.said in KEYWORDS for word in words)
+
+
+def branches_of(text: str, ruling: int, holds: Callable[[Sequence[str]], bool]) -> list[tuple[bool, str]]:
+    """The orders of each branch, and whether its condition holds."""
+    text = bare(text)
+    rest, branches, atoms = words_of(text), list[tuple[bool, str]](), 0
+    while rest:
+        last = rest[0].said != "if"
+        fits = last
+        if not last:
+            condition = until(rest, "then")[1:]
+            demand(rest, ruling, "no `then`")
+            del rest[0]
+            for joint in split(condition, "or"):
+                whole = True
+                for one in split(joint, "and"):
+                    negated = bool(one) and one[0].said == "not"
+                    atom = one[1:] if negated else one
+                    demand(are_plain(atom), ruling, "no atom")
+                    whole &= holds([word.said for word in atom]) != negated
+                    atoms += 1
+                fits |= whole
+        orders = until(rest, "else")
+        demand(are_plain(orders), ruling, "no orders")
+        demand(not rest or (len(rest) > 1 and not last), ruling, "no branch behind `else`")
+        branches.append((fits, text[orders[0].start : orders[-1].end]))
+        del rest[:1]
+    demand(atoms <= 16 and len(branches) <= 8, ruling, "too many")
+    return branches
+
+
+def chosen(text: str, ruling: int, holds: Callable[[Sequence[str]], bool]) -> tuple[int, str]:
+    """The number and the orders of the branch that counts; the ruling after this one is about having none."""
+    branches = branches_of(text, ruling, holds)
+    number = next((at for at, (counts, _) in enumerate(branches, 1) if counts), 0)
+    if not number:
+        raise Refused(ruling + 1, "no condition holds")
+    return number, branches[number - 1][1]
+
+
+class Conditional(Position):
+    """A position of a game that has conditional orders."""
+
+    RULING: ClassVar[int]
+    """The ruling on the form of conditions; the next one is on the branch that counts."""
+
+    @abstractmethod
+    def plain(self, seat: int, text: str) -> str:
+        """Orders without conditions in their canonical form."""
+
+    @abstractmethod
+    def holds(self, seat: int, atom: Sequence[str]) -> bool: ...
+
+    def counting(self, seat: int, text: str) -> tuple[int, str]:
+        found = chosen(text, self.RULING, lambda atom: self.holds(seat, atom))
+        demand(self.told is not None, self.RULING + 1, "no conditions here")
+        return found
+
+    def branches(self, seat: int, text: str) -> list[str]:
+        if not is_conditional(text):
+            return [text]
+        return [orders for _, orders in branches_of(text, self.RULING, lambda atom: self.holds(seat, atom))]
+
+    def branch(self, seat: int, text: str) -> int:
+        return self.counting(seat, text)[0] if is_conditional(text) else 0
+
+    def order(self, seat: int, text: str) -> str:
+        if not is_conditional(text):
+            return self.plain(seat, text)
+        _, orders = self.counting(seat, text)
+        try:
+            return self.plain(seat, orders)
+        except Refused as refused:
+            raise Refused(self.RULING + 1, "the branch that counts is not legal") from refused

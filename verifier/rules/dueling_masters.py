@@ -8,8 +8,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
-from verifier.rules import Options, Paper, Position, Refused, Report, Result, demand
-from verifier.rules.conditional import branches_of, chosen, is_conditional
+from verifier.rules import (
+    Conditional,
+    Options,
+    Paper,
+    Refused,
+    Report,
+    Result,
+    demand,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -185,8 +192,10 @@ def by_planets(one: int, two: int) -> Result | None:
     return Result(1 if one else 2 if two else 0, (one, two))
 
 
-class Game(Position):
+class Game(Conditional):
     """A game; with the pieces of one seat alone, what that seat may order."""
+
+    RULING = 38
 
     def __init__(self, options: Options, setups: Mapping[int, Sequence[tuple[str, Square]]]) -> None:
         self.options = options
@@ -232,35 +241,14 @@ class Game(Position):
         seat = 2 - self.turn % 2
         return {seat: None if any(self.choices(seat)) else ""}
 
-    def order(self, seat: int, text: str) -> str:
-        if not is_conditional(text):
-            return self.plain(seat, text)
-        _, orders = self.counting(seat, text)
-        try:
-            return self.plain(seat, orders)
-        except Refused as refused:
-            raise Refused(39, "the branch that counts is not legal") from refused
-
-    def branch(self, seat: int, text: str) -> int:
-        return self.counting(seat, text)[0] if is_conditional(text) else 0
-
     def store(self, seat: int, turn: int, text: str) -> None:
         demand(turn in (0, *range(seat, turn + 1, 2)), 8, "the turn of the other")
-        branches = [(True, text)]
-        if is_conditional(text):
-            branches = branches_of(text, 38, lambda atom: self.holds(seat, atom))
-        for said in (bare(orders) for _, orders in branches):
+        for said in map(bare, self.branches(seat, text)):
             if said:
                 name, start, end = self.named(said)
                 left = any(piece.name == name for piece in self.of(seat))
                 moves = moves_so(name[0], start, end) and (name[0] != "H" or self.mobile)
                 demand(moves or not left, 4, "no move")
-
-    def counting(self, seat: int, text: str) -> tuple[int, str]:
-        """The branch that counts (39)."""
-        found = chosen(text, 38, lambda atom: self.holds(seat, atom))
-        demand(self.told is not None, 39, "no conditions here")
-        return found
 
     def holds(self, seat: int, atom: Sequence[str]) -> bool:
         """True if an atom holds (38)."""
@@ -568,8 +556,8 @@ def things(line: str, name: str) -> list[tuple[Square, str]]:
     return list(zip(map(SQUARES.__getitem__, squares), names, strict=True))
 
 
-class Owner(rules.Owner):
-    table: Table
+class Owner:
+    """One seat of a sealed game with its secrets, beside the table as it was told."""
 
     def __init__(self, table: Table, seat: int, setup: str) -> None:
         self.table, self.seat = table, seat
@@ -601,12 +589,3 @@ class Owner(rules.Owner):
 
     def ruling(self, step: str, _right: Sequence[str], _told: Sequence[str]) -> int:
         return 9 if step == "departs" else 15
-
-
-def table(options: Options) -> Table:
-    return Table(options)
-
-
-def owner(table: rules.Table, seat: int, setup: str) -> Owner:
-    assert isinstance(table, Table)
-    return Owner(table, seat, setup)

@@ -261,11 +261,3 @@ class Table(rules.Table):
             self.game = begin(self.options, [self.shown[1], self.shown[2]])
         self.turn, self.result, self.remaining = self.game.turn, self.game.result, self.game.remaining
         self.shown, self.committed = {}, False
-
-
-def table(options: Options) -> Table:
-    return Table(options)
-
-
-def owner(_table: rules.Table, _seat: int, _setup: str) -> rules.Owner:
-    raise NotImplementedError("nothing is left to be revealed")

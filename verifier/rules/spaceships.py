@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache
-from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from functools import cache, partial
+from itertools import combinations, permutations, product, zip_longest
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
-from verifier.rules import Options, Paper, Position, Refused, Report, best, demand, first_difference
-from verifier.rules.conditional import branches_of, chosen, is_conditional
+from verifier.rules import (
+    Conditional,
+    Options,
+    Paper,
+    Refused,
+    Report,
+    best,
+    chosen,
+    demand,
+    is_conditional,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -79,17 +89,14 @@ def options(given: Mapping[str, Any], seats: int) -> Options:
     made["additional"] = list(more)
     for key in ("allowed", "additional_allowed"):
         if key in made:
-            made[key] = restriction(made[key])
+            most = made[key]
+            demand(isinstance(most, dict) and set(most) <= set(COSTS), 9, "no types")
+            demand(all(type(one) is int and 0 <= one < 10**9 for one in most.values()), 9, "no numbers")
+            made[key] = {code: most[code] for code in COSTS if code in most}
     demand(fleet != "standard" or "allowed" not in made, 9, "only cost fleets are restricted")
     defaults = {"fleet": "standard", "first": "alternate", "additional": [0, 0]}
     keys = ("fleet", "first", "additional", "allowed", "additional_allowed")
     return {key: made[key] for key in keys if key in made and made[key] != defaults.get(key)}
-
-
-def restriction(given: Any) -> dict[str, int]:
-    demand(isinstance(given, dict) and set(given) <= set(COSTS), 9, "no types")
-    demand(all(type(one) is int and 0 <= one < 10**9 for one in given.values()), 9, "no numbers")
-    return {code: given[code] for code in COSTS if code in given}
 
 
 def bases(options: Options) -> list[tuple[dict[str, int], dict[str, int], int]]:
@@ -143,10 +150,6 @@ def most_of(options: Options, seat: int, worth: Mapping[str, int]) -> int:
     return base + max(best_of(cost, {}, may, worth).values())
 
 
-def cost_of(options: Options, seat: int) -> int:
-    return bases(options)[0][2] + additional(options, seat)[0]
-
-
 def carry(given: Options, scores: Sequence[int]) -> Options:
     """The options of the next game of a continued match (7.4)."""
     small = {code: -size for code, size in SIZES.items()}
@@ -164,9 +167,7 @@ def carry(given: Options, scores: Sequence[int]) -> Options:
 def boxes(sides: Sequence[int]) -> set[frozenset[str]]:
     """Every set of cells that fills a box with these sides, however it lies."""
     found = set()
-    for a, b, c in {
-        (sides[a], sides[b], sides[c]) for a, b, c in product(range(3), repeat=3) if {a, b, c} == {0, 1, 2}
-    }:
+    for a, b, c in set(permutations(sides)):
         for corner in product(range(5), repeat=3):
             spots = [
                 cell_at([at + step for at, step in zip(corner, steps, strict=True)])
@@ -544,30 +545,21 @@ def read_orders(text: str) -> list[Order]:
     return found + [("unread",)] * bool(text[at:].strip("; \t\n\r\f\v"))
 
 
-class Able(NamedTuple):
-    """The orders about which the atom `can` asks."""
-
-    player: Player
-    turn: int
-    known: Collection[str]
-
-    def may(self, text: str) -> bool:
-        at, plain = 0, separated(text)
-        while one := TOKEN.match(plain, at):
-            at = one.end()
-        demand(text and not plain[at:].strip("; \t\n\r\f\v"), 41, "no order")
-        try:
-            self.player.judged(self.turn, text, self.known)
-        except Refused:
-            return False
-        return True
+def may(player: Player, turn: int, known: Collection[str], text: str) -> bool:
+    """True if a player might order this, as the atom `can` asks."""
+    demand(text and ("unread",) not in read_orders(text), 41, "no order")
+    try:
+        player.judged(turn, text, known)
+    except Refused:
+        return False
+    return True
 
 
-def holds(seat: int, atom: Sequence[str], told: Sequence[Report], able: Able) -> bool:
+def holds(seat: int, atom: Sequence[str], told: Sequence[Report], able: Callable[[str], bool]) -> bool:
     """True if an atom holds (41)."""
     first, *rest = atom
     if first == "can":
-        return able.may(" ".join(rest))
+        return able(" ".join(rest))
     demand(len(rest) == 1, 41, "no atom")
     (word,) = rest
     if first in CELLS:
@@ -591,7 +583,9 @@ def holds(seat: int, atom: Sequence[str], told: Sequence[Report], able: Able) ->
     return False
 
 
-class Game(Position):
+class Game(Conditional):
+    RULING = 41
+
     def __init__(self, one: Player, two: Player, first: str) -> None:
         self.players = {1: one, 2: two}
         self.first = first
@@ -604,21 +598,8 @@ class Game(Position):
     def due(self) -> dict[int, str | None]:
         return {} if self.result else {1: None, 2: None}
 
-    def order(self, seat: int, text: str) -> str:
-        if not is_conditional(text):
-            return self.plain(seat, text)
-        _, orders = self.counting(seat, text)
-        try:
-            return self.plain(seat, orders)
-        except Refused as refused:
-            raise Refused(42, "the branch that counts is not legal") from refused
-
-    def branch(self, seat: int, text: str) -> int:
-        return self.counting(seat, text)[0] if is_conditional(text) else 0
-
     def store(self, seat: int, _turn: int, text: str) -> None:
-        branches = branches_of(text, 41, self.atoms(seat)) if is_conditional(text) else [(True, text)]
-        for orders in (read_orders(one) for _, one in branches):
+        for orders in map(read_orders, self.branches(seat, text)):
             demand(("unread",) not in orders, 36, "no order")
             demand(all(line(one[1], one[2]) for one in orders if one[0] == "beam"), 3, "no line of three")
             demand(orders.count(("next",)) <= 1, 40, "two target lists")
@@ -628,15 +609,10 @@ class Game(Position):
             left = [one for one in orders[at:] if one[0] == "strike" and one[-1] not in struck]
             demand(left or at == len(orders), 40, "nothing left")
 
-    def counting(self, seat: int, text: str) -> tuple[int, str]:
-        """The branch that counts (42)."""
-        return chosen(text, 41, self.atoms(seat))
-
-    def atoms(self, seat: int) -> Callable[[Sequence[str]], bool]:
-        """Whether an atom of the seat's orders holds."""
+    def holds(self, seat: int, atom: Sequence[str]) -> bool:
         enemy, told = self.players[3 - seat], [report for turn in self.told or [] for report in turn]
-        able = Able(self.players[seat], self.turn, enemy.destroyed | enemy.empty)
-        return lambda atom: holds(seat, atom, told, able)
+        able = partial(may, self.players[seat], self.turn, enemy.destroyed | enemy.empty)
+        return holds(seat, atom, told, able)
 
     def plain(self, seat: int, text: str) -> str:
         enemy = self.players[3 - seat]
@@ -884,7 +860,7 @@ class Table(rules.Table):
         if step == "open":
             self.judge_open(seat, lines)
         elif step != "commit":
-            space = copied(self.spaces[seat])
+            space = copy.deepcopy(self.spaces[seat])
             self.tell(space, seat, step, lines)
             self.judge_fleet(space, seat, lines)
         return lines
@@ -901,7 +877,8 @@ class Table(rules.Table):
         right = len(dying) == len(set(dying)) and not set(dying) & (space.empty | space.destroyed)
         demand(right, 16, "no such cell to be launched")
         # What the ships that are left allow is known when they are revealed; until then only that none could do more.
-        left = cost_of(self.options, seat) - sum(COSTS[name[:2]] for name in space.fallen)
+        left = bases(self.options)[0][2] + additional(self.options, seat)[0]
+        left -= sum(COSTS[name[:2]] for name in space.fallen)
         demand(kinds["strike"] <= min(left, most_of(self.options, seat, STRIKES)), 14, "too many")
         demand(kinds["beam"] <= min(left // 8, most_of(self.options, seat, {"DS": 1})), 17, "too many")
         demand(kinds["scan"] <= max(1, space.lost), 18, "too many scans")
@@ -984,15 +961,8 @@ class Table(rules.Table):
         return {"destroyed": {"ship": name, "cells": cells}, "flashcube": data}
 
 
-def copied(space: Space) -> Space:
-    made = Space()
-    for key, value in vars(space).items():
-        setattr(made, key, value if isinstance(value, int) else type(value)(value))
-    return made
-
-
-class Owner(rules.Owner):
-    table: Table
+class Owner:
+    """One seat of a sealed game with its secrets, beside the table as it was told."""
 
     def __init__(self, table: Table, seat: int, setup: str) -> None:
         self.table, self.seat = table, seat
@@ -1004,7 +974,8 @@ class Owner(rules.Owner):
     def lines(self, step: str, orders: str) -> tuple[str, ...]:
         if step == "open":
             if is_conditional(orders):
-                chosen(orders, 41, lambda atom: holds(self.seat, atom, [], Able(self.own, self.table.turn, ())))
+                able = partial(may, self.own, self.table.turn, ())
+                chosen(orders, 41, lambda atom: holds(self.seat, atom, [], able))
                 raise Refused(42, "no conditions here")
             return self.opened(self.own.judged(self.table.turn, orders))
         asked = self.table.asked(self.seat) if step == "answers" else []
@@ -1056,7 +1027,8 @@ class Owner(rules.Owner):
     def ruling(self, step: str, right: Sequence[str], told: Sequence[str]) -> int:
         if step == "open":
             return 21
-        one, other = (said.split() for said in first_difference(right, told))
+        pairs = zip_longest(right, told, fillvalue="")
+        one, other = next((ours.split(), theirs.split()) for ours, theirs in pairs if ours != theirs)
         if not one or not other or "over" in (one[0], other[0]):
             return 31
         if one[0] in {"scan", "death", "flash"}:
@@ -1064,12 +1036,3 @@ class Owner(rules.Owner):
         if one[2:3] != other[2:3]:
             return 22
         return 23 if taken(one[3:], "explodes")[0] != taken(other[3:], "explodes")[0] else 27
-
-
-def table(options: Options) -> Table:
-    return Table(options)
-
-
-def owner(table: rules.Table, seat: int, setup: str) -> Owner:
-    assert isinstance(table, Table)
-    return Owner(table, seat, setup)

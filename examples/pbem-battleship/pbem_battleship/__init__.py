@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Report
 
-INTERFACE = 2
+INTERFACE = 1
 """The number of the interface for which this is written."""
 
 ROWS: Final = "ABCDEFGHIJ"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.games.draws import Draws
 
-INTERFACE = 2
+INTERFACE = 1
 """The number of the interface for which this is written."""
 
 _OWN: Final = frozenset({Audience.OWNER})

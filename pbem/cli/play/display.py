@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from pbem.match.view import MatchView
     from pbem.player.play_table import PlayTable
-    from pbem.tournament.tournament_state import TournamentView
 
 
 DOUBTFUL = (
@@ -51,16 +50,11 @@ def list_matches(table: PlayTable) -> None:
         click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
     for told in letters.memory.tournaments():
         if told.entered and told.phase != "ended":
-            click.echo(f"  {standing_line(told)}")
+            running = f"{told.running} game{'' if told.running == 1 else 's'} running"
+            at = f"number {told.place} of {told.of}, {running}" if told.place else f"{told.entrants} entered so far"
+            click.echo(f"  {line_of(f'{told.tournament}: {told.format}, {at}')}")
     for alarm in letters.memory.alarms():
         click.echo(f"ALARM {alarm.time} {alarm.match}: {line_of(alarm.said)}", err=True)
-
-
-def standing_line(told: TournamentView) -> str:
-    """A tournament in one line: its format, one's place, and the games that run."""
-    running = f"{told.running} game{'' if told.running == 1 else 's'} running"
-    place = f"number {told.place} of {told.of}, {running}" if told.place else f"{told.entrants} entered so far"
-    return line_of(f"{told.tournament}: {told.format}, {place}")
 
 
 def list_rows(table: PlayTable, standings: Sequence[MatchView]) -> None:

@@ -265,9 +265,9 @@ def reveal(table: PlayTable, match: str, yes: bool) -> None:
 @_about_match()
 def take_back(table: PlayTable, match: str, yes: bool) -> None:
     """Resume a sealed match: withdraw the accusation of its server."""
-    click.echo(f"{match}: {line_of(table.agent.held.what(match))}")
-    if not yes:
-        click.confirm("Take it back, and go on?", default=False, abort=True)
+    accused = table.agent.held.accused(match)
+    if accused and not yes:
+        click.confirm(f"{match}: {line_of(accused)}\nTake it back, and go on?", default=False, abort=True)
     table.take_back(match)
 
 

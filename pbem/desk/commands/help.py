@@ -14,17 +14,16 @@ from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.desk.seats import Seats, number_of
 from pbem.games import BUILT_IN, GAMES, Fault, Refused, rules, titles
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS, SETTINGS, Command
+from pbem.mail.commands import COMMANDS, Command
 from pbem.match.state import RUNNING
-from pbem.match.terms import OPTIONS
 from pbem.pages import served
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
-from pbem.tournament import tournament_terms
 
 if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.desk.letter_writer import LetterWriter
+    from pbem.letters.draft import Facts
     from pbem.requests import AskHelp, ListGames, MailRules, Observe, ShowStandings, Unobserve
     from pbem.store.people import People
 
@@ -36,14 +35,13 @@ _RANKED = 50
 """The most players of a game that the standings show."""
 
 
-def explain(config: Config, _caller: Caller, command: Command[AskHelp]) -> Reply:
+def explain(config: Config, options: Facts, _caller: Caller, command: Command[AskHelp]) -> Reply:
     """`help`: one command, a topic, a game, or how to begin and all commands."""
     topic, pages = command.request.topic, config.pages
     if topic is None:
         return Reply("help", {"commands": COMMANDS.values(), "games": titles(), "pages": served(pages, "index")})
     spec = COMMANDS.get(topic)
     if spec is not None and spec.topic is None:
-        options = {"options": OPTIONS, "tournament": tournament_terms.OPTIONS, "settings": SETTINGS}
         return Reply("help_command", {"form": spec, **options, "games": titles()})
     if topic in {"signing", "mailbox"}:
         return Reply(f"help_{topic}")

@@ -217,7 +217,6 @@ def _prove(keys: Keyring, caller: Caller, player: PlayerRow, waiting: WaitingKey
     if waiting.proof == "recovery-code":
         change, code = account_keys.replace_all(keys, player, waiting, caller.letter.raw, caller.now)
     else:
-        keys.tournaments.demand_room(player.name)
         letters, code = {"old": waiting.letter, "new": caller.letter.raw}, None
         change = KeyChange("added", HOW[waiting.proof], (waiting.key.document(),), (), letters)
         keys.players.add_key(player.name, waiting.key, to_db(caller.now))

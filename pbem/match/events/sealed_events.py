@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from pbem.games import Fault, Refused, Result
 from pbem.match.asking import banks, start_clocks
 from pbem.match.changed import replace, without
-from pbem.match.documents import SALT, Receipt, salt_in, text_name
+from pbem.match.documents import SALT, Receipt, salt_in
 from pbem.match.entry_type import (
     EntryType,
     anything,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     from pbem.games import ShownReports, State
     from pbem.games.sealed import SealedRules, Table
-    from pbem.json_object import JsonObject
     from pbem.match.record import Record
     from pbem.match.remaking import Remaking
     from pbem.match.sealed_game import Filed
@@ -136,17 +135,6 @@ class SealedMode(Play, frozen=True):
 
     def without(self, match: Match, position: State, seat: int) -> None:
         return None  # two play
-
-    def agrees(self, match: Match, document: JsonObject) -> bool:
-        """True if the same letters make the game, and reveals were requested only when it was over."""
-        told, revealing = document.get("sealed", {}), self.awaits(match) is not None
-        if not self.game.commitments:
-            return True
-        if not isinstance(told, dict) or told.get("revealing", revealing) != revealing:
-            return False
-        if "signed" not in told:  # no more letters are looked at than the document names
-            return True
-        return bool(told["signed"] == [text_name(match.id, path) for path in self.game.letters])
 
     def begin(self, step: Step) -> None:
         """Publish the seats' commitments, and ask for the first step."""

@@ -13,15 +13,21 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS, parse
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import sha256_hex, voucher, written
+from pbem.phrase import Phrase
 from pbem.player.known import AccountKnown
 from pbem.player.server_letter import Event
+from pbem.proof.compare.index import is_signature
+from pbem.proof.compare.words import BY_RECEIPT
+from pbem.proof.kept_letters import kept
+from pbem.requests import InTournament
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from pbem.json_object import JsonObject
+    from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter
     from pbem.player.memory import Memory, SentForm
     from pbem.player.server_letter import HeardBulletin
@@ -88,8 +94,11 @@ class Answers:
                 return Event("bounced", letter.subject, sent.match, sent=sent)
         return None
 
-    def settle(self, letter: Letter, heard: HeardBulletin) -> list[Event]:
-        """Record the server's answers to letters of ours."""
+    def settle(self, letter: Letter, heard: HeardBulletin, now: datetime) -> list[Event]:
+        """Record the server's answers to letters of ours.
+
+        Nothing was done of which no proof is left: the server could deny it, and nobody would convict it.
+        """
         events = []
         for item in heard.items:
             ours = self._told_of(letter, item) if item.get("about") == "command" else None
@@ -100,6 +109,11 @@ class Answers:
             state = {"refused": "refused", "asked": "asked", "unplaced": "refused"}.get(outcome, "done")
             if ours.state == "done" and state != "done":
                 continue  # what was obeyed stays so; who saw the letter since can write under its Message-ID
+            if state == "done" and not _is_proof(letter, heard, item, ours):
+                said = Phrase("the answer that `{command}` was done brings no proof of it", command=ours.command)
+                self._memory.alarm(written(now), ours.match, str(said))
+                events.append(Event("contradiction", letter.subject, ours.match, said))
+                continue
             # A restored server refuses what cites a forgotten head: it cannot know what came of that before, and asks
             # again in the matches of ours.
             forgets = heard.generation > ours.generation and self._memory.standing(ours.match) is not None
@@ -136,3 +150,29 @@ def _named(found: Sequence[SentForm], item: JsonObject) -> SentForm | None:
 def _says(sent: SentForm, words: object) -> bool:
     """True if this is the hash of a letter's words, as the server reads them: without comments after them."""
     return any(command.words == words for command in parse(sent.form).commands)
+
+
+def _is_proof(letter: Letter, heard: HeardBulletin, item: JsonObject, ours: SentForm) -> bool:
+    """True if an answer that our letter was done names the command and its place, and brings the receipt."""
+    about = ("command", "match", "tournament")
+    named = [_named_by(one) for one in parse(ours.form).commands if one.words == item.get("words")]
+    if not any(all(item.get(key) == one for key, one in zip(about, names, strict=True) if one) for names in named):
+        return False
+    if ours.command not in BY_RECEIPT or item.get("outcome") != "done":
+        return True
+    said = kept("", letter.raw)
+    vouched = {
+        one.sha256
+        for one in said.papers
+        if is_signature(heard.key, one.signature, voucher(heard.server, ours.match, one.sha256))
+    }
+    place = re.findall("(?:game|turn) [0-9]+", ours.place)
+    lines = {f"match {ours.match}", f"rev {ours.rev}", f"mail {item.get('mail')}", *place}
+    ways = (way for one in said.attached for way in one.ways if sha256_hex(way) in vouched)
+    return any(lines <= {*way.decode("utf-8", "replace").split("\n")} for way in ways)
+
+
+def _named_by(command: AnyCommand) -> tuple[str, str | None, str | None]:
+    """A command, and the match and the tournament that it names."""
+    request = command.request
+    return command.name, command.match, request.tournament if isinstance(request, InTournament) else None

@@ -15,11 +15,11 @@ import msgspec
 from pbem.games import GAMES
 from pbem.identity import ed25519_points
 from pbem.mail.mail_addresses import ADDRESS
+from pbem.match.documents import SIGNED_TEXT
 from pbem.match.transcript import statement, written
 from pbem.match.view import OVER, MatchView
 from pbem.phrase import Phrase
 from pbem.player.correspondence.answers import MESSAGE_ID
-from pbem.player.correspondence.standings import SEALED_POSITION
 from pbem.player.known import AccountKnown, MatchKnown, OpenMatches
 from pbem.player.memory import AnswerPlace
 from pbem.player.server_letter import Event
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 
 _KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
-_HOLDS = {"setup": "options", "position": "view", SEALED_POSITION: "sealed", "reports": "reports"}
+_SEALED_KINDS = {"setup 1": "setup", "position 1": "setup"}
+"""Both say the same of a sealed game: what else there is to know was signed."""
+_HOLDS = {"setup": ("options", dict), "position": ("view", dict), "reports": ("reports", list)}
 _AFTER = 10**9
 _KNOWN = re.compile("[0-9a-f]{1,128}")
 _NAME = re.compile("m[1-9][0-9]{0,8}")
@@ -149,8 +151,8 @@ class Belief:
             self._put(document, standings)
         for name, content in heard.texts.items():
             match = name.partition("-")[0]
-            if match in standings:
-                self._memory.put_signed_text(match, name, content)
+            if match in standings and name.endswith(SIGNED_TEXT):
+                self._memory.put_signed_text(match, standings[match].seq, content)
         for name, content in heard.bundles.items():
             match = name.partition("-")[0].partition(".")[0]
             if match in standings:
@@ -255,24 +257,24 @@ class Belief:
 
     def _put(self, document: JsonObject, standings: Mapping[str, MatchView]) -> None:
         """Keep a JSON file about one of the letter's matches, for this player's seat."""
-        kind = _KINDS.get(str(document.get("pbem")))
         standing = standings.get(str(document.get("match")))
-        if kind is None or standing is None:
+        if standing is None:
             return
-        game, turn, told = document.get("game", -1), document.get("turn", 0), kind == "reports"
-        rules, sealed = standing.rules, document.get("sealed")
-        where = {"server": self._account.server, "seat": standing.seat} | ({} if told else {"rules": rules})
-        if kind == "position" and sealed:
-            kind = SEALED_POSITION
-        holds = isinstance(document.get(_HOLDS[kind]), list if told else dict)
+        kind = (_SEALED_KINDS if standing.sealed else _KINDS).get(str(document.get("pbem")))
+        if kind is None:
+            return
+        where = {"server": self._account.server, "seat": standing.seat}
+        if kind != "reports":
+            where["rules"] = standing.rules
+        game, turn = document.get("game", -1), 0 if kind == "setup" else document.get("turn", 0)
         placed = all(type(number) is int and 0 <= number < _AFTER for number in (game, turn))
-        if not (holds and placed and where.items() <= document.items()):
+        name, form = _HOLDS[kind]
+        if not (placed and where.items() <= document.items() and isinstance(document.get(name), form)):
             return
-        if sealed and rules not in GAMES:  # no agent can answer; others may be shown later
+        if standing.sealed and standing.rules not in GAMES:  # no agent can answer; others may be shown later
             return
-        if kind in {"position", SEALED_POSITION}:
-            # Without a turn the game is over: this is the last position there is. A sealed one names all that counts.
-            turn = 0 if sealed else turn or _AFTER
+        if kind == "position":
+            turn = turn or _AFTER  # without a turn the game is over: this is the last position there is
         self._memory.put((standing.match, game, turn, kind), standing.seq, document)
 
 

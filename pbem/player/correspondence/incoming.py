@@ -77,7 +77,7 @@ class LetterInbox:
         if not_counting := self._judge_key(letter, heard):
             return [not_counting]
         number = self._memory.keep_letter(hashed, written(now), letter.subject, letter.text or "", raw)
-        events = self._belief.take_over(number, letter, heard, now) + self._answers.settle(letter, heard)
+        events = self._belief.take_over(number, letter, heard, now) + self._answers.settle(letter, heard, now)
         self._answers.repeat(heard, now)
         return events
 

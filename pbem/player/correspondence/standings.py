@@ -12,7 +12,6 @@ from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 from pbem.player.known import MatchKnown
 from pbem.requests import DEFAULT
-from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,9 +32,6 @@ PHASES: Mapping[str, Phrase] = {
     "withdrawn": Phrase("withdrawn"),
 }
 """The phases of matches, as a sentence says them."""
-
-SEALED_POSITION = "sealed position"
-"""The kind of file that names all that was signed in a sealed game."""
 
 
 class Impossible(PlayerTrouble):
@@ -79,9 +75,9 @@ class OwnMatches:
         """The latest position of a match, as a letter's file brought it."""
         return self._memory.latest(match, "position")
 
-    def sealed_position(self, match: str) -> JsonObject | None:
-        """The latest file about the current game of a sealed match."""
-        return self._memory.paper(match, self.standing(match).game, 0, SEALED_POSITION)
+    def setup_file(self, match: str) -> JsonObject | None:
+        """The latest file about the setup of the current game, or about anything that is due in a sealed one."""
+        return self._memory.paper(match, self.standing(match).game, 0, "setup")
 
     def pending(self, match: str) -> SentForm | None:
         """Setup or orders for what is due now that are on their way, or accepted."""
@@ -121,7 +117,7 @@ class OwnMatches:
             raise Impossible(
                 "{match} asks for no setup now: it is {phase}.", match=match, phase=PHASES[standing.phase]
             )
-        asked = self._memory.paper(match, standing.game, 0, "setup")
+        asked = self.setup_file(match)
         if asked is None:
             raise Impossible("The letter that asks for the setup of {match} has not come.", match=match)
         return asked
@@ -151,25 +147,6 @@ class OwnMatches:
         if hashed != standing.hash:
             raise Impossible(
                 "The hash that the server gives for {match} is not that of its terms: do not accept it.", match=match
-            )
-        return found
-
-    def tournament_terms(self, name: str) -> TournamentTerms:
-        """The terms of a tournament, exactly those whose hash `enter` names; raises `Impossible`."""
-        told = self._memory.tournament(name)
-        if told is None:
-            raise Impossible(
-                "The terms of {tournament} have not come: when they have, say this again.", tournament=name
-            )
-        try:
-            found = TournamentTerms.read(told.agreement)
-            Terms.read({**found.match, "players": ("1", "2")})
-        except (KeyError, TypeError, ValueError) as error:
-            raise Impossible("The terms of {match} cannot be read.", match=name) from error
-        if found.hash(self._account.server, name) != told.hash:
-            raise Impossible(
-                "The hash that the server gives for {tournament} is not that of its terms: do not enter it.",
-                tournament=name,
             )
         return found
 

@@ -168,7 +168,8 @@ class Positions:
         if match is None:
             return Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
         made = {"turn": match.position.turn if match.position else 0, "view": self._view(match, seat)}
-        if _same(document, json.loads(canonical(made))) and match.play.agrees(match, document):
+        made |= {"sealed": {"revealing": match.awaits is not None}}
+        if _same(document, json.loads(canonical(made))):
             return Finding("agrees", what, "", seq)
         reason = f"{file.name} shows another position than follows from the letters and the rules"
         return _differs(file, what, reason, seq)

@@ -385,7 +385,7 @@ CREATE INDEX tasks_of_a_tournament ON tournament_tasks (tournament);
 CREATE TABLE instructions (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     what TEXT NOT NULL CHECK (what IN ('pause', 'resume', 'end', 'rule', 'restored')),
-    match INTEGER, tournament INTEGER, ruling TEXT NOT NULL DEFAULT '',
+    about TEXT NOT NULL, ruling TEXT NOT NULL DEFAULT '',
     reason TEXT NOT NULL, by TEXT NOT NULL, given TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'done', 'refused')), answer TEXT
 ) STRICT;

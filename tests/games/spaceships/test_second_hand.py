@@ -7,6 +7,7 @@ number of the turn and the end must be the same. Of the engine nothing is used b
 from __future__ import annotations
 
 import random
+from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ from verifier.rules import Refused as SecondRefused
 from verifier.rules.spaceships import (
     BOXES,
     CELLS,
-    Able,
     Game,
     Order,
     Player,
@@ -28,6 +28,7 @@ from verifier.rules.spaceships import (
     cell_at,
     holds,
     line,
+    may,
     point,
 )
 
@@ -262,7 +263,7 @@ def play_both(seed: int) -> None:
 def test_a_lone_ship_may_have_its_number(gone: str, word: str, held: bool) -> None:
     """Ruling 6 accepts it; a condition that could never hold would be a trap."""
     told = [{"seat": 1, "kind": "strike", "cell": "Gx3", "result": "hit", "destroyed": {"ship": gone, "cells": []}}]
-    able = Able(Player([]), 1, ())
+    able = partial(may, Player([]), 1, ())
     options = RULES.options({}, 2)
     fleets = [setup_of(fleet(random.Random(seat), FLEETS["standard"][0])) for seat in (1, 2)]
     state = RULES.begin(options, [RULES.setup(options, seat, text) for seat, text in enumerate(fleets, start=1)])

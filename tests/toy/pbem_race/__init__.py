@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.games.draws import Draws
 
-INTERFACE = 2
+INTERFACE = 1
 
 SHOWN = {
     "die": everybody("seat", "kind", "number"),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Report
 
-INTERFACE = 2
+INTERFACE = 1
 
 SHOWN = {"take": everybody("seat", "kind", "number")}
 

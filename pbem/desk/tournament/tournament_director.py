@@ -7,13 +7,13 @@ docs/bundle.md, 12.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk import match_facts
+from pbem.desk.due_tasks import PER_TICK, TRY_AGAIN, UNHANDLED
 from pbem.desk.seats import SeatContext
-from pbem.desk.tournament_archive import TournamentRepository, pinned_in_match
+from pbem.desk.tournament.tournament_archive import TournamentRepository, pinned_in_match
+from pbem.desk.tournament.tournament_facts import facts_of
 from pbem.letters.draft import Facts, OutgoingLetter
 from pbem.match.events import begun, keys_changed
 from pbem.match.transcript import BEFORE, Entry, utc, written
@@ -24,14 +24,15 @@ from pbem.tournament.tournament_step import TournamentStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from datetime import datetime
 
+    from pbem.desk.due_tasks import DueTasks
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.seats import Seats
-    from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed
     from pbem.match.state import Match
     from pbem.match.step import Signed
-    from pbem.requests import Rule
     from pbem.store.inbox import Inbox
     from pbem.store.matches import Matches
     from pbem.store.people import People
@@ -40,23 +41,18 @@ if TYPE_CHECKING:
     from pbem.tournament.tournament_entries import TournamentEntry
     from pbem.tournament.tournament_state import Pairing, Tournament
 
-UNHANDLED = timedelta(seconds=30)
-"""The delay before the clock looks again at what is due, while letters that came before may wait."""
-
 _BESIDE = 640 * 1024
 """The largest proof, in octets, that comes with the letter about the end, which then has less than a mebibyte.
 
 All get it, and entrants can make it longer. A larger one comes to those who ask."""
 
-_NEWS = ("started", "ruled", "withdrawn", "ended")
-"""The entries of which players get a letter: of their own matches they hear from these."""
-
-_SUBJECTS = {
+_NEWS = {
     "started": Phrase("it begins"),
     "ruled": Phrase("a ruling"),
     "withdrawn": Phrase("you are out"),
     "ended": Phrase("it is over"),
 }
+"""The entries of which players get a letter, and its subjects: of their own matches they hear from these."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,12 +71,13 @@ class Director:
     # Steps.
 
     def step(self, t: Tournament, now: datetime) -> TournamentStep:
-        """A new step of a tournament."""
+        """A new step of a tournament, whose time never goes back, as that of a match (`SeatContext.step`)."""
+        now = max(now, utc(t.time))
         return TournamentStep(t, now, lambda: self.next_match(now))
 
     def next_match(self, now: datetime) -> str:
-        """The name of the match that begins next."""
-        return f"m{self.matches.create({}, (), BEFORE, to_db(now), 'proposed')}"
+        """The name of the match that is planned next."""
+        return f"m{self.matches.plan(BEFORE, to_db(now))}"
 
     def commit(self, step: TournamentStep, signed: Signed | None = None) -> None:
         """Write a step, which `signed` caused, if a letter did, and all that follows from it or is due by now."""
@@ -93,12 +90,18 @@ class Director:
         paused = self.archive.rows.paused(number)
         # A letter that came before entries closed may still be unhandled: it may be an entry.
         oldest, closes = self.inbox.oldest_unhandled(), t.terms.closes
-        waits = closes is not None and oldest is not None and oldest < utc(str(closes)) <= step.now
+        waits = closes is not None and oldest is not None and oldest < utc(closes) <= step.now
         if not paused and can_start(t, written(step.now)) and not waits:
             step.start(self.archive.rows.secret(number))
         if not paused and t.phase == "playing":
             step.wake()
-        self.archive.save(step, None if paused else self._due(step.tournament, step.now), signed)
+        # The clock looks at it again when entries close, or the round ends.
+        t, due = step.tournament, None
+        if t.phase == "open" and closes is not None:
+            due = to_db(max(utc(closes), step.now + UNHANDLED))
+        elif t.phase == "playing" and t.round_ends and utc(t.round_ends) > step.now:
+            due = to_db(utc(t.round_ends))
+        self.archive.save(step, None if paused else due, signed)
 
     def _go_on(self, step: TournamentStep) -> None:
         """Plan the matches that begin with a step, and the letters about it."""
@@ -137,24 +140,30 @@ class Director:
             if pairing and (not enters or enters in players or t.nominated.get(enters) in pairing.names):
                 self.carry_out(seats, task, now)
 
-    def _due(self, t: Tournament, now: datetime) -> str | None:
-        """The time at which the clock is to look at a tournament."""
-        if t.phase == "open" and t.terms.closes is not None:
-            return to_db(max(utc(t.terms.closes), now + UNHANDLED))
-        ends = utc(t.round_ends) if t.phase == "playing" and t.round_ends else None
-        return to_db(ends) if ends is not None and ends > now else None
-
     # Causes beside letters.
 
     def over(self, match: Match, now: datetime) -> Callable[[], None]:
         """Write the result of a match that has closed; returns what follows, once its players are told."""
-        assert match.terms.tournament is not None
+        if match.terms.tournament is None:
+            return lambda: None
         t = self.archive.known(int(match.terms.tournament["id"][1:]))
         step = self.step(t, now)
         rows = self.matches.entries(int(match.id[1:]))
         step.take([Entry.read(row.entry) for row in rows])
         self._save(step)
         return partial(self._go_on, step)
+
+    def restored(
+        self, seats: Seats, began: int, alone: Callable[[str], AbstractContextManager[None]], now: datetime
+    ) -> None:
+        """Enter a restore; matches that may have begun since stand still like all others."""
+        for number in self.archive.rows.running():
+            with alone(f"t{number}"):
+                t = self.archive.known(number)
+                self.begin_matches(seats, t, now)
+                step = self.step(t, now)
+                step.restored(began)
+                self.commit(step)
 
     def wake(self, number: int, now: datetime) -> None:
         """Do what is due in a tournament by the clock."""
@@ -171,7 +180,7 @@ class Director:
             matches.seat(number, seat, name, terms, "proposed")
             matches.accept(number, seat)
         at = SeatContext(seats, *seats.archive.known(number))
-        step = at.step(now)
+        step = at.step(max(now, utc(t.time)))
         players, consents = [], []
         for seat, (name, mail) in enumerate(zip(pairing.names, pairing.mails, strict=True), start=1):
             signed, mailbox = self.archive.consent(t, mail)
@@ -198,7 +207,7 @@ class Director:
         own = [entry for entry in entries if entry.type in _NEWS and self._concerns(entry, t, name)]
         if own:
             news: list[tuple[str, object]] = [(entry.type, entry.body) for entry in own]
-            self.letters.send(player.address, self.letter(t, name, _SUBJECTS[own[-1].type], news), now)
+            self.letters.send(player.address, self.letter(t, name, _NEWS[own[-1].type], news), now)
 
     def _concerns(self, entry: TournamentEntry, t: Tournament, name: str) -> bool:
         """True if a player gets a letter about an entry; who has left hears so in the answer.
@@ -221,7 +230,7 @@ class Director:
 
     def facts(self, t: Tournament, reader: str) -> Facts:
         """The facts of a tournament for a reader: the `t` of the templates."""
-        return match_facts.of_tournament(t, reader) | {"address": self.address, "level": self.players.level(reader)}
+        return facts_of(t, reader) | {"address": self.address, "level": self.players.level(reader)}
 
     def letter(self, t: Tournament, name: str, subject: Phrase, news: list[tuple[str, object]]) -> OutgoingLetter:
         """A letter about a tournament, with its table, and its reader's games."""
@@ -262,23 +271,49 @@ class Director:
             count += max(0, t.terms.games_at_once - running)
         return count
 
-    # Once a month.
+    # By the clock.
 
-    def tell_table(self, number: int) -> None:
-        """Plan the table of a tournament, if it is under way, for the digests of those who get digests."""
-        t = self.archive.known(number)
-        playing = [entrant.player.name for entrant in t.live]
-        for name in playing if t.phase == "playing" else ():
-            if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
-                self.archive.rows.plan_letter(number, name, 0)
+    def start_due(self, tasks: DueTasks, now: datetime) -> datetime | None:
+        """Start tournaments and rounds that are due; returns when to call again."""
+        rows = self.archive.rows
+        for number in rows.due(to_db(now), PER_TICK):
+            if not tasks.decided("tournament", partial(self.wake, number, now), {"tournament": number}):
+                with tasks.database.transaction():
+                    rows.look_at(number, to_db(now + TRY_AGAIN))
+        return rows.next_due()
+
+    def tell_tables(self, tasks: DueTasks, now: datetime) -> None:
+        """Plan the tables of this month for digests: that of one tournament in each decision."""
+        rows = self.archive.rows
+        month = now.date().isoformat()[:7]
+        while (told := tasks.database.meta("tables told") or "") != month:
+            last = int(told.split()[1]) if told.startswith(f"{month} ") else 0
+            with tasks.decision():
+                after = next((one for one in rows.running() if one > last), None)
+                tasks.database.set_meta("tables told", month if after is None else f"{month} {after}")
+                if after is None:
+                    break
+                t = self.archive.known(after)
+                for name in [entrant.player.name for entrant in t.live if t.phase == "playing"]:
+                    if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
+                        rows.plan_letter(after, name, 0)
+
+    def carry_out_planned(self, seats: Seats, tasks: DueTasks, now: datetime) -> datetime | None:
+        """Carry out what is planned; returns when to call again."""
+        done, failed, planned = 0, False, self.archive.rows.tasks()
+        for task in planned:
+            if done == PER_TICK:  # those that fail stay, and must not stand before all others
+                break
+            about = {"tournament": task.tournament}
+            if tasks.decided("tournament", partial(self.carry_out, seats, task, now), about):
+                done += 1
+            else:
+                failed = True
+        if done == PER_TICK < len(planned):
+            return now
+        return now + TRY_AGAIN if failed else None
 
 
 def file_name(t: Tournament) -> str:
     """The name of a tournament's file."""
     return f"{t.id}.pbem-tournament.zip"
-
-
-def ruling_of(asked: Rule, reason: str) -> JsonObject:
-    """The ruling that a command asks for, as its entry has it."""
-    named = {"match": asked.match, "player": asked.name, "for": asked.leaver}
-    return {"what": asked.what, "reason": reason, **{key: value for key, value in named.items() if value}}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pbem.desk import bulletin
 from pbem.desk.caller import refused
 from pbem.desk.match_archive import latest_proof, nothing_is_signed
+from pbem.desk.tournament.tournament_facts import item_of, standing_of
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.pinned_keys import KeyChange, Player
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pbem.json_object import JsonObject
+    from pbem.letters.draft import Facts
+    from pbem.match.state import Match
     from pbem.store.tlog import TransparencyLog
     from pbem.tournament.tournament_state import Tournament
     from pbem.tournament.tournament_step import TournamentStep
@@ -117,11 +120,17 @@ class TournamentRepository:
         found = (content for path, content in papers.items() if path.startswith("evidence/mailbox-"))
         return next((NamedMailbox.read(one.decode()) for one in found if sha256_hex(one) == player.mailbox), None)
 
-    def demand_room(self, player: str) -> None:
-        """Refuse a new key if the letters about earlier ones, which each match that begins gets, are long by now."""
+    def change_keys(self, player: str, change: KeyChange) -> None:
+        """Keep a change of a player's keys for the matches that are to begin.
+
+        One that replaces all keys takes the place of earlier changes: there, it replaces those of the entry. A new
+        key is refused if the letters about earlier ones, which each match that begins gets, are long by now.
+        """
+        letters = {who: letter.hex() for who, letter in change.letters.items()}
         for number in self.rows.of_player(player):
-            t = self.known(number)
-            if sum(len(one) for change in self.changes(t, player) for one in change.letters.values()) > _KEYS:
+            kept, t = change, self.known(number)
+            long = sum(len(one) for before in self.changes(t, player) for one in before.letters.values()) > _KEYS
+            if change.change == "added" and long:
                 says = Phrase(
                     "{id} keeps the letters about your last keys for your matches, and they are long: first send"
                     " `enter {id} {hash}`",
@@ -129,16 +138,7 @@ class TournamentRepository:
                     hash=t.rules,
                 )
                 raise refused("key", t.id, says)
-
-    def change_keys(self, player: str, change: KeyChange) -> None:
-        """Keep a change of a player's keys for the matches that are to begin.
-
-        One that replaces all keys takes the place of earlier changes: there, it replaces those of the entry.
-        """
-        letters = {who: letter.hex() for who, letter in change.letters.items()}
-        for number in self.rows.of_player(player):
-            kept, t = change, self.load(number)
-            if change.change == "replaced" and t is not None and (entrant := t.entrant_of(player)) is not None:
+            if change.change == "replaced" and (entrant := t.entrant_of(player)) is not None:
                 self.rows.forget_keys(number, player)
                 kept = replace(change, revoked=tuple(key["fingerprint"] for key in entrant.player.keys))
             self.rows.change_keys(number, player, {"body": kept.body(0), "letters": letters})
@@ -154,7 +154,14 @@ class TournamentRepository:
     def state(self, t: Tournament, reader: str) -> JsonObject:
         """The state of a tournament for programs, with its signed head, to which letters hold the server."""
         signature = self._sign(tournament_statement(self._server, t.id, t.seq, t.head))
-        return bulletin.of_tournament(t, reader, signature.hex())
+        return item_of(t, reader, signature)
+
+    def beside(self, match: Match, reader: str) -> tuple[list[JsonObject], Facts]:
+        """The items of a bulletin about a match, and the facts about its end, that come from its tournament."""
+        if (held := match.terms.tournament) is None:
+            return [], {"tournament": None}
+        t = self.known(int(held["id"][1:]))
+        return [self.state(t, reader)], {"tournament": standing_of(t, reader)}
 
     def items(self, t: Tournament, reader: str) -> list[JsonObject]:
         """The part of a letter's bulletin about a tournament: its state, and its latest entry that a witness saw."""

@@ -6,31 +6,35 @@ a key, who is a program, who wants to hear from whom. Implements protocol.md, "C
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.desk.caller import Caller, refused
 from pbem.desk.outcomes import Outcome, Reply
 from pbem.desk.seats import demand_leisure, find_seat, pinned
-from pbem.desk.tournament_director import Director, ruling_of
 from pbem.games import Fault, Refused
+from pbem.mail import commands
 from pbem.match.transcript import BEFORE, canonical
 from pbem.phrase import Phrase
 from pbem.proof.normal_form import hash_of_entry_words
+from pbem.requests import Rule
+from pbem.store.operator import REASON
 from pbem.tournament.tournament_step import SaidLetter, announce
 from pbem.tournament.tournament_terms import LADDER, TournamentTerms
 
 if TYPE_CHECKING:
-    from datetime import timedelta
+    from collections.abc import Callable
+    from datetime import datetime, timedelta
 
     from pbem.desk.seats import Seats
+    from pbem.desk.tournament.tournament_director import Director
+    from pbem.json_object import JsonObject
     from pbem.mail.commands import Command
     from pbem.match.pinned_keys import Player
-    from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, InTournament, Leave, Rule, ShowTournament
+    from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, InTournament, Leave, ShowTournament
+    from pbem.store.operator import Instruction
     from pbem.store.people import People
     from pbem.tournament.tournament_state import Tournament
-
-_REASON = 200
-"""The most characters of a reason: it stands in the tournament for ever."""
 
 _LETTER = 32 * 1024
 """The most octets of a letter that a tournament keeps."""
@@ -148,8 +152,8 @@ def rule(director: Director, seats: Seats, caller: Caller, command: Command[Rule
         )
     faults = [Fault("rule", key, Phrase("a ruling has one line: reason")) for key in asked.options if key != "reason"]
     reason = asked.options.get("reason", "")
-    if not 0 < len(reason) <= _REASON:
-        says = Phrase("say why, below the ruling: `reason:`, up to {most} characters, and `end`", most=_REASON)
+    if not 0 < len(reason) <= REASON:
+        says = Phrase("say why, below the ruling: `reason:`, up to {most} characters, and `end`", most=REASON)
         faults.append(Fault("reason", None, says))
     if faults:
         raise Refused(*faults)
@@ -157,9 +161,42 @@ def rule(director: Director, seats: Seats, caller: Caller, command: Command[Rule
         raise refused("rule", asked.match, Phrase("nobody rules on a match of one's own; ask the operator"))
     step = director.step(t, caller.now)
     other = None if _is_pinned(director, t, t.organiser, caller) else _player(director, seats, caller, t.id)
-    step.rule(ruling_of(asked, reason), _said(caller), other)
+    step.rule(_ruling(asked, reason), _said(caller), other)
     director.commit(step, caller.signed)
     return _told(director, caller, step.tournament, "ruled")
+
+
+def instructed(director: Director, instruction: Instruction) -> Callable[[datetime], str]:
+    """The operator pauses or resumes a tournament, or rules on it in the words of a letter's `rule`."""
+    if instruction.what != "rule":
+        return partial(_obey, director, instruction, None)
+    (command,) = commands.parse(f"rule {instruction.about} {instruction.ruling}\nend\n").commands
+    if command.faults or not isinstance(command.request, Rule):
+        raise Refused(*command.faults)
+    return partial(_obey, director, instruction, command.request)
+
+
+def _obey(director: Director, instruction: Instruction, asked: Rule | None, now: datetime) -> str:
+    what, number = instruction.what, int(instruction.about[1:])
+    t = director.archive.load(number)
+    if t is None:
+        raise refused(what, None, Phrase("there is no tournament t{number}", number=number))
+    if t.phase == "ended":
+        raise refused(what, None, Phrase("the tournament is over"))
+    if asked is None:
+        director.archive.rows.pause(number, paused=what == "pause")
+        director.wake(number, now)
+        return f"{t.id} is paused" if what == "pause" else f"{t.id} goes on"
+    step = director.step(t, now)
+    step.rule(_ruling(asked, instruction.short_reason))
+    director.commit(step)
+    return f"{t.id}: {instruction.ruling} is entered"
+
+
+def _ruling(asked: Rule, reason: str) -> JsonObject:
+    """The ruling that a command asks for, as its entry has it."""
+    named = {"match": asked.match, "player": asked.name, "for": asked.leaver}
+    return {"what": asked.what, "reason": reason, **{key: value for key, value in named.items() if value}}
 
 
 def _tournament(director: Director, command: Command[InTournament]) -> Tournament:
