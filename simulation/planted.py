@@ -21,8 +21,8 @@ from pbem.match.state import PAUSE
 from pbem.player.correspondence.outgoing import FormOutbox
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import Secrets
-from pbem.proof.compare.against import Against
 from pbem.proof.compare.finding import JudgedLetter
+from pbem.proof.prove import Against
 from pbem.server.fetching import Fetcher
 from pbem.store.errors import BusyError
 from pbem.store.inbox import Inbox

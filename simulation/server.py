@@ -171,7 +171,7 @@ class Machine:
             place=self._place,
             reader=InProcess,
             resolve=self.world.resolve,
-            post=self.world.fetch,
+            http=self.world.fetch,
             tell=self.world.tell,
             environment={},
             points=self.passed,

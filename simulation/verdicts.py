@@ -14,8 +14,8 @@ from world.mutations import mutated
 
 from pbem.match.transcript import Entry
 from pbem.proof import bundle
-from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
+from pbem.proof.prove import Against
 from pbem.proof.verification import Proved, verify
 from pbem.store import own_keys
 from pbem.store.matches import Matches

@@ -17,7 +17,7 @@ from pbem.phrase import fill
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pbem.games.squares import Board, Panel, Square
+    from pbem.games.squares import Board, Square
     from pbem.phrase import Phrase
 
 FRESH: Final = "display:block;border:2px solid #ffd84a;margin:0 1px"
@@ -50,7 +50,16 @@ class BoardTable:
     def grids(self, board: Board, caption: str) -> Markup:
         """The grids of a board; the caption, with a grid's name, is for readers who cannot see it."""
         name = escape(self.say(caption))
-        return _drawn("\n".join([*(_grid(panel, name) for panel in board.panels), _END]))
+        grids = []
+        for panel in board.panels:
+            rows = [_row(row, tuple(squares)) for row, squares in zip(panel.rows, panel.squares, strict=True)]
+            grids.append(
+                '<table border="1" cellspacing="0" cellpadding="0" align="left"'
+                f' style="{_LINES} 10px 10px 0;{_LETTERS}"'
+                f' summary="{f"{name} {panel.name}" if panel.name else name}">\n'
+                f"{_head(panel.name, tuple(panel.columns))}\n" + "\n".join(rows) + "\n</table>"
+            )
+        return _drawn("\n".join([*grids, _END]))
 
     def key(self, entries: Iterable[tuple[Square, str]]) -> Markup:
         """A legend: squares, each with its meaning."""
@@ -76,16 +85,6 @@ class BoardTable:
 def _drawn(html: str) -> Markup:
     """HTML whose parts are escaped already: eight times as fast as `Markup.format`, which escapes them itself."""
     return Markup(html)  # noqa: S704 - see above
-
-
-def _grid(panel: Panel, caption: Markup) -> str:
-    named = f"{caption} {panel.name}" if panel.name else caption
-    rows = [_row(name, tuple(row)) for name, row in zip(panel.rows, panel.squares, strict=True)]
-    return (
-        f'<table border="1" cellspacing="0" cellpadding="0" align="left"'
-        f' style="{_LINES} 10px 10px 0;{_LETTERS}" summary="{named}">\n'
-        f"{_head(panel.name, tuple(panel.columns))}\n" + "\n".join(rows) + "\n</table>"
-    )
 
 
 @lru_cache(maxsize=4096)

@@ -128,7 +128,12 @@ class TextSetter:
         found = [one for one in found if one.parts]
         pattern = self._with_room(found, pattern)
         indent = _indent(pattern)
-        told = [self._labels(one, pattern) + self._whole(one.parts, page - indent, indent) for one in found]
+        told = []
+        for one in found:
+            # A line may end between the parts, as it may after a colon.
+            words = ", ".join([self.say(part).replace(" ", _NO_BREAK) for part in one.parts])
+            words = wrapped(words.replace(f":{_NO_BREAK}", ": "), page - indent, indent)
+            told.append(self._labels(one, pattern) + words.replace(_NO_BREAK, " "))
         return "\n".join(told)
 
     def _with_room(self, found: Sequence[Listed], pattern: str) -> str:
@@ -143,12 +148,6 @@ class TextSetter:
 
     def _labels(self, one: object, pattern: str) -> str:
         return pattern.format_map({name: self.say(getattr(one, name)) for name in _fields(pattern)})
-
-    def _whole(self, parts: Iterable[str], width: int, indent: int) -> str:
-        """The parts, between which a line may end, as it may after a colon."""
-        words = ", ".join([self.say(part).replace(" ", _NO_BREAK) for part in parts])
-        words = words.replace(f":{_NO_BREAK}", ": ")
-        return wrapped(words, width, indent).replace(_NO_BREAK, " ")
 
     def table(self, rows: Iterable[Sequence[object]], pattern: str) -> str:
         """Rows by a pattern of `str.format`, a place for each of their cells."""

@@ -6,26 +6,20 @@ Thin: `Database.backup` and `pbem.store.restore` do it.
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.common import config_option, opened, operator, troubles
+from pbem.cli.common import config_option, opened, troubles
 from pbem.config.file import load
+from pbem.server.operators_store import operator
 from pbem.store import own_keys
-from pbem.store.database import Database, is_there
 from pbem.store.errors import FullError
-from pbem.store.owners import at_work
-from pbem.store.restore import move
+from pbem.store.restore import move_store as move_rows
 from pbem.store.restore import restore as put_back
 from pbem.store.sqlite import Lock
 from pbem.store_place import PostgresqlAddress
-
-if TYPE_CHECKING:
-    from pbem.store_place import Place
 
 
 @click.command()
@@ -58,16 +52,6 @@ def backup(file: Path, config_file: Path) -> None:
             click.echo(f"  {key}")
 
 
-def _confirm(file: Path) -> None:
-    """Ask whether a sound backup shall replace the store."""
-    made = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    click.echo(f"{file} is sound; the file is of {made:%Y-%m-%d %H:%M} UTC.")
-    click.confirm(
-        "All that happened after this backup is forgotten, and every match is paused. Shall it be restored?",
-        abort=True,
-    )
-
-
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @config_option
@@ -84,10 +68,16 @@ def restore(file: Path, config_file: Path, *, yes: bool) -> None:
         if not isinstance(config.store, Path):
             raise click.ClickException(f"{config.store} is restored with pg_restore, or as its server was backed up")
         keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
+
+        def confirm() -> None:  # now that the backup is known to be sound
+            made = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+            click.echo(f"{file} is sound; the file is of {made:%Y-%m-%d %H:%M} UTC.")
+            forgotten = "All that happened after this backup is forgotten, and every match is paused."
+            click.confirm(f"{forgotten} Shall it be restored?", abort=True)
+
         with Lock(config.store):
-            now = datetime.now(UTC)
             done = put_back(
-                file, config.store, keys, operator(), now, confirm=lambda: None if yes else _confirm(file)
+                file, config.store, keys, operator(), datetime.now(UTC), confirm=confirm if not yes else lambda: None
             )
     click.echo(f"Restored, generation {done.generation}.")
     if done.aside:
@@ -112,23 +102,5 @@ def move_store(old: str, new: str, config_file: Path) -> None:
             places = PostgresqlAddress.parse(old), PostgresqlAddress.parse(new)
         except ValueError as error:
             raise click.ClickException(str(error)) from None
-        if not is_there(places[0]):
-            raise click.ClickException(f"there is no store {places[0]}")
-        if is_there(places[1]):
-            raise click.ClickException(f"there is a store already: {places[1]}")
-        with ExitStack() as stack:
-            one, other = (stack.enter_context(_opened(place, stack)) for place in places)
-            own_keys.check(one, keys)
-            rows = move(one, other)
+        rows = move_rows(*places, keys)
     click.echo(f"{rows} rows were copied. Now write into {config_file}: store = the address or path of the new store")
-
-
-def _opened(place: Place, stack: ExitStack) -> Database:
-    """A store on which nobody works, brought up to date."""
-    if isinstance(place, Path):
-        stack.enter_context(Lock(place))
-    database = Database(place)
-    if isinstance(place, PostgresqlAddress) and at_work(database, datetime.now(UTC)):
-        database.close()
-        raise click.ClickException(f"a server works on {place}: stop it")
-    return database

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
+from pbem import examples
 from pbem.cli.ending import Status
-from pbem.examples import example_game
 from pbem.games.outside import UnusableGame, check_name, enable
 from pbem.testing import CHECKS, Nonconforming, subject, write_records
 
@@ -70,20 +70,5 @@ def new_game(folder: Path, name: str) -> None:
         raise click.BadParameter(str(error), param_hint="NAME") from error
     if folder.exists() and any(folder.iterdir()):
         raise click.BadParameter(f"{folder} is not empty", param_hint="DIR")
-    module, title = name.replace("-", "_"), name.replace("-", " ").title()
-    words = {
-        "pbem_marbles": f"pbem_{module}",
-        "test_marbles": f"test_{module}",
-        "MARBLES": title.upper(),
-        "Marbles": title,
-        "marbles": name,
-    }
-    source = example_game()
-    for path in sorted(source.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            place, text = str(path.relative_to(source)), path.read_text("utf-8")
-            for old, new in words.items():
-                place, text = place.replace(old, new), text.replace(old, new)
-            (folder / place).parent.mkdir(parents=True, exist_ok=True)
-            (folder / place).write_text(text, "utf-8")
+    examples.new_game(folder, name)
     click.echo(_TOLD.format(folder=folder, name=name))

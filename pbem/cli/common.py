@@ -1,46 +1,30 @@
-"""The common parts of the operator's commands: the configuration, the open store, and instructions to the desk.
-
-A command may look into the store while the daemon runs. An instruction waits there for the daemon, which is woken; if
-none runs, the desk is opened here for a moment, under the same lock. Implements reliability.md, case 30.
-"""
+"""The common parts of the operator's commands: the option of the configuration, the open store, and tables."""
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
 import re
-import signal
-import time
 import traceback
-from contextlib import ExitStack, contextmanager, suppress
-from datetime import UTC, datetime
-from functools import partial
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from pbem.config.file import ConfigError, load, place
-from pbem.config.server import Config
 from pbem.games.outside import UnusableGame
 from pbem.phrase import harmless
-from pbem.server.desk_work import enable_games, open_composer
-from pbem.server.examination import leap_in_words
-from pbem.server.logs import configure_logs
-from pbem.server.server_clock import THIS_MACHINE, ServerClock
-from pbem.store import own_keys
-from pbem.store.database import Database
-from pbem.store.errors import LockedError, StoreError
-from pbem.store.operator import Busy, Instructions
-from pbem.store.owners import at_work
-from pbem.store.sqlite import Lock
-from pbem.store.vault import KeyFileError, Sealed, Vault, load_key
+from pbem.server import operators_store
+from pbem.server.desk_work import enable_games
+from pbem.store.errors import StoreError
+from pbem.store.operator import Busy
+from pbem.store.vault import KeyFileError, Sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence, Set
 
-    from pbem.config.server import Config
+    from pbem.server.operators_store import OperatorsStore
 
 
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
@@ -50,32 +34,6 @@ _LEGEND = {
     "aside": "three attempts failed; `pbem inbox show`, then `retry` or `drop`",
     "failed": "given up: it was refused for good, or for five days",
 }
-PATIENCE = 90.0  # seconds; a daemon that cannot be woken looks by itself after a minute
-
-
-class Opened(NamedTuple):
-    """The store of a configuration, and the vault that opens what is sealed in it."""
-
-    config: Config
-    database: Database
-    vault: Vault
-    afterwards: ExitStack
-    """Closed together with the store."""
-
-    @property
-    def clock(self) -> ServerClock:
-        """The clock by which the servers of the store go: this machine's, or its database's."""
-        clock = ServerClock(THIS_MACHINE, self.config)
-        clock.look(self.database)
-        return clock
-
-    @property
-    def now(self) -> datetime:
-        """The time of that clock; raises ClickException if it leapt, and nobody vouches for it."""
-        clock = self.clock
-        if clock.stop is not None:
-            raise click.ClickException(f"The clock: {leap_in_words(clock.stop)}. Until then nothing is decided.")
-        return clock()
 
 
 config_option = click.option(
@@ -123,75 +81,11 @@ def _damages() -> Iterator[None]:
 
 
 @contextmanager
-def opened(config_file: Path) -> Iterator[Opened]:
+def opened(config_file: Path) -> Iterator[OperatorsStore]:
     """The store of a server, as it is."""
-    with troubles():
-        config = load(config_file)
-        with ExitStack() as afterwards, Database(config.store, migrate=False) as database, _damages():
-            enable_games(config, database)
-            yield Opened(config, database, Vault(load_key(config.store_key)), afterwards)
-
-
-def wake(store: Opened) -> bool:
-    """Let the daemon look at the store now; returns whether one runs. Servers sharing a store look by themselves."""
-    daemon = at_work(store.database, datetime.now(UTC))
-    if isinstance(daemon, int):
-        with suppress(ProcessLookupError, PermissionError):  # it looks by itself, later
-            os.kill(daemon, signal.SIGCONT)
-    return daemon is not None
-
-
-def operator() -> str:
-    """The user's name for the record; a container's user may have none."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"user {os.getuid()}"
-
-
-def instruct(store: Opened, what: str, about: str, reason: str, *, ruling: str = "") -> str:
-    """Give the desk an instruction, wait until it is obeyed, and return its answer; raises ClickException."""
-    if not reason.strip():
-        raise click.UsageError("The reason is empty.")
-    instructions = Instructions(store.database)
-    number = instructions.give(what, about, reason, operator(), store.now, ruling=ruling)
-    if _at_rest(store):
-        # Here the desk does what that of the daemon would; the letters leave when one starts.
-        from pbem.desk.letter_handling import WorkingDesk
-        from pbem.desk.reading import InProcess
-        from pbem.desk.wiring import Desk
-
-        configure_logs(store.config.log)
-        keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)
-        own_keys.check(store.database, keys)
-        composer = open_composer(store.config, store.database)
-        reader = InProcess(store.config.limits)
-        desk = Desk(store.config, store.database, store.vault, keys.signing, composer, os.urandom, reader)
-        clock = store.clock
-        store.database.noting = partial(clock.note, store.database)
-        WorkingDesk(desk).obey(clock())
-    else:
-        wake(store)
-    until = time.monotonic() + PATIENCE
-    while (outcome := instructions.outcome(number))[0] == "waiting":
-        if time.monotonic() > until:
-            raise click.ClickException("The server has not obeyed yet; it will do so later.")
-        time.sleep(0.1)
-    if outcome[0] == "refused":
-        raise click.ClickException(outcome[1])
-    return outcome[1]
-
-
-def _at_rest(store: Opened) -> bool:
-    """True if no daemon runs; over a store in a file, none starts until we are done."""
-    place = store.database.place
-    if not isinstance(place, Path):
-        return at_work(store.database, datetime.now(UTC)) is None
-    try:
-        store.afterwards.enter_context(Lock(place))
-    except LockedError:
-        return False
-    return True
+    with troubles(), operators_store.opened(load(config_file)) as store, _damages():
+        enable_games(store.config, store.database)
+        yield store
 
 
 def table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:
@@ -250,6 +144,6 @@ def instruction(group: click.Group, what: str, about: str, says: str, why: str) 
     @config_option
     def instructed(number: int, reason: str, config_file: Path) -> None:
         with opened(config_file) as store:
-            click.echo(f"{instruct(store, what, f'{about[0].lower()}{number}', reason)}.")
+            click.echo(f"{store.instruct(what, f'{about[0].lower()}{number}', reason)}.")
 
     return instructed

@@ -7,28 +7,23 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.common import config_option, opened, wake
+from pbem.cli.common import config_option, opened
 from pbem.cli.ending import Status
 from pbem.config.file import faults
-from pbem.mail.dkim_signing import BadDkimKey
 from pbem.player.account_file import BadAccount
 from pbem.player.program_config import load
 from pbem.server import examination
-from pbem.server.desk_work import open_composer
-from pbem.server.examination import Diagnosis, surroundings
-from pbem.store import own_keys
-from pbem.store.inbox import Inbox
-from pbem.store.owners import at_work
+from pbem.server.examination import Diagnosis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pbem.cli.common import Opened
     from pbem.config.server import Config
 
 
@@ -45,41 +40,10 @@ def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
     status 1 if anything is wrong.
     """
     with opened(config_file) as store:
-        well = report(_findings(store, deadline if mail else 0))
+        looks = examination.surroundings(store.config), house(store.config)
+        well = report(chain(*looks, examination.of_store(store, deadline if mail else 0)))
     click.echo("All is well." if well else "Not all is well.")
     sys.exit(Status.WELL if well else Status.REFUSED)
-
-
-def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:
-    config, database, vault = store.config, store.database, store.vault
-    clock = store.clock
-    now = clock()
-    yield from examination.surroundings(config)
-    yield from house(config)
-    yield from examination.examined("store", examination.store(database, vault))
-    keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
-    yield from examination.examined("keys", examination.keys(database, keys, config.server))
-    yield from examination.examined("matches", examination.transcripts(database, vault, config, keys.public))
-    yield from examination.examined("clock", examination.clock(clock))
-    yield from examination.examined("room", examination.growth(database, config, now))
-    inbox = Inbox(database, vault, config.mailbox_account)
-    yield from examination.examined("mailbox", examination.mailbox(inbox, config, now))
-    yield from examination.examined("queues", examination.queues(database, vault, now))
-    if deadline and at_work(database, now):
-        try:
-            composer = open_composer(config, database)
-        except BadDkimKey:
-            return  # said above
-        yield examination.mail_loop(
-            database,
-            vault,
-            composer,
-            os.urandom(8).hex(),
-            deadline,
-            clock,
-            lambda: wake(store),
-            config.smarthost.maildirs,
-        )
 
 
 def report(findings: Iterable[Diagnosis]) -> bool:
@@ -117,7 +81,7 @@ def check_config(config_file: Path) -> None:
     wrong, config = faults(config_file)
     for fault in wrong:
         click.echo(f"FAULT  {fault}")
-    well = (not config or report((*surroundings(config), *house(config)))) and not wrong
+    well = (not config or report((*examination.surroundings(config), *house(config)))) and not wrong
     if wrong:
         click.echo(f"{config_file} cannot be used: {len(wrong)} {'fault' if len(wrong) == 1 else 'faults'}.")
     else:

@@ -1,12 +1,11 @@
-"""`pbem init`: the files of a new server, from the answers to three questions. Thin: their contents are in config/.
+"""`pbem init`: the files of a new server, from the answers to three questions. Thin: `pbem.examples` fills them in.
 
-Here live the questions, the guesses made from the answers, and the writing, which never overwrites. Implements
-docs/operating.md, "A mailbox is enough" and "Install".
+Here live the questions, and the writing, which never overwrites. Implements docs/operating.md, "A mailbox is enough"
+and "Install".
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import shutil
@@ -17,21 +16,10 @@ from string import Template
 
 import click
 
+from pbem import examples
 from pbem.config.file import faults
-from pbem.examples import example_folder
 
 KINDS = ("mailbox", "domain")
-PROVIDERS = {
-    "gmail.com": ("imap.gmail.com", "smtp.gmail.com"),
-    "googlemail.com": ("imap.gmail.com", "smtp.gmail.com"),
-    "fastmail.com": ("imap.fastmail.com", "smtp.fastmail.com"),
-    "icloud.com": ("imap.mail.me.com", "smtp.mail.me.com"),
-    "posteo.de": ("posteo.de", "posteo.de"),
-    "gmx.net": ("imap.gmx.net", "mail.gmx.net"),
-    "gmx.de": ("imap.gmx.net", "mail.gmx.net"),
-    "web.de": ("imap.web.de", "smtp.web.de"),
-}
-"""IMAP and submission of some providers; all others are guessed by the usual names."""
 
 
 def _mail_address(text: str) -> str:
@@ -81,25 +69,17 @@ def init(
     For a mailbox: pbem.toml and a unit for systemd. For a domain: pbem.toml, units, the lines for Postfix, and the
     DNS records to add. Nothing is overwritten.
     """
-    address = address.lower()
-    local, _, domain = address.rpartition("@")
-    label = re.sub(r"[^a-z0-9.]+", "-", local).strip("-.")  # a host name has fewer characters (RFC 1123 2.1)
-    guessed = PROVIDERS.get(domain, (f"imap.{domain}", f"smtp.{domain}"))
     if not str(folder).isprintable():
         raise click.ClickException("the name of the folder has a character that a unit of systemd cannot have")
+    given = {"server": server, "imap": imap, "submission": submission}
     words = {
-        "address": address,
-        "local": local,
-        "domain": domain,
+        **examples.words_of(kind, address.lower()),
+        **{name: word for name, word in given.items() if word},
         "operator": operator,
-        # A provider's domain is not ours: no name in it is. `.internal` is nobody's.
-        "server": server or (domain if kind == "domain" else f"{label}.{domain.replace('.', '-')}.internal"),
-        "imap": imap or guessed[0],
-        "submission": submission or guessed[1],
         "pbem": shutil.which("pbem") or str(Path(sys.executable).with_name("pbem")),
         "folder": str(folder.absolute()),
     }
-    made = dict(_files(kind, words))
+    made = examples.server_files(kind, words)
     if there := [name for name in made if (folder / name).exists()]:
         raise click.ClickException(f"{folder / there[0]} already exists: nothing was written")
     with tempfile.TemporaryDirectory() as place:  # judged before it is written
@@ -116,37 +96,6 @@ def init(
         path.write_text(text, "utf-8")
         click.echo(f"wrote {path}")
     click.echo(Template(_NEXT[kind]).substitute(words, here=shlex.quote(words["folder"])))
-
-
-def _toml(word: str) -> str:
-    """A text as it is written between double quotes; TOML has the escapes of JSON."""
-    return json.dumps(word, ensure_ascii=False)[1:-1]
-
-
-def _unit(word: str) -> str:
-    """A text as it is written between double quotes in a unit (systemd.service(5), "Command lines")."""
-    return word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-
-
-def _files(kind: str, words: dict[str, str]) -> list[tuple[str, str]]:
-    """The files to write, by name."""
-    examples = example_folder()
-
-    def filled(path: str) -> str:
-        quoted = {".toml": _toml, ".service": _unit}.get(Path(path).suffix, str)
-        filling = {name: quoted(word) for name, word in words.items()}
-        return Template((examples / path).read_text("utf-8")).substitute(filling)
-
-    if kind == "mailbox":
-        return [("pbem.toml", filled("init/mailbox.toml")), ("pbem.service", filled("init/pbem.service"))]
-    files = [("pbem.toml", filled("init/domain.toml")), ("dns.txt", filled("init/dns.txt"))]
-    for path in sorted([*examples.glob("systemd/*"), *examples.glob("postfix/*")]):
-        text = path.read_text("utf-8").replace("/opt/pbem/.venv/bin/pbem", words["pbem"])
-        text = text.replace("play.example", words["domain"])
-        text = text.replace("play\\.example", words["domain"].replace(".", "\\."))
-        text = text.replace("/^pbem(", f"/^{words['local'].replace('.', chr(92) + '.')}(")
-        files.append((f"{path.parent.name}/{path.name}", text))
-    return files
 
 
 _NEXT = {

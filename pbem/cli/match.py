@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.common import (
-    Opened,
     as_json,
     config_option,
     fields,
-    instruct,
     instruction,
     listed,
     named,
@@ -34,6 +32,7 @@ from pbem.store.people import People
 
 if TYPE_CHECKING:
     from pbem.match.state import Match
+    from pbem.server.operators_store import OperatorsStore
 
 SECRETS = (
     "This shows setups and orders that nobody else may know while the game runs. An operator who tells a player"
@@ -123,7 +122,7 @@ def bundle_(number: int, file: Path, config_file: Path) -> None:
     click.echo(f"{file} has the proof of {found.id}: `pbem verify {file}`.")
 
 
-def _found(store: Opened, number: int) -> tuple[Match, list[dict[str, object]]]:
+def _found(store: OperatorsStore, number: int) -> tuple[Match, list[dict[str, object]]]:
     matches = Matches(store.database, store.vault)
     archive = MatchRepository(matches, People(store.database), store.config.server, _nothing_is_signed, "")
     loaded = archive.load(number)
@@ -147,7 +146,7 @@ def _says(entry: Entry) -> str:
     return ", ".join(key if value is True else f"{key} {value}" for key, value in shown if len(str(value)) < 64)
 
 
-def _secrets(store: Opened, number: int) -> list[dict[str, object]]:
+def _secrets(store: OperatorsStore, number: int) -> list[dict[str, object]]:
     submitted = Matches(store.database, store.vault).submitted(number)
     return [
         {
@@ -176,7 +175,7 @@ def resume(number: int | None, reason: str, config_file: Path, *, everything: bo
         if not numbers:
             click.echo("No match stands still because of a restore.")
         for each in numbers:
-            click.echo(f"{instruct(store, 'resume', f'm{each}', reason)}.")
+            click.echo(f"{store.instruct('resume', f'm{each}', reason)}.")
 
 
 instruction(

@@ -11,7 +11,7 @@ import time
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -74,7 +74,11 @@ def _run(settings: ProgramSettings, stop: threading.Event) -> None:
     if not path.exists():
         signing.make(path, account.address)
         log.info("made the key %s", path)
-    key = signing.read(path, _locked, _untouched)
+
+    def nobody(prompt: str = "Nobody is here to touch a security key") -> NoReturn:
+        raise signing.CannotSign(f"{prompt}: give the program a key that needs nobody.")
+
+    key = signing.read(path, nobody, nobody)
     templates = Templates(language=settings.language)
 
     def words(name: str, /, **facts: object) -> str:
@@ -112,14 +116,6 @@ def _pass(program: Program, source: MailSource, settings: ProgramSettings, pause
             log.warning("not sent yet: %s %s: %s", result.form.command, result.form.match, result.said)
             return _AGAIN
     return _SOON if events else again
-
-
-def _locked(prompt: str) -> str:
-    raise signing.CannotSign(f"{prompt}: nobody is here to type it; give the program a key without one")
-
-
-def _untouched() -> None:
-    raise signing.CannotSign("Nobody is here to touch a security key; give the program another key.")
 
 
 def _now() -> datetime:

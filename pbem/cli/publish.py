@@ -20,13 +20,12 @@ from pbem.match.record import NotARecord
 from pbem.pages.match_page import Witnessed, noted, replay
 from pbem.phrase import clean
 from pbem.proof.bundle import OtherVersion, load, read
+from pbem.proof.compare.chain import latest
 from pbem.proof.kept_letters import kept
-from pbem.proof.logged import latest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pbem.proof.bundle import Bundle
     from pbem.verifier_key import VerifierKey
 
 
@@ -93,20 +92,18 @@ def _print(
         found = read(load(bundle))
         logged = latest(chain.from_iterable(one.logged for one in letters), found, witnesses)
         keys = [str(key) for key in witnesses]
-        said = list(chain.from_iterable(_noted(found, path) for path in notes))
+        said: list[dict[str, object]] = []
+        for path in notes:
+            try:
+                said += noted(found, path.read_text("utf-8-sig"))
+            except (OSError, ValueError, NotARecord) as error:
+                raise unreadable(f"{path}: {error}") from error
         page = replay(found, witnessed=Witnessed(logged, keys), press=said, language=language).encode()
     except OtherVersion as error:
         raise click.ClickException(clean(f"{bundle}: {error}")) from error
     except (ValueError, LookupError, TypeError, AttributeError) as error:  # no bundle; text without bytes; odd values
         raise unreadable(f"{bundle}: {error}") from error
     click.echo(page, nl=False)
-
-
-def _noted(found: Bundle, path: Path) -> list[dict[str, object]]:
-    try:
-        return noted(found, path.read_text("utf-8-sig"))
-    except (OSError, ValueError, NotARecord) as error:
-        raise unreadable(f"{path}: {error}") from error
 
 
 def _fill(folder: Path, config_file: Path) -> None:

@@ -19,10 +19,9 @@ from pbem.match.record import replay as played
 from pbem.phrase import harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from pbem.games import Report
-    from pbem.match.record import Outcome, Record, Replay
+    from pbem.match.record import Record, Replay
 
 
 LARGEST: Final = 16 << 20
@@ -59,7 +58,10 @@ def _judge(file: Path) -> tuple[Status, dict[str, object], Iterator[str]]:
         return Status.UNREADABLE, _error(None, 0, None, None, str(error)), iter([f"{file}: {error}"])
     except Illegal as illegal:
         refused = _error(illegal.game, illegal.turn, illegal.seat, illegal.order, illegal.message)
-        return Status.REFUSED, refused, iter([f"{file}: refused, {_where(illegal)}: {illegal.message}"])
+        where = f"turn {illegal.turn}" if illegal.turn else "before turn 1"
+        where += "" if illegal.seat is None else f", seat {illegal.seat}"
+        where += "" if illegal.order is None else f", `{' '.join(illegal.order.split())}`"
+        return Status.REFUSED, refused, iter([f"{file}: refused, {where}: {illegal.message}"])
     turns = [{"turn": number, "reports": list(reports)} for number, reports in enumerate(replayed.turns, start=1)]
     found: dict[str, object] = {"game": record.game, "turns": turns, "result": replayed.result}
     return Status.WELL, found, _story(file, record, replayed)
@@ -85,13 +87,6 @@ def _error(game: str | None, turn: int, seat: int | None, order: str | None, mes
     return {"game": game, "error": {"turn": turn, "seat": seat, "order": order, "message": message}}
 
 
-def _where(illegal: Illegal) -> str:
-    place = f"turn {illegal.turn}" if illegal.turn else "before turn 1"
-    if illegal.seat is not None:
-        place += f", seat {illegal.seat}"
-    return place if illegal.order is None else f"{place}, `{' '.join(illegal.order.split())}`"
-
-
 def _story(file: Path, record: Record, replayed: Replay) -> Iterator[str]:
     names = {seat: name or f"seat {seat}" for seat, (name, _) in enumerate(record.seats, start=1)}
     yield f"{file}: {record.game}, {' against '.join(names.values())}"
@@ -100,16 +95,18 @@ def _story(file: Path, record: Record, replayed: Replay) -> Iterator[str]:
         for seat, orders in sorted(turn.orders.items()):
             yield f"  {names[seat]}: {' '.join(orders.split()) or 'no orders'}"
         for report in reports:
-            yield f"    {_report_line(report, names)}"
-    yield _ending(replayed.result, names)
-
-
-def _report_line(report: Report, names: Mapping[int, str]) -> str:
-    """One report in a line: whose, what kind, then its other fields, whatever the game."""
-    rest = dict(report)
-    head = [names[rest.pop("seat")]] if "seat" in rest else []
-    head.append(str(rest.pop("kind", "")))
-    return " ".join([*head, *(_field(key, value) for key, value in rest.items())])
+            # One report in a line: whose, what kind, then its other fields, whatever the game.
+            rest = dict(report)
+            head = [names[rest.pop("seat")]] if "seat" in rest else []
+            head.append(str(rest.pop("kind", "")))
+            yield f"    {' '.join([*head, *(_field(key, value) for key, value in rest.items())])}"
+    result = replayed.result
+    scores = ", ".join(f"{names[seat]} {score}" for seat, score in enumerate(result["scores"], start=1))
+    if not result["over"]:
+        yield f"Not over. {scores}"
+    else:
+        winner = f"{names[result['winner']]} wins" if result["winner"] else "A draw"
+        yield f"{winner} ({result['reason']}). {scores}"
 
 
 def _field(key: str, value: object) -> str:
@@ -130,11 +127,3 @@ def _value(value: object) -> str:
     if isinstance(value, bool):
         return "destroyed" if value else "undamaged"
     return "nothing" if value is None else str(value)
-
-
-def _ending(result: Outcome, names: Mapping[int, str]) -> str:
-    scores = ", ".join(f"{names[seat]} {score}" for seat, score in enumerate(result["scores"], start=1))
-    if not result["over"]:
-        return f"Not over. {scores}"
-    winner = f"{names[result['winner']]} wins" if result["winner"] else "A draw"
-    return f"{winner} ({result['reason']}). {scores}"

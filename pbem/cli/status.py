@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pbem.cli.common import as_json, config_option, fields, legend, listed, opened, wake
+from pbem.cli.common import as_json, config_option, fields, legend, listed, opened
 from pbem.phrase import harmless
-from pbem.server.examination import leap_in_words, undone, works
+from pbem.server.examination import undone, works
 from pbem.store.inbox import Inbox
 from pbem.store.operator import Box, survey
 from pbem.store.outbox import Outbox
@@ -38,13 +38,13 @@ def status(config_file: Path, *, as_json: bool) -> None:
         leap = store.clock.stop
     if as_json:
         told = {"server": server, "daemon": daemon, "left_behind": left, "undone": missing, **found}
-        told["clock"] = leap_in_words(leap) if leap else None
+        told["clock"] = str(leap) if leap else None
         click.echo(json.dumps(told, indent=1))
         return
     click.echo(f"server       {server}, generation {found['generation']}")
     click.echo(f"daemon       {works(daemon, left)}")
     if leap:
-        click.echo(f"clock        {leap_in_words(leap)}. Until then nothing is decided")
+        click.echo(f"clock        {leap}. Until then nothing is decided")
     for said in missing:
         click.echo(f"  undone       {said}")
     for box, letters, oldest in (
@@ -95,7 +95,7 @@ def accept(config_file: Path, *, yes: bool) -> None:
         if shown is None:
             click.echo("The clock did not leap: there is nothing to accept.")
             return
-        click.echo(f"The clock: {leap_in_words(shown)}.")
+        click.echo(f"The clock: {shown}.")
         if not yes:
             click.confirm("Is the time that it shows right? If not, only restoring a backup helps.", abort=True)
         clock.look(store.database)
@@ -104,7 +104,7 @@ def accept(config_file: Path, *, yes: bool) -> None:
         if clock.stop is None or abs(now.wall - then.wall - went_by) > SAME:
             raise click.ClickException("The clock was set meanwhile: nothing is accepted.")
         clock.accept(store.database)
-        click.echo("The server goes on." if wake(store) else "The server goes on when it starts.")
+        click.echo("The server goes on." if store.wake() else "The server goes on when it starts.")
 
 
 SECRETS = (
@@ -167,7 +167,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
         """Try letter NUMBER once more, now."""
         with opened(config_file) as store:
             Box(store.database, box).retry(number, store.now)
-            click.echo("It is tried now." if wake(store) else "It is tried when the server starts.")
+            click.echo("It is tried now." if store.wake() else "It is tried when the server starts.")
 
     @group.command()
     @click.argument("number", type=int)

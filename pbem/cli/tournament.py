@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.common import as_json, config_option, instruct, instruction, listed, named, opened
+from pbem.cli.common import as_json, config_option, instruction, listed, named, opened
 from pbem.desk.tournament.tournament_archive import TournamentRepository
 from pbem.store.tournament_rows import Tournaments
 
@@ -65,7 +65,7 @@ def rule(number: int, words: tuple[str, ...], reason: str, config_file: Path) ->
     the tournament. On a match of the organiser's own, only you may rule.
     """
     with opened(config_file) as store:
-        click.echo(f"{instruct(store, 'rule', f't{number}', reason, ruling=' '.join(words))}.")
+        click.echo(f"{store.instruct('rule', f't{number}', reason, ruling=' '.join(words))}.")
 
 
 _PAUSE = (

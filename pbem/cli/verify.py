@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,7 @@ from pbem.mail.message import Unreadable, read_letter
 from pbem.match.transcript import sha256_hex, written_seconds
 from pbem.phrase import harmless
 from pbem.proof.bundle import LIMITS, NotABundle, is_tournament, load
+from pbem.proof.compare.finding import CONVICTS
 from pbem.proof.verification import Check, Proved
 from pbem.proof.verification import verify as checks
 from pbem.verifier_key import COSIGNATURE, VerifierKey
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"[0-9a-fA-F]{64}")
 
-_CONVICTS: frozenset[Standing] = frozenset({"two stories", "contradicts"})
 _DOUBTFUL: frozenset[Standing] = frozenset({"broken", "open"})
 _NOTHING: frozenset[Standing] = frozenset({"silent", "later"})
 
@@ -218,14 +219,20 @@ def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Ke
 
             played = list(_printed("opponent", replayed(proved, seeds), as_json=as_json))
         if keys:
-            owned = list(_owned(proved, keys, as_json=as_json))
+            from pbem.proof.known_keys import compared
+
+            assert proved.bundle is not None
+            try:
+                owned = list(_printed("keys", compared(proved.bundle.entries, keys), as_json=as_json))
+            except ValueError as error:
+                raise click.UsageError(str(error)) from error
     findings = [*played, *owned]
     status = _status(made[-1], judged, findings, bool(asked.letters), len(seen) < len(asked.witnesses))
     if as_json:
         asked.print({"status": status, **_document(made, proved, judged, played, owned, seen)})
     elif holds:
-        _print_witnesses(asked.witnesses, seen, proved)
         blind = not status and all(finding.standing == "agrees" for finding in findings)
+        _print_witnesses(asked, seen, proved)
         _print_letters(judged, bool(asked.letters), blind)
     return status
 
@@ -233,8 +240,7 @@ def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Ke
 def _tournament(asked: _Asked, folder: Path | None) -> Status:
     """Verify a tournament, and print each check at once; returns the exit status."""
     from pbem.proof.kept_letters import kept
-    from pbem.proof.tournament_letters import compared
-    from pbem.proof.tournament_proof import verify_tournament
+    from pbem.proof.tournament_proof import compared, verify_tournament
 
     bundles = None if folder is None else (_loaded(path) for path in sorted(folder.rglob("*.zip")))
     made: list[TournamentCheck] = []
@@ -277,18 +283,14 @@ def _seeds(opened: Sequence[str]) -> list[bytes]:
 
     all_seeds: list[bytes] = []
     for option in opened:
-        own = seeds(option) or [seed for _, raw in kept_letters([Path(option)]) for seed in seeds(_text(raw))]
+        own = seeds(option)
+        for _, raw in () if own else kept_letters([Path(option)]):
+            with suppress(Unreadable):
+                own += seeds(read_letter(raw).text or "")
         if not own:
             raise click.UsageError(f"{option} holds no seed: 32 hex digits")
         all_seeds += own
     return all_seeds
-
-
-def _text(raw: bytes) -> str:
-    try:
-        return read_letter(raw).text or ""
-    except Unreadable:
-        return ""
 
 
 def _printed(about: str, findings: Iterable[Finding], *, as_json: bool) -> Iterator[Finding]:
@@ -322,17 +324,6 @@ def _known_keys(options: Sequence[str]) -> dict[str, list[Key]]:
         except ValueError as error:
             raise click.UsageError(f"{file} is no file of public keys: {error}") from error
     return known
-
-
-def _owned(proved: Proved, known: Mapping[str, Sequence[Key]], *, as_json: bool) -> Iterator[Finding]:
-    """Compare the keys of players with known ones."""
-    from pbem.proof.known_keys import compared
-
-    assert proved.bundle is not None
-    try:
-        yield from _printed("keys", compared(proved.bundle.entries, known), as_json=as_json)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
 
 
 def witness_keys(texts: Sequence[str]) -> list[VerifierKey]:
@@ -379,11 +370,22 @@ def _status(
         return _WITHOUT_A_VERDICT[last.what]
     letters_ = {letter.standing for letter in judged}
     standings = letters_ | {finding.standing for finding in played}
-    if last.holds is False or standings & _CONVICTS:
+    if last.holds is False or standings & CONVICTS:
         return Status.REFUSED
     if last.holds is None or standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) or unseen:
         return Status.OPEN
     return Status.WELL
+
+
+def _print_witnesses(asked: _Asked, seen: Mapping[str, tuple[int, int]], proved: Proved) -> None:
+    last = len(proved.bundle.entries) if proved.bundle else 0
+    for name in dict.fromkeys(key.name for key in asked.witnesses):
+        if name in seen:
+            seq, at = seen[name]
+            by = f"by {written_seconds(at)} at the latest"
+            click.echo(f"{name} saw entry {seq} of {last} in the server's log, {by}.")
+        else:
+            click.echo(f"{name}: no letter shows that it saw an entry of this match.")
 
 
 def _print_letters(judged: Sequence[JudgedLetter], asked: bool, blind: bool) -> None:
@@ -399,7 +401,7 @@ def _print_letters(judged: Sequence[JudgedLetter], asked: bool, blind: bool) -> 
             click.echo(f"Letters that {does}: {counted[standing]}")
     # The worst finding decides the last line, as it decides the exit status.
     worst = {letter.standing for letter in judged}
-    if worst & _CONVICTS:
+    if worst & CONVICTS:
         click.echo("The bundle is valid on its own, but the letters contradict it.")
     elif worst & _DOUBTFUL:
         click.echo("The bundle holds, and no letter contradicts it; look at what is damaged or left open.")
@@ -407,18 +409,6 @@ def _print_letters(judged: Sequence[JudgedLetter], asked: bool, blind: bool) -> 
         click.echo("The bundle holds, but there was no letter to compare it with.")
     elif blind:
         click.echo("Everything holds.")
-
-
-def _print_witnesses(believed: Sequence[VerifierKey], seen: Mapping[str, tuple[int, int]], proved: Proved) -> None:
-    last = len(proved.bundle.entries) if proved.bundle else 0
-    for name in dict.fromkeys(key.name for key in believed):
-        if name in seen:
-            seq, at = seen[name]
-            click.echo(
-                f"{name} saw entry {seq} of {last} in the server's log, by {written_seconds(at)} at the latest."
-            )
-        else:
-            click.echo(f"{name}: no letter shows that it saw an entry of this match.")
 
 
 def _lines(letter: JudgedLetter) -> Iterator[str]:

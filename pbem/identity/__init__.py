@@ -1,11 +1,9 @@
 """The signer of a letter: one graded verdict over a letter, whatever the format of its signature.
 
 `signatures.py` finds the one signature of a letter, `repairs.py` the texts that it may cover; each format verifies in
-its own module. The desk passes the keys that are pinned to the named player (no others are tried), and the words of
-forms. On arrival, when the caller passes the time, more is refused than later: signatures that will not hold for
-ever, and costly keys. An accepted letter is verified without a time, so that neither a new rule nor today's date
-makes an old match unreadable. `pbem.proof.normal_form`, where MIME is read, makes sure that all programs read the
-same words from the signed bytes. Implements protocol.md, "Identity".
+its own module, with the keys that are pinned to the named player. On arrival, when the caller passes the time, more
+is refused than later: signatures that will not hold for ever, and costly keys. An accepted letter is verified without
+a time, so that neither a new rule nor today's date makes an old match unreadable. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations

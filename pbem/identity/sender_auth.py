@@ -1,13 +1,10 @@
 """Verification of the From of a letter without a person's signature: by its domain, or by our own mail server.
 
-The domain's word is a DKIM signature (`dkim`). Our server's is the Authentication-Results (RFC 8601) that it wrote
-above the letter. Anybody can write this header: it counts only if the operator named the server, and then only where
-no stranger can have put it: the topmost one of that name, with at most one Received above it.
-
-That server must remove such headers from the letters that it accepts, and its filter understands less than a reader
-may: config/postfix/pbem_headers knows one regular expression. So on arrival a header counts only in the one form that
-any filter recognises (`_is_strict`); whatever else might be read as that server's word voids it (`is_unclear`).
-Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24.
+The domain's word is a DKIM signature (`dkim`). Our server's is the Authentication-Results (RFC 8601) that it wrote,
+the topmost of that name, with at most one Received above it. It must remove such headers from letters that it
+accepts, and its filter (config/postfix/pbem_headers) is one regular expression: on arrival a header counts only in a
+form that any filter recognises (`_is_strict`), and whatever else might be read as that server's word voids it
+(`is_unclear`). Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24.
 """
 
 from __future__ import annotations

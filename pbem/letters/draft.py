@@ -171,18 +171,16 @@ def joined_subjects(subjects: Sequence[str]) -> str:
     If there is no room for all, the first and the last are named.
     """
     first, *others = dict.fromkeys(subjects)
-    others = [_without(subject, first) for subject in others]
+    for number, subject in enumerate(others):
+        # Without the beginning that it shares with the first: the match, the title and the game.
+        rest, left = subject, first
+        for end in ("] ", ", ", ", "):
+            head, mark, behind = left.partition(end)
+            if not rest.startswith(head + mark) or not mark:
+                break
+            rest, left = rest.removeprefix(head + mark), behind
+        others[number] = rest
     for shown in ([first, *others], [first, "...", *others[-1:]]):
         if len(named := "; ".join(shown)) <= LONGEST:
             return named
     return first + _MORE if len(first) + len(_MORE) <= LONGEST else first
-
-
-def _without(subject: str, first: str) -> str:
-    """A subject without the beginning that it shares with the first: the match, the title and the game."""
-    for end in ("] ", ", ", ", "):
-        head, mark, rest = first.partition(end)
-        if not subject.startswith(head + mark) or not mark:
-            break
-        subject, first = subject.removeprefix(head + mark), rest
-    return subject

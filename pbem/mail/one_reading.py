@@ -1,14 +1,9 @@
 """Letters that programs read in different ways: why a signed MIME entity is not accepted, or a letter without a key.
 
 Who wrote such an entity can show one text to the server and another to whoever reads it with a mail program, and deny
-either. So each header that says how to read a part must be there once and well-formed, parts must be separated in one
-way, encodings undamaged, and parts that stand for each other must ask for the same. This is for arrival alone: what
-was accepted before is read as before.
-
-DKIM covers the body, and of the headers those that the domain chose: many choose neither Content-Type nor
-Content-Transfer-Encoding. Whoever has such a letter can add or change them, so that a line end appears within a
-quote, or a part of it, the source of its HTML, is read as plain text: `is_open`. Implements protocol.md, "Identity",
-and docs/bundle.md, 6.6.
+either; so on arrival nothing about a part may be in doubt (`doubt`). DKIM covers few headers in many letters: whoever
+has one can add Content-Type or Content-Transfer-Encoding, so that a line end appears within a quote, or the source of
+its HTML is read as plain text (`is_open`). Implements protocol.md, "Identity", and docs/bundle.md, 6.6.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""A mailbox that others fill: reading its letters as they came, and moving them away.
+"""A mailbox that others fill: reading its letters as they came, and moving them away; and the password that opens it.
 
-Here live what its kinds, `imap` and `maildir`, have in common, and the password that opens it, of which no error
-shows any part. Nothing is kept or understood here: the caller keeps a letter first, and only then marks it as done. A
-crash in between brings the same octets again. Every call may block. Only one thread at a time uses a mailbox, and any
-other may interrupt it. Implements operating.md, "A mailbox is enough".
+Nothing is kept or understood here: the caller keeps a letter first, and only then marks it as done. A crash in
+between brings the same octets again. Every call may block. Only one thread at a time uses a mailbox, and any other
+may interrupt it. Implements operating.md, "A mailbox is enough".
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def replay(
     data = {
         "title": rules(game).title,
         "sealed": sealed,
-        "bundle": _packed(bundle.write(revealed(found))),
+        "bundle": packed(bundle.write(revealed(found))),
         "decisive": {str(number): decisive.turn for number, decisive in decisive_turns(found).items()},
         "press": [dict(one) for one in press],
         "forms": dict(forms) if forms is not None else None,
@@ -200,5 +200,6 @@ def decisive_turn(game: Record) -> DecisiveTurn:
     return DecisiveTurn(game, decisive, played[decisive][2], [reports for _, reports, _ in played[1 : decisive + 1]])
 
 
-def _packed(content: bytes) -> str:
+def packed(content: bytes) -> str:
+    """Octets as a page carries them."""
     return base64.b64encode(deflated(content)).decode()

@@ -1,10 +1,8 @@
 """The pages of a server as plain files: first page, composers, invitations, matches, previews of links, feeds (Atom).
 
-This module knows which file holds which page, and brings a folder up to date: files that are right are not
-touched, changed ones are renamed into place, and outdated ones are removed if this module wrote them.
-`desk/public.py` decides what may be told. The same news give the same octets: all times of feeds are of the
-transcripts, and ids never change, wherever pages are served. Implements protocol.md, "Secrets" (public pages);
-RFC 4287 (Atom) and RFC 4151 (`tag:`).
+This module brings a folder up to date: only files that changed are written, and outdated ones are removed if they are
+ours. `desk/public.py` decides what may be told. The same news give the same octets: ids and times are the
+transcripts'. Implements protocol.md, "Secrets" (public pages); RFC 4287 (Atom) and RFC 4151 (`tag:`).
 """
 
 from __future__ import annotations
@@ -102,9 +100,17 @@ def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str 
         "match": match,
         "files": _files(m.match),
         "place": place,
-        "code": _code(place) if place else "",
+        "code": qr_code(place) if place else "",
     }
     return page("invitation", f"{m.title}, {m.match}", (), shown=shown, language=language)
+
+
+def qr_code(address: str) -> Markup:
+    """An address as a QR code, dark on light in any scheme, as phones want it: an SVG of no fixed size."""
+    import segno
+
+    drawn = segno.make_qr(address).svg_inline(light="#fff", omitsize=True, svgclass="code", lineclass=None)
+    return Markup(drawn)  # noqa: S704 - modules alone: the address is in no text of it
 
 
 def tournament(
@@ -123,14 +129,6 @@ def tournament(
         "feed": feed_file(t["id"], language),
     }
     return page("tournament", f"{t['title']}, {t['id']}", (), shown=shown, language=language)
-
-
-def _code(address: str) -> Markup:
-    """An address as a QR code, dark on light in any scheme, as phones want it: an SVG of no fixed size."""
-    import segno
-
-    drawn = segno.make_qr(address).svg_inline(light="#fff", omitsize=True, svgclass="code", lineclass=None)
-    return Markup(drawn)  # noqa: S704 - modules alone: the address is in no text of it
 
 
 def _begun() -> dict[str, object]:

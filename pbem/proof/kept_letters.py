@@ -212,7 +212,10 @@ def _take_apart(letter: Letter, found: _Found, depth: int) -> None:
                 continue
             _take_apart(inner, found, depth + 1)
         elif part.filename and (part.filename, part.content_type) != (LETTER, "text/plain"):
-            found.attachments.append(Attached(part.filename, tuple(_ways(part.content))))
+            # As it is, and as it may have been before a mail program changed its line ends.
+            lines = part.content.replace(b"\r\n", b"\n")
+            ways = (part.content, lines, lines.rstrip(b"\n"), lines.rstrip(b"\n") + b"\n")
+            found.attachments.append(Attached(part.filename, tuple(dict.fromkeys(ways))))
         elif part.content_type == "text/html":
             (found.pages if has_plain else found.texts).append(_text_of_html(part))
         elif part.content_type.startswith("text/"):
@@ -234,57 +237,59 @@ def _for_programs(letter: Letter) -> Iterator[InBulletin]:
                 yield ToldFiles(str(document.get("server")), frozenset(map(str, files.values())), *_signed(document))
         items = document.get("items") if isinstance(document, dict) else None
         for item in items if isinstance(items, list) else ():
-            place_of = "tournament" if isinstance(item, dict) and item.get("about") == "tournament" else "match"
-            match item:
-                case {
-                    "head": {"seq": int(seq), "head": str(head), "signature": str(signature)},
-                } if _HEAD.fullmatch(f"{(match := str(item.get(place_of)))} {seq} {head} {signature}"):
-                    server, key = str(document.get("server")), str(document.get("key"))
-                    yield SignedHead(server, match, seq, head, signature, key if _KEY.fullmatch(key) else None)
-                    if isinstance(generation := item.get("generation"), int):
-                        with suppress(TypeError):  # what no server writes
-                            yield ToldGeneration(server, match, seq, head, generation, *_signed(document))
-            match item:
-                case {"about": "log", "match": str(match), "seq": int(seq), "proof": str(proof)} if _SEQ.fullmatch(
-                    str(seq)
-                ):
-                    yield Logged(str(document.get("server")), match, seq, proof)
-                case {
-                    "about": "log",
-                    "tournament": str(tournament),
-                    "seq": int(seq),
-                    "head": str(head),
-                    "proof": str(proof),
-                } if _SEQ.fullmatch(str(seq)):
-                    yield Logged(str(document.get("server")), tournament, seq, proof, head)
-                case {
-                    "about": "command",
-                    "command": str(command),
-                    "outcome": str(outcome),
-                    "mail": str(mail),
-                    "received": str(received),
-                } if is_time(received):
-                    with suppress(TypeError):  # what no server writes
-                        server = str(document.get("server"))
-                        about = str(item.get("match") or item.get("tournament") or "")
-                        yield Answered(server, mail, received, about, command, outcome, *_signed(document))
-                case {
-                    "about": "reply",
-                    "match": str(match),
-                    "address": str(address),
-                    "game": int(game),
-                    "turn": int(turn),
-                }:
-                    yield from _address(document, match, address, place(game, turn))
+            if not isinstance(item, dict):
+                continue
+            yield from _head_of(document, item)
+            with suppress(TypeError):  # what no server writes
+                yield from _rest_of(document, item)
 
 
-def _address(document: JsonObject, match: str, address: str, where: str) -> Iterator[ReplyAddress]:
-    """A reply address in a bulletin, and what the server signed with it."""
-    token = TOKEN.search(address.lower())
-    with suppress(TypeError):  # what no server writes
-        if token is not None:
+def _head_of(document: JsonObject, item: JsonObject) -> Iterator[SignedHead | ToldGeneration]:
+    """The head in an item of a bulletin, and the generation in which it was the last."""
+    place_of = "tournament" if item.get("about") == "tournament" else "match"
+    match item:
+        case {
+            "head": {"seq": int(seq), "head": str(head), "signature": str(signature)},
+        } if _HEAD.fullmatch(f"{(match := str(item.get(place_of)))} {seq} {head} {signature}"):
+            server, key = str(document.get("server")), str(document.get("key"))
+            yield SignedHead(server, match, seq, head, signature, key if _KEY.fullmatch(key) else None)
+            if isinstance(generation := item.get("generation"), int):
+                with suppress(TypeError):  # what no server writes
+                    yield ToldGeneration(server, match, seq, head, generation, *_signed(document))
+
+
+def _rest_of(document: JsonObject, item: JsonObject) -> Iterator[Logged | Answered | ReplyAddress]:
+    """The proof about the log, the outcome or the reply address in an item of a bulletin; raises TypeError."""
+    server = str(document.get("server"))
+    match item:
+        case {"about": "log", "match": str(match), "seq": int(seq), "proof": str(proof)} if _SEQ.fullmatch(str(seq)):
+            yield Logged(server, match, seq, proof)
+        case {
+            "about": "log",
+            "tournament": str(tournament),
+            "seq": int(seq),
+            "head": str(head),
+            "proof": str(proof),
+        } if _SEQ.fullmatch(str(seq)):
+            yield Logged(server, tournament, seq, proof, head)
+        case {
+            "about": "command",
+            "command": str(command),
+            "outcome": str(outcome),
+            "mail": str(mail),
+            "received": str(received),
+        } if is_time(received):
+            about = str(item.get("match") or item.get("tournament") or "")
+            yield Answered(server, mail, received, about, command, outcome, *_signed(document))
+        case {
+            "about": "reply",
+            "match": str(match),
+            "address": str(address),
+            "game": int(game),
+            "turn": int(turn),
+        } if token := TOKEN.search(address.lower()):
             hashed = sha256_hex(token[1].encode())
-            yield ReplyAddress(str(document.get("server")), match, hashed, where, *_signed(document))
+            yield ReplyAddress(server, match, hashed, place(game, turn), *_signed(document))
 
 
 def _signed(document: JsonObject) -> tuple[str, str]:
@@ -301,12 +306,6 @@ def _number(written: str) -> int | float:
 
 def _no_number(written: str) -> float:
     raise ValueError(f"JSON has no {written}")
-
-
-def _ways(content: bytes) -> Iterator[bytes]:
-    """An attachment as it is, and as it may have been before a mail program changed its line ends."""
-    lines = content.replace(b"\r\n", b"\n")
-    yield from dict.fromkeys((content, lines, lines.rstrip(b"\n"), lines.rstrip(b"\n") + b"\n"))
 
 
 def _text_of_html(part: Part) -> str:

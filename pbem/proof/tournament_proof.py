@@ -20,10 +20,13 @@ from pbem.mail.message import Unreadable, read_letter
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox
 from pbem.match.pinned_keys import Player
-from pbem.match.transcript import TranscriptError, follow, sha256_hex
+from pbem.match.transcript import TranscriptError, follow, sha256_hex, written_seconds
 from pbem.phrase import harmless
 from pbem.proof import bundle
 from pbem.proof.agreement import names_player
+from pbem.proof.compare.chain import Heads, LogCheck, compare_generations
+from pbem.proof.compare.index import ShownLetter, TranscriptIndex
+from pbem.proof.compare.words import compare_answers
 from pbem.proof.listed_keys import check_players
 from pbem.proof.mailbox_evidence import marks
 from pbem.proof.normal_form import hash_of_entry_words
@@ -44,8 +47,11 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
+    from pbem.proof.compare.finding import Standing
+    from pbem.proof.kept import Kept
     from pbem.requests import AnyRequest
     from pbem.tournament.tournament_state import Pairing, Tournament
+    from pbem.verifier_key import VerifierKey
 
 
 class TournamentCheck(msgspec.Struct, frozen=True):
@@ -384,3 +390,31 @@ def _compared(tournament: Tournament, pairing: Pairing, match: Match, entries: S
     played = zip(pairing.names, pairing.result.players, strict=True)
     substitutes = "".join(f", {player} for {name}" for name, player in played if name != player)
     return "ok", f"has this result: {' - '.join(pairing.names)} {points}{substitutes}"
+
+
+_MARKS: Mapping[Standing, str] = {"agrees": "ok", "later": "ok", "two stories": "FAIL", "contradicts": "FAIL"}
+
+
+def compared(content: bytes, letters: Iterable[Kept], witnesses: Sequence[VerifierKey]) -> Iterator[TournamentCheck]:
+    """The findings of letters about a tournament, in them and in its server's log, and about each witness's part."""
+    entries = bundle.read_tournament(content, TournamentEntry).entries
+    index = TranscriptIndex(entries, str(entries[0].body["tournament"]), tournament_statement)
+    heads, log = Heads(index), LogCheck(index, witnesses)
+    shown = False
+    for kept in letters:
+        letter = ShownLetter(kept, index)
+        told = ("letter", (*heads.compare(letter), *compare_generations(letter), *compare_answers(letter)))
+        for what, findings in (told, ("log", log.compare(kept))):
+            for finding in findings:
+                shown = True
+                said = f"{finding.what}: {finding.found}".removesuffix(": ")
+                yield TournamentCheck(_MARKS.get(finding.standing, "OPEN"), what, said, finding.seq, kept.source)
+    if not shown:
+        yield TournamentCheck("OPEN", "letter", "no letter shows anything of this tournament")
+    for name in dict.fromkeys(key.name for key in witnesses):
+        if name in log.witnessed:
+            seq, at = log.witnessed[name]
+            said = f"{name} saw entry {seq} of {len(index.heads)}, by {written_seconds(at)} at the latest"
+            yield TournamentCheck("ok", "witness", said, seq)
+        else:
+            yield TournamentCheck("OPEN", "witness", f"{name}: no letter shows that it saw an entry")

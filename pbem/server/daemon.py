@@ -1,9 +1,8 @@
 """The daemon: starts and stops the parts of a server, and wires them together.
 
-It opens keys, store and listeners, runs the tasks of intake and delivery, and wakes them and the desk. No logic: the
-desk, in a separate process, decides what becomes of a letter. Intake and delivery call the store in a thread, because
-a commit may have to wait for the desk's. Implements design.md, "The way of a letter", and reliability.md, case 30
-(the second daemon exits).
+No logic: the desk, in a separate process, decides what becomes of a letter. Intake and delivery call the store in a
+thread, because a commit may have to wait for the desk's. Implements design.md, "The way of a letter", and
+reliability.md, case 30 (the second daemon exits).
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ class Daemon:
     transport: Transport | None = None
     resolve: Resolve = field(default_factory=txt)
     tell: Tell = field(default_factory=told)
-    post: Post = fetched
+    http: Post = fetched
     house: Callable[[str], Sequence[str]] = command
     ready: Callable[[Sequence[IntakePlace]], None] = lambda _: None
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -121,7 +120,7 @@ class Daemon:
         self._lock: Lock | None = None
         self._stop = asyncio.Event()
         self._asked_to_look = asyncio.Event()
-        self._post_thread = ThreadPoolExecutor(1, "post")
+        self._sending_thread = ThreadPoolExecutor(1, "sending")
         self._admission_thread = ThreadPoolExecutor(1, "admission")
         self._in_doubt = FairQueue(*IN_DOUBT)
         self._desk: DeskPlace | None = None
@@ -192,25 +191,26 @@ class Daemon:
             self._lock = stack.enter_context(Lock(config.store, self.disk))
         store = open_store(config, stack, self._lock, self.random, self.points, self.disk, new=not known)
         vault = store.keys.vault
-        self._post_base = store.post
+        self._database = store.sending
         self._inbox = Inbox(store.doorstep, vault, config.mailbox_account)
-        outbox = Outbox(store.post, vault, self._name)
+        outbox = Outbox(store.sending, vault, self._name)
         self._release_others(outbox, stack)
         # The examiner of letters beyond a network's limit.
         examiner = DeskAdmission(config, store.admission, vault, self.reader)
         self._admission = stack.enter_context(closing(examiner))
         # Entered last, left first: calls in a thread end before their connection is closed.
-        stack.callback(self._post_thread.shutdown)
+        stack.callback(self._sending_thread.shutdown)
         stack.callback(self._admission_thread.shutdown)
         if self._desk is not None:
             await self._desk.open(self._lock.files if self._lock else [])
-        services = TaskServices(self._clock.for_retries, self._post, self.wake, self.longest_wait, self._clock.stops)
-        post = self._senders(services, outbox, vault, secret)
+        clock = self._clock
+        services = TaskServices(clock.for_retries, self._in_thread, self.wake, self.longest_wait, clock.stops)
+        senders = self._senders(services, outbox, vault, secret)
         # Letters and questions come in only once everything that they need is open.
         await intake.open()
         if metrics:
             await metrics.open()
-        await self._work(post, intake, places)
+        await self._work(senders, intake, places)
 
     def _release_others(self, outbox: Outbox, stack: AsyncExitStack) -> None:
         """Release letters that dead servers had leased; in a shared store, also report that this one lives."""
@@ -222,7 +222,7 @@ class Daemon:
             self._renew()
             log.info("store open")
         else:
-            self._clock.look(self._post_base)
+            self._clock.look(self._database)
             # We hold the lock, so the process that leased letters has ended.
             log.info("store open", sendings=outbox.release_all())
 
@@ -231,7 +231,7 @@ class Daemon:
     ) -> dict[str, Deliverer | Asker[Any]]:
         """What goes out, by name: letters; questions to the DNS and, if there are any, to witnesses and topics."""
         config = self.config
-        post: dict[str, Deliverer | Asker[Any]] = {
+        senders: dict[str, Deliverer | Asker[Any]] = {
             "delivery": Deliverer(
                 outbox,
                 self.transport or way_out(config, secret),
@@ -241,27 +241,27 @@ class Daemon:
                 delimiter=config.delimiter if config.return_paths else None,
                 points=self.points,
             ),
-            "dns": DnsAsker(Lookups(self._post_base), self.resolve, services),
+            "dns": DnsAsker(Lookups(self._database), self.resolve, services),
         }
         if urls := {cosigner.key.name: cosigner.url for cosigner in config.witness.cosigners}:
-            post["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, services, self.post)
+            senders["witnesses"] = WitnessAsker(WitnessRequests(self._database), urls, services, self.http)
         if hosts := config.notify.hosts:
-            notifications = Notifications(self._post_base, vault)
-            post["notifier"] = Notifier(notifications, hosts, config.server, services, self.tell)
-        return post
+            notifications = Notifications(self._database, vault)
+            senders["notifier"] = Notifier(notifications, hosts, config.server, services, self.tell)
+        return senders
 
     async def _work(
-        self, post: Mapping[str, Deliverer | Asker[Any]], intake: Intake, places: Sequence[IntakePlace]
+        self, senders: Mapping[str, Deliverer | Asker[Any]], intake: Intake, places: Sequence[IntakePlace]
     ) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
 
-        self._others += [sender.wake for sender in post.values()]
+        self._others += [sender.wake for sender in senders.values()]
         bringers = self._bringers(intake)
         # The desk and the post, as the server's roles say.
         workers: dict[str, _Running] = {"desk": self._desk} if self._desk is not None else {}
-        workers |= post if Role.POST in self.roles else {}
+        workers |= senders if Role.POST in self.roles else {}
 
         def look() -> None:
             self.wake()
@@ -304,7 +304,7 @@ class Daemon:
     async def _watch(self) -> None:
         """Check, now and then, when asked and at the end, that the store is in place, and note its high water."""
         asked = False
-        while (in_place := self._post_base.engine.in_place()) and not self._stop.is_set():
+        while (in_place := self._database.engine.in_place()) and not self._stop.is_set():
             self._asked_to_look.clear()
             await self._note_high_water()
             if asked:
@@ -321,9 +321,9 @@ class Daemon:
     async def _note_high_water(self) -> None:
         """Note the high water of a store in a file, and look at its clock; a full disk is only logged."""
         try:
-            await self._post(self._post_base.engine.note_high_water)
+            await self._in_thread(self._database.engine.note_high_water)
             if not self._name:
-                await self._post(self._clock.look, self._post_base)
+                await self._in_thread(self._clock.look, self._database)
         except (StoreError, OSError) as error:
             log.warning("how far the store has come is not noted", trouble=type(error).__name__)
 
@@ -393,7 +393,7 @@ class Daemon:
     async def _figures(self) -> Figures:
         from pbem.server.metrics import Figures
 
-        return Figures(await self._post(survey, self._post_base), self._desk.deaths if self._desk else 0)
+        return Figures(await self._in_thread(survey, self._database), self._desk.deaths if self._desk else 0)
 
     def _intake(self) -> Intake:
         config = self.config
@@ -414,7 +414,7 @@ class Daemon:
                     raise Refusal(TOO_MANY_TODAY) from error
                 if not known:
                     raise Refusal(TOO_MANY_TODAY)
-                await self._post(self._inbox.put_all, [(envelope, raw)], self._clock)
+                await self._in_thread(self._inbox.put_all, [(envelope, raw)], self._clock)
                 self._came(1)
 
         intake = Intake(
@@ -437,13 +437,13 @@ class Daemon:
             await self._keep([(envelope(raw, intake.recipients.knows, config.mail_address), raw)])
 
         async def mark(given: str | None) -> str | None:
-            return await self._post(self._mark, f"mailbox {config.mailbox_account}", given)
+            return await self._in_thread(self._mark, f"mailbox {config.mailbox_account}", given)
 
         async def look(made: Look) -> None:
-            await self._post(self._inbox.note_look, made)
+            await self._in_thread(self._inbox.note_look, made)
 
         async def read() -> datetime | None:
-            return await self._post(self._inbox.mailbox_read)
+            return await self._in_thread(self._inbox.mailbox_read)
 
         bringers: dict[str, _Running] = {}
         if config.mailbox and Role.INTAKE in self.roles:
@@ -456,17 +456,17 @@ class Daemon:
 
     def _mark(self, name: str, given: str | None) -> str | None:
         """Keep a mark under this name, unless another server sharing the store was first; returns the one kept."""
-        with self._post_base.transaction():
+        with self._database.transaction():
             if given is not None:
-                self._post_base.add("meta", name=name, value=given)
-            return self._post_base.meta(name)
+                self._database.add("meta", name=name, value=given)
+            return self._database.meta(name)
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
         """Store letters that arrived together; returns False for each that exceeds its network's limit today."""
-        if not self._post_base.engine.in_place():
+        if not self._database.engine.in_place():
             self.stop()
             raise StoreError("the store is not where it was opened")
-        room = self._post_base.engine.room()
+        room = self._database.engine.room()
         if room is not None and room < self.config.limits.reserve_bytes:
             raise FullError("the room that is left is for the letters that are here")
         a_day = self.config.limits.letters_per_day
@@ -478,7 +478,7 @@ class Daemon:
                 raise BusyError
             rows = self._inbox.put_all(letters, self._clock, a_day, wait=False)
         except BusyError:
-            rows = await self._post(self._inbox.put_all, letters, self._clock, a_day)
+            rows = await self._in_thread(self._inbox.put_all, letters, self._clock, a_day)
         # Never for a shared store, because a network may be slow at any moment.
         self._quick = not self._name and clock() - began < QUICK
         self._came(len(letters))
@@ -490,5 +490,5 @@ class Daemon:
             self._desk.ease()
         self.wake()
 
-    async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._post_thread, call, *arguments)
+    async def _in_thread(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._sending_thread, call, *arguments)

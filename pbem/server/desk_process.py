@@ -1,9 +1,8 @@
 """The desk's process, as the daemon has it: how it is started, told, watched, ended and replaced; and its floods.
 
 A desk that dies is replaced, and one that no longer answers is ended. Both the daemon and the desk hold the store's
-lock, so that no second daemon starts while either lives. What the process itself does is in `desk_work`. Their
-messages are single octets, so that asyncio can read them; only the first hand-over, after `FILES`, is longer, and
-what is said after `FAILED` is for the operator. Implements reliability.md, cases 9 and 32.
+lock, so that no second daemon starts while either lives. Their messages are single octets, so that asyncio can read
+them. Implements reliability.md, cases 9 and 32.
 """
 
 from __future__ import annotations

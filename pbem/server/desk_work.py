@@ -1,9 +1,8 @@
 """The desk at work, in whichever process or thread it is: what it is handed, its loop, and the life of its process.
 
 No logic: the desk decides what becomes of a letter. Trouble with the store or a letter ends nothing; the desk tries
-again. SMTP clients wait for the intake, never for the desk: during a flood it rests after each letter for much longer
-than it worked. The process ends when the daemon says so, and at once when the daemon is gone; `desk_process` starts
-and watches it. Implements design.md, "The way of a letter", and reliability.md, cases 9 and 32.
+again. SMTP clients wait for the intake, never for the desk, which rests during a flood. `desk_process` starts and
+watches it. Implements design.md, "The way of a letter", and reliability.md, cases 9 and 32.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from pbem.match.state import RUNNING
 from pbem.match.transcript import Entry, TranscriptError
 from pbem.proof import bundle
 from pbem.proof.verification import verify
+from pbem.server.desk_work import open_composer
 from pbem.store import own_keys
 from pbem.store.database import from_db, is_there, standby_of, to_db
 from pbem.store.errors import StoreError
@@ -52,9 +53,9 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.config.values import Listen
     from pbem.mail.compose import Composer
+    from pbem.server.operators_store import OperatorsStore
     from pbem.server.server_clock import ServerClock
     from pbem.store.database import Database
-    from pbem.store.noted_time import Leap
     from pbem.store.own_keys import OwnKeys
     from pbem.store.vault import Vault
 
@@ -91,7 +92,7 @@ def surroundings(config: Config) -> Iterator[Diagnosis]:
     if config.smarthost.user and not config.smarthost.secrets:
         yield Diagnosis(False, "smarthost", "has a user, and no password_file, password_command or token_command")
     yield from _password("smarthost", config.smarthost)
-    yield from _mailbox(config)
+    yield from _mailbox(config.mailbox)
     # With Maildirs, letters leave without a mail server.
     if not config.smarthost.maildirs:
         yield _named("smarthost", config.smarthost.host, config.smarthost.port)
@@ -135,8 +136,7 @@ def _games(config: Config) -> Iterator[Diagnosis]:
             yield Diagnosis(True, "games", f"{game} is of {package}, {code}")
 
 
-def _mailbox(config: Config) -> Iterator[Diagnosis]:
-    box = config.mailbox
+def _mailbox(box: MailboxConfig) -> Iterator[Diagnosis]:
     if box:
         yield Diagnosis(True, "mailbox", "what lies there when it is first read is left alone, and not answered")
     if box.maildir:
@@ -221,6 +221,22 @@ def examined(what: str, findings: Iterable[Diagnosis]) -> Iterator[Diagnosis]:
         yield Diagnosis(False, what, f"cannot be examined further: {type(error).__name__}: {error}")
 
 
+def of_store(opened: OperatorsStore, deadline: float) -> Iterator[Diagnosis]:
+    """Examine a server's store, and all that goes by it; by a letter, too, if it has some seconds for its way."""
+    config, database, vault, now = opened.config, opened.database, opened.vault, opened.clock
+    yield from examined("store", store(database, vault))
+    own = own_keys.load(config.store_key, config.signing_key, os.urandom)
+    yield from examined("keys", keys(database, own, config.server))
+    yield from examined("matches", transcripts(database, vault, config, own.public))
+    yield from examined("clock", clock(now))
+    yield from examined("room", growth(database, config, now()))
+    yield from examined("mailbox", mailbox(Inbox(database, vault, config.mailbox_account), config, now()))
+    yield from examined("queues", queues(database, vault, now()))
+    if deadline and at_work(database, now()):
+        with suppress(BadDkimKey):  # said among the surroundings
+            yield mail_loop(opened, open_composer(config, database), deadline)
+
+
 def store(database: Database, vault: Vault) -> Iterator[Diagnosis]:
     """Check that the file is sound, its tables agree, and their contents are what was written."""
     damage = database.engine.damage()
@@ -291,23 +307,13 @@ def _transcript(archive: MatchRepository, number: int, server_key: str) -> Diagn
 def clock(server: ServerClock) -> Iterator[Diagnosis]:
     """Check that the clock is believed, and that time does not stand still."""
     if server.stop is not None:
-        yield Diagnosis(False, "clock", f"{leap_in_words(server.stop)}. Until then nothing is decided")
+        yield Diagnosis(False, "clock", f"{server.stop}. Until then nothing is decided")
     elif server.behind > STILL:
         found = f"it is behind {server():%Y-%m-%d %H:%M} UTC, which was noted: until then time stands still"
         yield Diagnosis(False, "clock", found)
     else:
         vouched = "vouched for" if server.is_vouched() else "and if it leaps, nobody vouches for it"
         yield Diagnosis(True, "clock", f"{server():%Y-%m-%d %H:%M} UTC, {vouched}")
-
-
-def leap_in_words(leap: Leap) -> str:
-    """A leap of the clock, and what is to be done."""
-    by = abs(timedelta(seconds=round(leap.by.total_seconds())))
-    way = "ahead" if leap.by > timedelta() else "back"
-    return (
-        f"it shows {leap.wall:%Y-%m-%d %H:%M} UTC, and leapt {way} by {by}; {leap.noted:%Y-%m-%d %H:%M} UTC was noted"
-        " last. Nobody vouches for it: set it right, or see `pbem clock accept`"
-    )
 
 
 def growth(database: Database, config: Config, now: datetime) -> Iterator[Diagnosis]:
@@ -375,29 +381,22 @@ def works(daemon: int | list[str] | None, left: Sequence[int]) -> str:
     return f"runs, process {daemon}" if daemon else "does not run"
 
 
-def mail_loop(  # noqa: PLR0913, PLR0917 - as a caller has them
-    database: Database,
-    vault: Vault,
-    composer: Composer,
-    token: str,
-    deadline: float,
-    now: Callable[[], datetime],
-    wake: Callable[[], object],
-    maildirs: str,
-) -> Diagnosis:
+def mail_loop(store: OperatorsStore, composer: Composer, deadline: float) -> Diagnosis:
     """Send a letter to ourselves through the smarthost, and check that it comes back within `deadline` seconds.
 
-    A server that files its letters below `maildirs` gets none back: there it only has to be filed.
+    A server that files its letters in Maildirs gets none back: there it only has to be filed.
     """
+    database, now, maildirs = store.database, store.clock, store.config.smarthost.maildirs
+    token = os.urandom(8).hex()
     address = composer.sub_address("canary" if maildirs else f"canary.{token}")
     text = "A letter to see that mail goes out and comes in. Nobody need read it.\n"
     message_id = composer.message_id(f"canary.{token}")
     raw = composer.compose(address, "[pbem] canary", Content(text), message_id=message_id, date=now())
-    outbox, inbox, since = Outbox(database, vault), Inbox(database, vault), now()
+    outbox, inbox, since = Outbox(database, store.vault), Inbox(database, store.vault), now()
     with database.transaction():
         outbox.put(address, message_id, raw, now())
         number = outbox.number(address, message_id)
-    wake()
+    store.wake()
     begun = time.monotonic()
     while time.monotonic() - begun < deadline:
         if any(message_id.encode() in raw for raw in inbox.received_since(since)):

@@ -110,7 +110,10 @@ class Metrics:
             async with asyncio.timeout(PATIENCE):
                 head = await reader.readuntil(b"\r\n\r\n")
                 known = re.match(rb"GET /metrics[ ?]", head)
-                body = await self._text() if known else b""
+                registry = CollectorRegistry(auto_describe=False)
+                if known:
+                    registry.register(_Gauges(await self._figures(), self._now()))
+                body = generate_latest(registry)
                 status = "200 OK" if known else "404 Not Found"
                 answer = (
                     f"HTTP/1.0 {status}\r\nContent-Type: {CONTENT_TYPE_LATEST}\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -122,8 +125,3 @@ class Metrics:
         finally:
             self._under_way -= 1
             writer.close()
-
-    async def _text(self) -> bytes:
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Gauges(await self._figures(), self._now()))
-        return generate_latest(registry)

@@ -67,7 +67,7 @@ class OpenStore(NamedTuple):
     """A server's store: its keys, and three connections, so that none waits for what another does."""
 
     keys: OwnKeys
-    post: Database
+    sending: Database
     """For what is sent, in a thread of its own."""
     doorstep: Database
     """For letters that come: it may commit on the event loop while delivery works."""

@@ -1,9 +1,8 @@
 """The sandbox: a separate process parses the letters, signatures and keys of strangers.
 
 A worker has a deadline, a budget of work and a memory limit, but no store, no keys and no network; its answers are
-decoded by type. `pbem.desk.reading` holds its task. We frame messages ourselves: those of
-`multiprocessing.connection` have no deadline once their first octet came, nor while they are sent, and a worker that
-a letter has taken over may stop in the middle of one. Implements reliability.md, "Ground facts", case 16.
+decoded by type. We frame messages ourselves: those of `multiprocessing.connection` have no deadline once their first
+octet came, and a worker that a letter has taken over may stop there. Implements reliability.md, case 16.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Delivery: sends the outbox to the smarthost, with retries, in exactly the bytes that were stored.
 
-Here live the connections to the smarthost, the judgement of its replies, the schedule of retries, and the task that
-sends several letters at once. Every letter has its own return path (VERP), unless a provider accepts only the
-account's address. One call to the store serves many letters: it records outcomes, and leases the next letters, in one
-commit. Implements reliability.md, promise 3 and cases 27 and 29; RFC 5321 4.5.4.1.
+Every letter has its own return path (VERP), unless a provider accepts only the account's address. One call to the
+store records outcomes and leases the next letters, in one commit. Implements reliability.md, promise 3 and cases 27
+and 29; RFC 5321 4.5.4.1.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """One SMTP session, from greeting to end: it reads lines and messages, sends replies, and limits time and faults.
 
-It restrains aiosmtpd 1.4.6: no client sees an exception; connections, commands and time have limits; a message is
-read in bounded memory. It also reads lines itself, because aiosmtpd spends most of its time on a debug log and on a
-new timer for each line. The commands are in `pbem.smtp.command_lines`. Implements reliability.md, cases 1 to 8 and 10
-to 15; RFC 5321 4.5.2.
+It restrains aiosmtpd 1.4.6: no client sees an exception, and a message is read in bounded memory. It reads lines
+itself, because aiosmtpd spends most of its time on a debug log and on a new timer for each line. Implements
+reliability.md, cases 1 to 8 and 10 to 15; RFC 5321 4.5.2.
 """
 
 from __future__ import annotations

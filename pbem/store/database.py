@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    import psycopg
+
     from pbem.store.disk import Disk
     from pbem.store.engine import Parameters, Values
-    from pbem.store.postgresql import Postgresql, SentResult
+    from pbem.store.postgresql import Postgresql
     from pbem.store_place import Place
 
     Engine = Sqlite | Postgresql
-    Cursor = sqlite3.Cursor | SentResult
+    Cursor = sqlite3.Cursor | psycopg.Cursor[Values]
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -198,7 +200,7 @@ class Database(AbstractContextManager["Database"]):
         """The rows of a query, one by one."""
         cursor = self.execute(sql, parameters)
         with self.engine.translated():
-            yield from _named([column[0] for column in cursor.description], cursor)
+            yield from _named([column[0] for column in cursor.description or ()], cursor)
 
     def table(self, name: str) -> Iterator[Row]:
         """The rows of a table, one by one."""

@@ -1,10 +1,9 @@
 """The inbox: every letter that was answered with 250, and its outcome: waiting -> leased -> done or set aside.
 
-Nothing here reads a letter: the vault seals its bytes. An attempt counts if it fails because of the letter; the death
-of the whole process only makes the leased ones suspect, and a suspect is processed alone. First come letters from
-networks from which their players proved to write (anybody can forge an envelope), then those from players' other
-networks, then all others, each by arrival; the rank is fixed when a letter comes, so that an index holds the order.
-Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
+An attempt counts if it fails because of the letter; the death of the whole process only makes the leased ones
+suspect, and a suspect is processed alone. First come letters from networks from which their players proved to write
+(anybody can forge an envelope), then those from players' other networks, then all others; the rank is fixed when a
+letter comes, so that an index holds the order. Implements reliability.md, promises 1 and 2, cases 2, 4, 9, 25 and 26.
 """
 
 from __future__ import annotations

@@ -73,6 +73,14 @@ class Leap(msgspec.Struct, frozen=True):
     noted: datetime
     wall: datetime
 
+    def __str__(self) -> str:
+        by = abs(timedelta(seconds=round(self.by.total_seconds())))
+        way = "ahead" if self.by > timedelta() else "back"
+        return (
+            f"it shows {self.wall:%Y-%m-%d %H:%M} UTC, and leapt {way} by {by}; {self.noted:%Y-%m-%d %H:%M} UTC was"
+            " noted last. Nobody vouches for it: set it right, or see `pbem clock accept`"
+        )
+
 
 def read(database: Database) -> Noted | None:
     """The last note; None in a new store."""

@@ -2,24 +2,24 @@
 
 One connection decides: it holds an advisory lock, which PostgreSQL releases when that connection breaks, within
 `SILENCE` if a machine or its network died. Transactions are READ COMMITTED; the other connections change no row on
-which a decision rests. Statements that return nothing are sent without waiting for an answer to each (libpq's
-pipeline mode). Implements reliability.md, promises 1 and 2, as far as the database keeps what it reports as
+which a decision rests. Implements reliability.md, promises 1 and 2, as far as the database keeps what it reports as
 committed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import cache
+from typing import TYPE_CHECKING, NoReturn
 
 import psycopg
-from psycopg import errors, generators
+from psycopg import errors
 
 from pbem.store.engine import BUSY_SECONDS, statements
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
-from pbem.store.postgresql_sql import in_postgresql, migration_statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,9 +80,6 @@ class Postgresql:
         """The number of statements that may have written, since this was opened."""
         self._name = name
         self._parts = 0
-        self._open = ExitStack()
-        self._pipeline: psycopg.Pipeline | None = None
-        """The pipeline of the open transaction: its statements without an answer yet."""
         self.in_transaction = False
         """True from `begin` to `commit` or `rollback`, which is also needed after the connection was lost."""
         self._is_to_decide = False
@@ -216,7 +213,6 @@ class Postgresql:
     def wait_to_write(self, table: str) -> None:
         """Within a transaction, wait until nobody keeps writers from a table; then nobody can before it ends."""
         self.run(f"LOCK TABLE {table} IN ROW EXCLUSIVE MODE")
-        self.await_results()
 
     def begin(self, *, wait: bool) -> None:
         """Begin a transaction; raises `BusyError` if this connection was to decide, and no longer does."""
@@ -224,7 +220,6 @@ class Postgresql:
         self._reach_to_write()
         self.in_transaction = True
         try:
-            self._pipeline = self._open.enter_context(self.connection.pipeline())
             self.connection.execute("BEGIN")
         except BaseException:
             self.rollback()
@@ -233,7 +228,6 @@ class Postgresql:
     def commit(self) -> None:
         """Commit: the transaction is then on disk. Raises `BusyError` if the database had rolled it back."""
         done = self.connection.execute("COMMIT")
-        self._close_pipeline()
         self.in_transaction = False
         if done.statusmessage != "COMMIT":
             raise BusyError("the transaction had failed, and was undone")
@@ -241,13 +235,8 @@ class Postgresql:
     def rollback(self) -> None:
         """Undo the transaction, if it has not ended already."""
         self.in_transaction = False
-        with suppress(psycopg.Error):  # that of the statement that failed
-            self._close_pipeline()
         try:
-            status = self.connection.info.transaction_status
-            if status == psycopg.pq.TransactionStatus.INERROR:
-                self._wear_out()  # statements after the failed one were not prepared, but psycopg believes so
-            if status != psycopg.pq.TransactionStatus.IDLE:
+            if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 self.connection.execute("ROLLBACK")
         except psycopg.Error:
             self._wear_out()  # the connection is lost, and with it the transaction
@@ -255,21 +244,6 @@ class Postgresql:
     def _wear_out(self) -> None:
         """Have the connection replaced before it is used again."""
         self._worn, self.decides = True, False
-
-    def _close_pipeline(self) -> None:
-        self._pipeline = None
-        self._open.close()
-
-    def await_results(self) -> None:
-        """Wait for what was sent in the open transaction."""
-        with self.translated():
-            self._synchronise()
-
-    def _synchronise(self) -> None:
-        if self._pipeline is not None:
-            # psycopg would wait for the answer for ever if a part of a long statement was not sent yet.
-            self.connection.wait(generators.send(self.connection.pgconn))
-            self._pipeline.sync()
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -287,17 +261,15 @@ class Postgresql:
             with suppress(psycopg.OperationalError):
                 self.connection.execute(f"RELEASE SAVEPOINT {name}".encode())
 
-    def run(self, sql: str, parameters: Parameters = ()) -> SentResult:
+    def run(self, sql: str, parameters: Parameters = ()) -> psycopg.Cursor[Values]:
         """Run one statement; one that writes outside of a transaction is a transaction of its own."""
         try:
             if not self.in_transaction:
                 (self._reach if sql.lstrip().startswith(("SELECT", "SHOW")) else self._reach_to_write)()
             cursor = self._sent(sql, parameters)
-            if not (sql.lstrip().startswith(("SELECT", "SHOW", "WITH")) or "RETURNING" in sql):  # it returns no rows
+            if cursor.description is None:  # it returns no rows
                 self.changes += 1
-                return SentResult(self, cursor)
-            self._synchronise()  # until then PostgreSQL does not count us as idle, and would never cut us off
-            return SentResult(self, cursor, cursor.fetchall(), cursor.description or ())
+            return cursor
         except psycopg.Error as error:
             self._raise_translated(error)
 
@@ -329,7 +301,6 @@ class Postgresql:
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""
-        self._close_pipeline()  # a pipeline allows no server-side cursors
         cursor = self.connection.cursor("rows_of_a_table", withhold=True)
         cursor.itersize = 100
         cursor.execute(psycopg.sql.SQL("SELECT * FROM {}").format(psycopg.sql.Identifier(name)))
@@ -424,39 +395,6 @@ class Postgresql:
         raise error
 
 
-class SentResult:
-    """The result of a statement: its rows, if it returns any, and the number of changed rows, awaited on demand."""
-
-    def __init__(
-        self,
-        engine: Postgresql,
-        cursor: psycopg.Cursor[Values],
-        rows: Sequence[Values] = (),
-        description: Sequence[Any] = (),
-    ) -> None:
-        self.description = description
-        self._engine = engine
-        self._cursor = cursor
-        self._rows = iter(rows)
-
-    @property
-    def rowcount(self) -> int:
-        """The number of rows changed."""
-        self._engine.await_results()
-        return self._cursor.rowcount
-
-    def __iter__(self) -> Iterator[Values]:
-        return self._rows
-
-    def fetchone(self) -> Values | None:
-        """The next row, or None after the last."""
-        return next(self._rows, None)
-
-    def fetchall(self) -> list[Values]:
-        """The rows that are left."""
-        return list(self._rows)
-
-
 def _storable(value: object) -> object:
     """A value with U+FFFD in place of each NUL in it."""
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
@@ -465,3 +403,66 @@ def _storable(value: object) -> object:
 def _first_line(error: Exception) -> str:
     """The first line of a message; the others may quote a row's secrets."""
     return str(error).strip().split("\n", maxsplit=1)[0]
+
+
+# SQLite's SQL in PostgreSQL's words. The case of addresses does not matter in either: SQLite has a collation for
+# that, PostgreSQL indexes of `lower`.
+_WORDS = (("%", "%%"), ("rowid", "ctid"), ("group_concat(", "string_agg("), ("?", "%s"))
+_PHRASES = (
+    (re.compile(r"(?<![\w.:%])([\w.:%]++) = ([\w.:%]++) COLLATE NOCASE"), r"lower(\1) = lower(\2)"),
+    (re.compile(r"\(address COLLATE NOCASE"), "(lower(address)"),
+    (
+        re.compile(r"json_extract\(CAST\(([\w.]++) AS TEXT\), '\$\.(\w++)'\)"),
+        r"(convert_from(\1, 'UTF8')::json->>'\2')",
+    ),
+    (re.compile(r"json_extract\((\w++), '\$\.(\w++)'\)"), r"(\1::json->>'\2')"),
+    (re.compile(r"(?<![:\w]):([a-z_]\w*+)"), r"%(\1)s"),
+)
+
+
+@cache
+def in_postgresql(sql: str) -> str:
+    """A statement, with parameters as psycopg writes them."""
+    for ours, theirs in _WORDS:
+        sql = sql.replace(ours, theirs)
+    for phrase, theirs in _PHRASES:
+        sql = phrase.sub(theirs, sql)
+    return sql
+
+
+_WORDS_OF_TABLES = (
+    (" TEXT", ' TEXT COLLATE "C"'),  # ordered by octets, as in SQLite, whatever the version of the C library
+    (" BLOB", " BYTEA"),
+    (" INTEGER", " BIGINT"),
+    (" REAL", " DOUBLE PRECISION"),
+)
+_TABLE = re.compile(r"CREATE TABLE (\w++) \((.*)\n\) STRICT(?:, WITHOUT ROWID)?", re.DOTALL)
+_KEY = re.compile(r",\n    PRIMARY KEY \(address, ([\w, ]++)\)")
+_ADDRESS = re.compile(r"address TEXT(?P<must> NOT NULL)?(?P<key> UNIQUE| PRIMARY KEY)? COLLATE NOCASE")
+_INDEXED = re.compile(r"(?<!\w)(?:address(?!\w| IS)|(\w++) COLLATE NOCASE)")
+
+
+def migration_statement(statement: str) -> str:
+    """A statement of a migration script, with the same tables, columns and keys; two if a key becomes an index."""
+    if table := _TABLE.fullmatch(statement):
+        # A key with an address becomes an index, because the case of addresses does not matter.
+        name, columns, keys = table[1], table[2], ""
+        columns = columns.replace("PRIMARY KEY AUTOINCREMENT", f"PRIMARY KEY DEFAULT next_number('{name}')")
+        if address := _ADDRESS.search(columns):
+            columns = _ADDRESS.sub(
+                "address TEXT" + (" NOT NULL" if address["must"] or address["key"] else ""), columns
+            )
+            more = _KEY.search(columns)
+            columns = _KEY.sub("", columns)
+            if address["key"] or more:
+                keys = ";\n" + _index(f"CREATE UNIQUE INDEX ON {name} (address{f', {more[1]}' if more else ''})")
+        statement = f"CREATE TABLE {name} ({columns}\n){keys}"
+    elif statement.startswith(("CREATE INDEX", "CREATE UNIQUE INDEX")):
+        statement = _index(statement)
+    for ours, theirs in _WORDS_OF_TABLES:
+        statement = statement.replace(ours, theirs)
+    return statement
+
+
+def _index(statement: str) -> str:
+    return _INDEXED.sub(lambda part: f"lower({part[1] or 'address'})", statement)

@@ -1,9 +1,8 @@
 """What a server asks of others: TXT records of the DNS, cosignatures of witnesses, the posting of notifications.
 
-Only storage. The desk stores a question in its transaction, and takes the answer in another; in between, a task asks,
-and the store is not locked meanwhile (`Asker` in `pbem.smtp.rounds`). A letter with open lookups is not given to the
-desk, and keeps the answers, so that every look sees the same. Implements design.md, "The way of a letter";
-docs/witnesses.md, "What is asked"; docs/operating.md, "Notifications".
+Only storage. The desk stores a question in its transaction, and takes the answer in another; in between, a task asks
+(`Asker` in `pbem.smtp.rounds`). A letter keeps the answers to its lookups, so that every look sees the same.
+Implements design.md, "The way of a letter"; docs/witnesses.md, "What is asked"; docs/operating.md, "Notifications".
 """
 
 from __future__ import annotations

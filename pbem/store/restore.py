@@ -9,25 +9,28 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from pbem.store import own_keys
-from pbem.store.database import Database
+from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK, forget_marks, noted_marks
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import StoreError
 from pbem.store.operator import Instructions, begin_generation
+from pbem.store.owners import at_work
+from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
-    from pathlib import Path
 
     from pbem.store.disk import Disk
     from pbem.store.own_keys import OwnKeys
+    from pbem.store_place import Place
 
 
 class Restored(msgspec.Struct, frozen=True):
@@ -61,7 +64,11 @@ def restore(
         generation = _prepare(draft, keys, *_remembered(store, disk), by, now, disk)
         disk.sync(draft)
         confirm()
-        _note(store, generation, disk)
+        noted = store.with_name(f".{store.name}.generation")
+        noted.write_text(f"{generation}\n", "ascii")
+        _like_its_folder(noted)
+        disk.sync(noted)
+        noted.replace(_generation_file(store))
         aside = _put_aside(store, generation, disk)
         forget_marks(store, disk)
         draft.replace(store)
@@ -113,14 +120,6 @@ def _generation_file(store: Path) -> Path:
     return store.with_name(f"{store.name}.generation")
 
 
-def _note(store: Path, generation: int, disk: Disk) -> None:
-    draft = store.with_name(f".{store.name}.generation")
-    draft.write_text(f"{generation}\n", "ascii")
-    _like_its_folder(draft)
-    disk.sync(draft)
-    draft.replace(_generation_file(store))
-
-
 def _like_its_folder(path: Path) -> None:
     """Give to the daemon's user what root restores."""
     if os.geteuid() == 0:
@@ -154,6 +153,27 @@ FIRST = ("players", "matches", "tournaments", "inbox", "outbox")
 
 LEFT = frozenset({"owners"})
 """The tables that are not moved: servers at work on the old store are not at work on the new one."""
+
+
+def move_store(one: Place, other: Place, keys: OwnKeys) -> int:
+    """Copy the store at one place, with these keys, to another, where there is none yet; returns the number of rows.
+
+    Raises `StoreError`, also if a server works on one of them.
+    """
+    if not is_there(one):
+        raise StoreError(f"there is no store {one}")
+    if is_there(other):
+        raise StoreError(f"there is a store already: {other}")
+    with ExitStack() as stack:
+        stores = []
+        for place in (one, other):
+            if isinstance(place, Path):
+                stack.enter_context(Lock(place))
+            stores.append(stack.enter_context(Database(place)))
+            if not isinstance(place, Path) and at_work(stores[-1], datetime.now(UTC)):
+                raise StoreError(f"a server works on {place}: stop it")
+        own_keys.check(stores[0], keys)
+        return move(*stores)
 
 
 def move(old: Database, new: Database) -> int:

@@ -1,7 +1,7 @@
 """The subject of the checks: a game with its random players, its records, and some games played with them.
 
 Random players are handed a view like any reader, and decide by it alone. A world is such a game as text, which
-`worlds` varies.
+`secrecy` varies.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class RandomPlayers:
     nearly: Sequence[str] = ()
     """Texts that are nearly setups or orders: they are refused, and nothing worse."""
     changes: Sequence[Change] = ()
-    """The secrets of other seats that a reader cannot have learned, beside whole setups and orders: see `worlds`."""
+    """The secrets of other seats that a reader cannot have learned, beside whole setups and orders: see `secrecy`."""
     secrets: bool = True
     """False if every player may know everything."""
     turns: int = 2000

@@ -380,7 +380,7 @@ def convicted(content: bytes, *people: Mailbox) -> str:
     attached = {way for letter in letters for one in letter.attached for way in one.ways}
     for content_of in (one for one in attached if one.endswith(b"\n") and b"\r" not in one):
         if (paper := acknowledged(content_of)) is not None:
-            standing = Fates(bench.found).of(paper, sha256_hex(content_of)).standing
+            standing = Fates(bench.bundle).of(paper, sha256_hex(content_of)).standing
             assert second_standing(content, content_of) == standing, paper
     findings = [one for letter in letters for one in bench.judge(letter).findings]
     return next((one.found for one in findings if one.standing == "two stories"), "")

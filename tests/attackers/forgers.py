@@ -12,7 +12,7 @@ from in_a_box.referee import Referee, attachment
 from pbem.match.changed import replace
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
-from pbem.proof.compare.against import Against
+from pbem.proof.prove import Against
 from pbem.proof.signed_letters import BundleLetters
 from pbem.proof.verification import Check, Proved, verify
 from pbem.store.operator import Instructions, begin_generation

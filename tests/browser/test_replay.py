@@ -139,7 +139,7 @@ def test_a_damaged_or_cut_page_says_so(
     bundles: dict[str, bytes], opened: Callable[..., Page], chromium: Browser, tmp_path: Path
 ) -> None:
     html = replay(bundle.read(bundles["spaceships"]))
-    packed = pages._packed(bundle.write(pages.revealed(bundle.read(bundles["spaceships"]))))
+    packed = pages.packed(bundle.write(pages.revealed(bundle.read(bundles["spaceships"]))))
     assert packed in html
     page = opened(html.replace(packed, packed[:900] + "AAAA" + packed[940:]))
     until(page, "document.getElementById('badge').textContent.includes('\u2717')")
@@ -196,9 +196,9 @@ def test_nothing_that_a_bundle_holds_is_obeyed(
 
 def carrying(content: bytes, other: bytes) -> str:
     """The page of a bundle, made by somebody who put another one into it."""
-    html, packed = replay(bundle.read(content)), pages._packed(content)
+    html, packed = replay(bundle.read(content)), pages.packed(content)
     assert packed in html
-    return html.replace(packed, pages._packed(other))
+    return html.replace(packed, pages.packed(other))
 
 
 @pytest.fixture(scope="module")

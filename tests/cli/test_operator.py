@@ -346,7 +346,7 @@ def test_the_doctor_finds_what_was_changed_by_hand(house: House) -> None:
 
 
 def test_the_operator_accepts_a_clock_that_leapt(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.cli.common.THIS_MACHINE", Machine(is_synchronised=lambda: False))
+    monkeypatch.setattr("pbem.server.operators_store.THIS_MACHINE", Machine(is_synchronised=lambda: False))
     before = datetime.now(UTC) - timedelta(days=3)
     with Database(house.store) as database, database.transaction():
         noted_time.note(database, Noted(before, ClockReading(before, "an earlier boot", 1.0)))
@@ -371,7 +371,7 @@ def test_the_operator_may_think_about_it(
     """Unless the clock is set meanwhile; what was noted is of an earlier boot."""
     wall, seconds = datetime.now(UTC), 100.0
     monkeypatch.setattr(
-        "pbem.cli.common.THIS_MACHINE", Machine(lambda: wall, lambda: ("boot", seconds), lambda: False)
+        "pbem.server.operators_store.THIS_MACHINE", Machine(lambda: wall, lambda: ("boot", seconds), lambda: False)
     )
 
     def think(*_: object, **__: object) -> None:
@@ -521,7 +521,7 @@ def test_a_password_leaves_no_machine_in_the_clear(tmp_path: Path, command: str)
 
 
 def test_an_instruction_that_nobody_obeys_yet_is_not_lost(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.cli.common.PATIENCE", 0.2)
+    monkeypatch.setattr("pbem.server.operators_store.PATIENCE", 0.2)
     with Lock(house.store):
         text = house.run("match", "pause", "m1", "--reason", "x", status=4)
         assert "has not obeyed yet" in text

@@ -255,7 +255,7 @@ def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:
     ],
 )
 def test_the_language_is_that_of_the_user(environment: dict[str, str], language: str) -> None:
-    assert terminal._language(environment) == language
+    assert terminal.language_of(environment) == language
 
 
 PASSKEY = ec.derive_private_key(1234567890, ec.SECP256R1())

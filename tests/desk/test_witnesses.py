@@ -28,7 +28,7 @@ from pbem.match.changed import replace
 from pbem.pages.site import pages as pages_of
 from pbem.proof.bundle import Bundle, read_tournament, write_tournament
 from pbem.proof.kept_letters import kept
-from pbem.proof.tournament_letters import compared
+from pbem.proof.tournament_proof import compared
 from pbem.store.errors import BusyError
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest, InclusionProof
 from pbem.tlog.note import cosigned

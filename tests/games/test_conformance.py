@@ -16,8 +16,8 @@ from playing.conditions import CONDITIONAL, with_conditions
 from pbem.games import GAMES, parts, rules
 from pbem.games.dueling_masters import Conditions
 from pbem.testing import CHECKS, Subject, World
+from pbem.testing.secrecy import seen
 from pbem.testing.subject import readers
-from pbem.testing.worlds import seen
 
 RECORDS = Path(__file__).parents[1] / "data" / "records"
 """Records of each edition, written once by `write_records`: the rules of an edition never change."""

@@ -13,7 +13,7 @@ from in_a_box.outside import RACE, STICKS, found_in, install, record
 from pbem.cli.group import group
 from pbem.games.outside import enable
 from pbem.testing import CHECKS, Nonconforming, World, checks, subject, write_records
-from pbem.testing.worlds import vary, whole
+from pbem.testing.secrecy import vary, whole
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.mail.message import read_letter
-from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import LIMITS, kept
+from pbem.proof.prove import Against
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from pbem.identity import ed25519_points
 from pbem.json_object import DEPTH
 from pbem.match.changed import replace
 from pbem.match.transcript import Entry, canonical
-from pbem.pages.match_page import _packed, checking, replay, revealed
+from pbem.pages.match_page import checking, packed, replay, revealed
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def checks(verifier: Scripts, found: Bundle) -> list[dict[str, Any]]:
     terms = found.entries[0].body.get("terms", {})
     if terms.get("sealed") and terms["game"] != "spaceships":
         verifier = Scripts(*checking(terms["game"], sealed=True))
-    said: list[dict[str, Any]] = verifier.evaluate(RUN, _packed(bundle.write(found)))
+    said: list[dict[str, Any]] = verifier.evaluate(RUN, packed(bundle.write(found)))
     return said
 
 
@@ -253,7 +253,7 @@ def test_a_list_whose_lines_have_not_each_an_end_is_none(
     content = tampered((VECTORS / "good" / "ssh.pbem.zip").read_bytes(), path, change)
     with pytest.raises(bundle.NotABundle):
         bundle.read(content)
-    last = verifier.evaluate(RUN, _packed(content))[-1]
+    last = verifier.evaluate(RUN, packed(content))[-1]
     assert last["holds"] is False
     assert re.search(said, last["said"])
 
@@ -268,7 +268,7 @@ def test_a_list_whose_lines_have_not_each_an_end_is_none(
 )
 def test_what_is_changed_in_a_list_is_named(path: str, old: bytes, new: bytes, said: str, verifier: Scripts) -> None:
     content = (VECTORS / "good" / "ssh.pbem.zip").read_bytes()
-    last = verifier.evaluate(RUN, _packed(tampered(content, path, lambda lines: lines.replace(old, new, 1))))[-1]
+    last = verifier.evaluate(RUN, packed(tampered(content, path, lambda lines: lines.replace(old, new, 1))))[-1]
     assert last["holds"] is False
     assert re.match(said, last["said"])
 
@@ -538,7 +538,7 @@ def published(verifier: Scripts, referee: Referee) -> list[str]:
     (match,) = Public("play.example", referee.database, referee.vault).finished()
     assert match.bundle is not None
     assert "game-1-turn-1-seat-1" in match.forms
-    said = verifier.evaluate(PUBLIC, [_packed(bundle.write(match.bundle)), dict(match.forms)])
+    said = verifier.evaluate(PUBLIC, [packed(bundle.write(match.bundle)), dict(match.forms)])
     return [one["said"] for one in said if one["holds"] is not True]
 
 
@@ -558,7 +558,7 @@ FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "ne
 
 @pytest.mark.parametrize("path", sorted((VECTORS / "bad").iterdir()), ids=name)
 def test_lies_are_found_as_far_as_a_page_can(path: Path, verifier: Scripts) -> None:
-    said = verifier.evaluate(RUN, _packed(path.read_bytes()))
+    said = verifier.evaluate(RUN, packed(path.read_bytes()))
     assert (said[-1]["holds"] is False) == (name(path) in FOUND | {"cut"}), said[-1]
 
 
@@ -578,7 +578,7 @@ def test_nothing_is_said_to_be_unused_of_a_turn_for_which_it_did_not_wait(
 ) -> None:
     referee = Referee(tmp_path)
     content = lie(Dropper(referee, monkeypatch, droppers.GAMES["spaceships"], way=way))
-    (*_, last) = verifier.evaluate(RUN, _packed(content))
+    (*_, last) = verifier.evaluate(RUN, packed(content))
     assert last["holds"] is False
     assert "-unused-seat-2-rev-" in last["said"]
     referee.close()
@@ -595,7 +595,7 @@ def test_the_page_of_a_sealed_match_without_its_letters_is_proved(tmp_path: Path
     (match,) = Public("play.example", referee.database, referee.vault).finished()
     assert match.bundle is not None
     assert any(path.startswith("steps/") for path in match.bundle.papers) == (game != "shoot-em-up")
-    said = verifier.evaluate(PUBLIC, [_packed(bundle.write(match.bundle)), dict(match.forms)])
+    said = verifier.evaluate(PUBLIC, [packed(bundle.write(match.bundle)), dict(match.forms)])
     assert [one for one in said if one["holds"] is not True] == []
     assert any("letters signed with these keys" in one["said"] for one in said)
     replay(match.bundle, forms=match.forms)
@@ -653,7 +653,7 @@ def test_a_sealed_match_that_ends_in_a_setup_after_a_game_that_was_not_revealed(
     assert checked(found)[-1].holds
     scripts = Scripts(*checking("spaceships", sealed=True))
     assert fails(scripts, found) is None
-    ended = scripts.evaluate(OUTCOME, _packed(bundle.write(found)))
+    ended = scripts.evaluate(OUTCOME, packed(bundle.write(found)))
     assert (ended["winner"], ended["reason"]) == (
         ("bob", "resignation") if words.startswith("resign") else ("", "annulled")
     )
@@ -678,7 +678,7 @@ def test_a_game_after_one_that_was_not_revealed_is_drawn_and_checked(tmp_path: P
     assert [path for path in found.papers if path.startswith("records/")] == ["records/game-2.pbem.toml"]
     assert checked(found)[-1].holds
     assert fails(scripts, found) is None
-    assert scripts.evaluate(GAMES, _packed(bundle.write(found))) == [2]
+    assert scripts.evaluate(GAMES, packed(bundle.write(found))) == [2]
     record = "records/game-2.pbem.toml"
     other = found.papers[record].replace(b"winner = ", b"winner = 7")
     assert (

@@ -16,12 +16,12 @@ from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.json_object import DEPTH
 from pbem.match.changed import replace
 from pbem.match.transcript import statement
-from pbem.pages.match_page import _packed, checking
+from pbem.pages.match_page import checking, packed
 from pbem.proof import bundle
-from pbem.proof.compare.against import Against
+from pbem.proof.compare.chain import latest
 from pbem.proof.kept import Kept, Logged
 from pbem.proof.kept_letters import kept
-from pbem.proof.logged import latest
+from pbem.proof.prove import Against
 from pbem.proof.verification import Proved, verify
 from pbem.tlog.checkpoint import InclusionProof
 from pbem.tlog.note import Note, NoteSignature, cosigned
@@ -63,8 +63,8 @@ def look(
     keys: Sequence[str] = KEYS,
     letters: Sequence[bytes] = (),
 ) -> dict[str, Any]:
-    packed, texts = _packed(bundle.write(found)), [raw.decode() for raw in letters]
-    said: dict[str, Any] = scripts.evaluate(LOOK, [packed, [list(one) for one in shown], list(keys), texts])
+    content, texts = packed(bundle.write(found)), [raw.decode() for raw in letters]
+    said: dict[str, Any] = scripts.evaluate(LOOK, [content, [list(one) for one in shown], list(keys), texts])
     return said
 
 

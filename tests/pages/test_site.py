@@ -274,7 +274,9 @@ def test_an_invitation_has_a_page_to_be_passed_on(referee: Referee) -> None:
     assert {"m1.de.html", "index.html", "spaceships.html"} <= set(re.findall(r'href="([a-z0-9.-]+)"', english))
     assert {"m1.html", "index.de.html", "spaceships.de.html"} <= set(re.findall(r'href="([a-z0-9.-]+)"', german))
     drawn = [re.search(r'<svg[^>]*class="code".*?</svg>', html, re.DOTALL) for html in (english, german)]
-    assert [found and found[0] for found in drawn] == [str(site._code(f"{PAGES}m1{end}.html")) for end in ("", ".de")]
+    assert [found and found[0] for found in drawn] == [
+        str(site.qr_code(f"{PAGES}m1{end}.html")) for end in ("", ".de")
+    ]
     # Without an address at which pages are served, there is nothing to pass on.
     assert 'class="code"' not in files(referee, "")["m1.html"]
     referee.send(bob, "join m1\n")

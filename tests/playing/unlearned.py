@@ -1,4 +1,4 @@
-"""What of our games one reader cannot have learned: the changes that `pbem.testing.worlds` tries, for each game.
+"""What of our games one reader cannot have learned: the changes that `pbem.testing.secrecy` tries, for each game.
 
 What a change may be is told here; whether it shows is left to the rules.
 """
@@ -15,8 +15,7 @@ from playing import random_players
 from pbem.games import rules
 from pbem.games.spaceships.ships import TYPES, placements
 from pbem.games.spaceships.space import NAMES, names
-from pbem.testing import World, worlds
-from pbem.testing.worlds import world
+from pbem.testing import World, secrecy
 
 if TYPE_CHECKING:
     from random import Random
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 def play(game: str, random: Random, case: int, most: int) -> World:
     """A game between random players, in canonical text; of Spaceships between players who leave much unused."""
-    return world(rules(game), sparing(game), random, case, most)
+    return secrecy.world(rules(game), sparing(game), random, case, most)
 
 
 def sparing(game: str) -> RandomPlayers:
@@ -43,7 +42,7 @@ def sparing(game: str) -> RandomPlayers:
 
 def vary(random: Random, told: World, reader: int | None, tries: int = 100) -> World:
     """A game of which the reader is shown the same, with as many secrets changed as could be in so many tries."""
-    return worlds.vary(random, told, reader, CHANGES[told.judge.name], tries)
+    return secrecy.vary(random, told, reader, CHANGES[told.judge.name], tries)
 
 
 # Spaceships

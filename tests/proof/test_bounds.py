@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pbem.proof.compare.against import Against
+    from pbem.proof.prove import Against
 
 MIB = 1 << 20
 OPTIONS = "fleet: cost:3\nsettle: 0"

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pbem.proof.compare.against import Against
     from pbem.proof.compare.finding import JudgedLetter
+    from pbem.proof.prove import Against
 
 OPTIONS = "fleet: cost:3\nsettle: 0\nkind: continued\ngames: 2"
 ANN = "MD Rv1 Rv2 Rv3"

@@ -11,11 +11,11 @@ from world.mutations import SERVER_KEY, signed_again
 from pbem.match.changed import replace
 from pbem.match.transcript import Entry, statement
 from pbem.proof import bundle
-from pbem.proof.compare.against import Against
 from pbem.proof.compare.chain import beside
 from pbem.proof.compare.finding import differs
 from pbem.proof.compare.index import BundleIndex
 from pbem.proof.kept import Attached, Kept, SignedHead
+from pbem.proof.prove import Against
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:

@@ -21,11 +21,11 @@ from pbem.match.documents import Evidence, text_name
 from pbem.match.events.sealed_events import sealed
 from pbem.match.transcript import Entry, announcement, sha256_hex, statement, voucher
 from pbem.proof import bundle
-from pbem.proof.compare.against import Against
+from pbem.proof.compare.chain import latest
 from pbem.proof.compare.finding import Finding
 from pbem.proof.kept import Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper, ToldFiles
 from pbem.proof.kept_letters import LIMITS, kept
-from pbem.proof.logged import latest
+from pbem.proof.prove import Against
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -344,14 +344,14 @@ class TestTheLog:
         bench = against("ssh-rsa", [witness(name)[0]])
         seen = []
         for seq, time in ((3, 9), (3, 10), (3, 8), (2, 1), (4, 12)):
-            assert self.found(bench, seq, proof(bench.found, seq, {name: time})).standing == "agrees"
+            assert self.found(bench, seq, proof(bench.bundle, seq, {name: time})).standing == "agrees"
             seen.append(bench.witnessed[name])
         assert seen == [(3, 9), (3, 9), (3, 8), (3, 8), (4, 12)]
 
     def test_what_is_no_proof(self) -> None:
         bench, shown = against("ssh-rsa"), proof(good("ssh-rsa"), 3, {})
         assert self.found(bench, 3, "x") == Finding("broken", self.WHAT, "no proof of a transparency log", 3)
-        other = proof(bench.found, 3, {}, key=witness("other.example")[1])
+        other = proof(bench.bundle, 3, {}, key=witness("other.example")[1])
         said = "its checkpoint is not signed with the bundle's key"
         assert self.found(bench, 3, other) == Finding("broken", self.WHAT, said, 3)
         assert self.found(bench, 4, shown).standing == "broken", "of another entry"
@@ -395,7 +395,7 @@ class TestTheLog:
         restored = replace(whole.entries[1], type="restored", body={"generation": 1})
         entries = (whole.entries[0], restored, *whole.entries[2:])
         bench = Against(replace(whole, entries=entries), against("ssh-rsa").match)
-        notes = tuple(str(proof(bench.found, 3, {}, head=head).note) for head in ("", OTHER))
+        notes = tuple(str(proof(bench.bundle, 3, {}, head=head).note) for head in ("", OTHER))
         (told,) = findings(bench, notes=notes)
         assert told.found.endswith("; the bundle says that the server was restored from a backup (entry 2)")
 
@@ -431,7 +431,7 @@ class TestTheLog:
     def test_no_witness_that_is_believed(self) -> None:
         """Another one may have been quicker: the letter leaves nothing open, and shows nothing that counts."""
         bench = against("ssh-rsa", [witness("wanda.example")[0]])
-        logged = Logged(SERVER, "m1", 3, str(proof(bench.found, 3, {"other.example": 1})))
+        logged = Logged(SERVER, "m1", 3, str(proof(bench.bundle, 3, {"other.example": 1})))
         said = Finding("agrees", self.WHAT, "size 11, cosigned by no witness that was named", 3)
         assert findings(bench, logged=(logged,)) == (said,)
         assert bench.witnessed == {}
@@ -459,7 +459,7 @@ def test_a_position_of_a_sealed_game_follows_the_head_of_a_letter() -> None:
     """That a game is over, told beside a head between the entries of one letter, would contradict nothing else."""
     bench = against("sealed-running")
     told = {notice.match.prev for notice in proved("sealed-running").notices}
-    between = next(entry.head for entry in reversed(bench.found.entries) if entry.head not in told)
+    between = next(entry.head for entry in reversed(bench.bundle.entries) if entry.head not in told)
     position = document("position 1", game=1, seat=1, turn=1, prev=between, sealed={"keys": {}, "revealing": True})
     (finding,) = findings(bench, **brought("position.json", position))
     assert finding.standing == "two stories", finding
@@ -469,7 +469,7 @@ def test_a_setup_file_names_only_the_keys_of_the_match() -> None:
     """A program believes the keys that it was told first."""
     bench = against("sealed")
     for keys, standing in (({}, "agrees"), ({"2": ["ssh-ed25519 AAAA"]}, "two stories")):
-        asked = document("setup 1", game=1, seat=1, prev=bench.found.entries[0].head, sealed={"keys": keys})
+        asked = document("setup 1", game=1, seat=1, prev=bench.bundle.entries[0].head, sealed={"keys": keys})
         (finding,) = findings(bench, **brought("setup.json", asked))
         assert finding.standing == standing, finding
 
@@ -478,7 +478,7 @@ def test_what_a_file_says_that_a_player_signed() -> None:
     bench = against("sealed-running")
     match = next(notice.match for notice in reversed(proved("sealed-running").notices) if notice.kind == "step")
     first, second = [path for path in sealed(match).game.letters if "step-" in path][:2]
-    true, other = (bench.found.papers[path].partition(b"\r\n\r\n")[2] for path in (first, second))
+    true, other = (bench.bundle.papers[path].partition(b"\r\n\r\n")[2] for path in (first, second))
     name = text_name("m1", first)
     for content, standing in ((true, "agrees"), (other, "two stories"), (b"", "two stories")):
         (finding,) = findings(bench, **brought(name, content))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.referee import Referee
 
-from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
+from pbem.proof.prove import Against
 from pbem.proof.verification import Proved, verify
 from pbem.store.operator import Instructions
 from verifier import Wrong, verified

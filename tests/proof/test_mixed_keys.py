@@ -29,8 +29,8 @@ from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
-from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
+from pbem.proof.prove import Against
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:

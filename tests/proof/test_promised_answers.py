@@ -15,7 +15,7 @@ from vectors.make import by, key
 
 from pbem.identity import parse_key, ssh
 from pbem.proof.kept_letters import kept
-from pbem.proof.tournament_letters import compared
+from pbem.proof.tournament_proof import compared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

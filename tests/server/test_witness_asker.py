@@ -230,7 +230,7 @@ def test_a_server_asks_its_witness_and_keeps_what_it_cosigned(tmp_path: Path) ->
 
     async def scene(house: House) -> None:
         seen = "SELECT max(cosigned) FROM checkpoints"
-        await house.until(lambda: bool(house.daemon._post_base.scalar(seen)))
+        await house.until(lambda: bool(house.daemon._database.scalar(seen)))
 
     with serving(double) as port:
         witness = WitnessConfig(cosigners=(Cosigner(double.verifier, f"http://127.0.0.1:{port}/of/logs"),))

@@ -68,37 +68,6 @@ def test_who_sleeps_in_a_transaction_is_cut_off(database: Database, beside: Data
     assert database.meta("kept") == "2"
 
 
-def test_what_a_pipeline_that_broke_was_to_prepare_is_not_believed_to_be_there(database: Database) -> None:
-    """psycopg counts a statement for prepared when it is sent, and ROLLBACK does not always make it forget that."""
-    sql = "INSERT INTO meta VALUES (?, '')"
-    for _ in range(2):
-        with suppress(ValueError), database.transaction():
-            raise ValueError  # so psycopg knows ROLLBACK before it prepares anything
-    for _ in range(6):
-        database.meta("")
-    for name in "abcde":
-        with database.transaction():
-            database.write(sql, (name,))
-    with pytest.raises(Exception, match="unique"), database.transaction():  # noqa: PT012 - the body of a transaction
-        database.write("INSERT INTO meta VALUES ('a', '')")
-        database.write(sql, ("f",))
-    with database.transaction():
-        database.write(sql, ("f",))
-    assert database.meta("f") == ""
-
-
-def test_a_long_statement_is_sent_whole_before_its_answer_is_waited_for(database: Database, beside: Database) -> None:
-    """psycopg waits for ever for the answer to one that fills the socket's buffers while the database is busy."""
-    last = threading.Timer(10, cut, (beside, database))
-    last.start()
-    try:
-        with database.transaction():
-            database.write("DO 'BEGIN PERFORM pg_sleep(0.2); END'")
-            assert database.scalar("SELECT length(?)", ("x" * 20_000_000,)) == 20_000_000
-    finally:
-        last.cancel()
-
-
 def test_a_table_that_a_later_version_changed_is_read_again(database: Database, beside: Database) -> None:
     query = "SELECT * FROM meta"
     for _ in range(8):

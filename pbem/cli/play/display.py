@@ -77,8 +77,13 @@ def _whose(table: PlayTable, standing: MatchView) -> str:
             what = f"setup of game {standing.game}"
         case "playing":
             what = f"turn {standing.turn}"
+        case "closed" if (outcome := standing.outcome) is not None:
+            winner = standing.players[outcome.winner - 1] if outcome.winner else ""
+            who = "a draw" if not winner else "you won" if outcome.winner == standing.seat else f"{winner} won"
+            scores = " : ".join(map(str, standing.totals if standing.ended else ()))
+            return f"closed: {who}" + (f", {scores}" if scores else "")
         case _:
-            return _ending(standing)
+            return standing.phase
     return f"{what}: {_move(table, standing)}"
 
 
@@ -114,15 +119,6 @@ def _until(deadline: str | None, now: datetime) -> str:
     end = datetime.fromisoformat(deadline)
     left = int((end - now).total_seconds())
     return f", until {end.astimezone():%a %d %b %H:%M}" + (f" ({Span(left)} left)" if left > 0 else " (over)")
-
-
-def _ending(standing: MatchView) -> str:
-    if standing.phase != "closed" or standing.outcome is None:
-        return standing.phase
-    winner = standing.outcome.winner
-    who = "a draw" if not winner else "you won" if winner == standing.seat else f"{standing.players[winner - 1]} won"
-    scores = " : ".join(map(str, standing.totals if standing.ended else ()))
-    return f"closed: {who}" + (f", {scores}" if scores else "")
 
 
 def show(table: PlayTable, standing: MatchView) -> None:

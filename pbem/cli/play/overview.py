@@ -84,18 +84,15 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool, calen
         raise click.UsageError("--browser and --calendar go without a command; for a match: pbem play m17 --open")
     if ctx.invoked_subcommand is not None:
         return
-    if browser or (calendar is None and _is_only_a_desktop()):
+    # Where nobody reads what we print, such as behind an icon, a browser is opened if there can be one.
+    is_desktop = bool(sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    is_unread = is_desktop and not sys.stdin.isatty() and not sys.stdout.isatty()
+    if browser or (calendar is None and is_unread):
         play_in_browser(ctx.obj)
     else:
         list_matches(ctx.obj)
         if calendar is not None:
             _write_calendar(ctx.obj, calendar)
-
-
-def _is_only_a_desktop() -> bool:
-    """True if nobody reads what we print, but a browser could be opened."""
-    desktop = sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    return bool(desktop) and not sys.stdin.isatty() and not sys.stdout.isatty()
 
 
 @click.command()

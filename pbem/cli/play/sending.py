@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.match.view import MatchView
+    from pbem.player.correspondence.judge import Judged
     from pbem.player.memory import SentForm
     from pbem.player.play_table import PlayTable
 
@@ -103,13 +104,20 @@ def read_back(
     text, judged, refused = table.read(standing, texts, turn)
     if refused is not None:
         written = text.strip().splitlines()
-        said = (
-            " ".join(written[0].split()) if len(written) == 1 else "".join(f"\n  {line}" for line in written) + "\n"
-        )
+        blocks = "".join(f"\n  {line}" for line in written) + "\n"
+        meant = f"Did you mean: {' '.join(text.split()) if len(written) == 1 else blocks}"
         if not asking:
-            click.echo(f"Did you mean: {said}", err=True)
-        if not (asking and click.confirm(f"Did you mean: {said}?", default=True, prompt_suffix=" ")):
-            raise refused
+            click.echo(meant, err=True)
+        elif click.confirm(f"{meant}?", default=True, prompt_suffix=" "):
+            refused = None
+    if refused is not None:
+        raise refused
+    _print_read(table, standing, judged, turn)
+    return text
+
+
+def _print_read(table: PlayTable, standing: MatchView, judged: Judged, turn: int | None) -> None:
+    """Print what was read as a setup, or as orders for a turn, and what to be careful about."""
     match, setup = standing.match, turn is None and standing.phase == "setup"
     if setup:
         click.echo(f"{match}, game {standing.game}: your setup")
@@ -127,7 +135,6 @@ def read_back(
         click.echo(f"Turn {table.turn_due(standing)} is being played; in it they would not be legal:")
         for fault in judged.faults:
             click.echo(f"  - {line_of(fault.message)}")
-    return text
 
 
 @click.command()

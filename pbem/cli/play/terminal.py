@@ -139,13 +139,13 @@ def play_in_browser(table: PlayTable, match: str = "") -> None:
     from pbem.player.page_room import PlayRoom  # the pages are needed here alone
 
     first = f"{table.account.id}/{match}" if match else ""
-    room = PlayRoom(table.folders, first, _language(os.environ), click.echo)
+    room = PlayRoom(table.folders, first, language_of(os.environ), click.echo)
     port = room.port()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with room.afterwards:
-            named = [table] if table.name or match else None
-            for one in named or (room.table(name, table.front) for name in table.folders.accounts):
+            chosen = [table] if table.name or match else None
+            for one in chosen or (room.table(name, table.front) for name in table.folders.accounts):
                 if wrong := room.tried(partial(room.seat, one)):
                     click.echo(wrong, err=True)
             click.echo(f"Your matches are on a page, until you press Ctrl-C here, or Stop there:\n\n    {port.url}\n")
@@ -158,7 +158,7 @@ def play_in_browser(table: PlayTable, match: str = "") -> None:
         port.stop()
 
 
-def _language(environment: Mapping[str, str]) -> str:
+def language_of(environment: Mapping[str, str]) -> str:
     """The language of this user, as far as the page speaks it: a player's installation may have English alone."""
     named = environment.get("LC_ALL") or environment.get("LC_MESSAGES") or environment.get("LANG") or ""
     tag = named.partition(".")[0].partition("_")[0]

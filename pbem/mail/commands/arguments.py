@@ -136,10 +136,6 @@ _turn = _number("turn", Phrase("name the turn, such as turn 5"))
 _number_of_game = _number("game", Phrase("after `game`, give its number, such as game 2"))
 
 
-def _match_or_none(words: Words, given: Given) -> Phrase | None:
-    return _match(words, given) if _LIKE_A_MATCH.match(words.word()) else None
-
-
 def _step_turn(words: Words, given: Given) -> Phrase | None:
     if words.low() == "turn" and words.bare(1) == "0":  # some games open setups in it
         return _noted(words, given, 2, turn=0)
@@ -171,10 +167,6 @@ def _turn_or_all(words: Words, given: Given) -> Phrase | None:
     if words.bare(at_all).lower() == "all":
         return _noted(words, given, at_all + 1, all=True)
     return _turn(words, given) if words.low() == "turn" else None
-
-
-def _final(words: Words, given: Given) -> Phrase | None:
-    return _noted(words, given, 1, final=True) if words.low() == "final" else None
 
 
 def _setting(words: Words, given: Given) -> Phrase | None:
@@ -223,10 +215,6 @@ def _public(words: Words, given: Given) -> Phrase | None:
         else:
             given["public"] = True
     return None
-
-
-def _game_or_match(words: Words, given: Given) -> Phrase | None:
-    return _match(words, given) and _rules(words, given)
 
 
 def _leaver(words: Words, given: Given) -> Phrase | None:
@@ -365,7 +353,9 @@ MATCH = Slot("m17", _match)
 TOURNAMENT = Slot("t3", _tournament)
 TEAM = Slot("[team NAME]", _team)
 RULING = Slot("annul m17|substitute CARL for BOB|close", _ruling)
-OPTIONAL_MATCH = Slot("[m17]", _match_or_none)
+OPTIONAL_MATCH = Slot(
+    "[m17]", lambda words, given: _match(words, given) if _LIKE_A_MATCH.match(words.word()) else None
+)
 GAME = Slot("[game 2]", _game)
 TURN = Slot("turn 5", _turn)
 STEP_TURN = Slot("turn 5", _step_turn)
@@ -373,9 +363,9 @@ TURN_OR_DEFAULT = Slot("turn 5|default", _turn_or_default)
 WHAT_STANDS = Slot("[turn 5|default]", _optional_turn)
 TURN_OR_ALL = Slot("[turn 5|all]", _turn_or_all)
 GAME_OR_WHOLE = Slot("game 2|match", _game_or_all)
-FINAL = Slot("[final]", _final)
+FINAL = Slot("[final]", lambda words, given: _noted(words, given, 1, final=True) if words.low() == "final" else None)
 RULES = Slot("GAME", _rules)
-RULES_OR_MATCH = Slot("GAME|m17", _game_or_match)
+RULES_OR_MATCH = Slot("GAME|m17", lambda words, given: _match(words, given) and _rules(words, given))
 NAME = Slot("NAME", _name)
 NEWCOMER = Slot("CARL", _name)
 LEAVER = Slot("for BOB", _leaver)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from pbem.match.transcript import announcement, statement
 from pbem.proof import bundle
-from pbem.proof.compare.finding import Finding, differs, not_signed_by_the_server, two_stories
+from pbem.proof.compare.finding import Finding, differs, not_signed_by_the_server, two_heads, two_stories
 from pbem.proof.compare.index import is_signature
 from pbem.tlog.checkpoint import Checkpoint, InclusionProof
 from pbem.tlog.note import NotANote, Note
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pbem.proof.bundle import Bundle
     from pbem.proof.compare.index import AttachedFile, BundleIndex, ShownLetter, TranscriptIndex
@@ -57,18 +57,16 @@ class Heads:
         if ours == head.head:
             return Finding("agrees", what, "", head.seq)
         if ours is not None:
-            return two_stories(index, what, head.seq, head.head, ours, "the bundle")
+            return two_heads(index, what, head.seq, head.head, ours, "the bundle")
         other = self._seen.setdefault(head.seq, head.head)
         if other != head.head:
-            return two_stories(index, what, head.seq, head.head, other, "another letter")
+            return two_heads(index, what, head.seq, head.head, other, "another letter")
         if not index.goes_on:
-            return Finding(
-                "two stories",
-                what,
+            said = (
                 f"{index.server} signed an entry {head.seq} of {index.place[1]}; in the bundle, signed as well, it"
-                f" was closed with entry {index.last.seq}, after which nothing follows",
-                head.seq,
+                f" was closed with entry {index.last.seq}, after which nothing follows"
             )
+            return two_stories(index, what, said, head.seq)
         return Finding("later", what, f"the bundle ends with entry {index.last.seq}; ask for a newer one", head.seq)
 
 
@@ -114,7 +112,7 @@ class LogCheck:
         for size in dict.fromkeys(self._forks(kept)):
             forked = "its log forked, or began anew from a backup"
             said = f"{self.index.server} signed two logs of {size} entries with different roots: {forked}"
-            yield Finding("two stories", f"log of {self.index.server}", said + self.index.restored)
+            yield two_stories(self.index, f"log of {self.index.server}", said)
         for logged in kept.logged:
             if (logged.server, logged.match) == self.index.place:
                 yield self._logged(kept, logged)
@@ -135,7 +133,7 @@ class LogCheck:
                 yield shown.size
 
     def _logged(self, kept: Kept, logged: Logged) -> Finding:
-        server, _ = self.index.place
+        server = self.index.server
         what = f"entry {logged.seq} in the log of {server}"
         try:
             proof = InclusionProof.read(logged.proof)
@@ -152,8 +150,9 @@ class LogCheck:
             leaves = [self.index.leaf(logged.seq, head) for head in kept.heads_of(logged) - {ours}]
             if any(map(proof.proves, leaves)):
                 said = f"at size {size} it has another entry {logged.seq} than the bundle"
-                later = ours is None and self.index.goes_on
-                return Finding("later" if later else "two stories", what, said, logged.seq)
+                if ours is None and self.index.goes_on:
+                    return Finding("later", what, said, logged.seq)
+                return two_stories(self.index, what, said, logged.seq)
             if ours is None:
                 return Finding("open", what, "the bundle has no such entry", logged.seq)
             return Finding("broken", what, "the proof does not lead to the bundle's", logged.seq)
@@ -201,7 +200,7 @@ def compare_bundle(file: AttachedFile) -> Iterator[Finding]:
 
 def beside(index: BundleIndex, other: Bundle, name: str) -> Finding:
     """An earlier bundle, or a later one: how it stands to the one that was verified."""
-    found, (server, match) = index.found, index.place
+    found, (server, match) = index.bundle, index.place
     for ours, theirs, signature in zip(found.entries, other.entries, other.signatures, strict=False):
         if theirs.seq != ours.seq:  # the head of another entry is no other head of this one
             said = f"its entry {theirs.seq} is where entry {ours.seq} must be"
@@ -211,7 +210,7 @@ def beside(index: BundleIndex, other: Bundle, name: str) -> Finding:
             said = f"its entry {theirs.seq} is not signed with the bundle's key"
             return Finding("broken", name, said, theirs.seq)
         if theirs.head != ours.head:
-            return two_stories(index, name, theirs.seq, theirs.head, ours.head, "the bundle")
+            return two_heads(index, name, theirs.seq, theirs.head, ours.head, "the bundle")
     # The same heads name the same papers.
     for path in sorted(other.papers.keys() & found.papers.keys()):
         if other.papers[path] != found.papers[path]:
@@ -222,6 +221,39 @@ def beside(index: BundleIndex, other: Bundle, name: str) -> Finding:
         seq = len(found.entries) + 1
         message = statement(server, match, seq, other.entries[seq - 1].head)
         if is_signature(index.key, other.signatures[seq - 1].hex(), message):
-            return Finding("two stories", name, f"it goes on where the match is closed, with entry {seq}", seq)
+            return two_stories(index, name, f"it goes on where the match is closed, with entry {seq}", seq)
     said = "longer than this bundle, and begins with it" if ahead else ""
     return Finding("later" if ahead else "agrees", name, said, min(len(other.entries), len(found.entries)))
+
+
+def latest(found: Iterable[Logged], bundle: Bundle, witnesses: Sequence[VerifierKey] = ()) -> list[tuple[int, str]]:
+    """The earliest proof of the latest entry that each witness saw, by entries.
+
+    Of the witnesses that are named here, a cosignature must hold. Beside those proofs comes that of the latest entry
+    that does not lead to the bundle's: it may show that the end was cut off. Raises KeyError, TypeError and
+    ValueError for a transcript that does not begin properly.
+    """
+    agreed = bundle.entries[0].body
+    server, match = str(agreed["server"]), str(agreed["match"])
+    own = VerifierKey(server, LOG, bytes.fromhex(agreed["server_key"]))
+    heads = {entry.seq: entry.head for entry in bundle.entries}
+    named = {(key.name, key.id): key for key in witnesses}
+    best: dict[tuple[str, bytes] | None, tuple[int, int, str]] = {}
+    for logged in found:
+        if (logged.server, logged.match) != (server, match):
+            continue
+        try:
+            proof = InclusionProof.read(logged.proof)
+            if proof.checkpoint.origin != server or proof.note.by(own) is None:
+                continue
+            head = heads.get(logged.seq)
+            leads = head is not None and proof.proves(statement(server, match, logged.seq, head))
+        except NotANote:
+            continue
+        for one in proof.note.signatures:
+            by = (one.name, one.id)
+            if by != (own.name, own.id) and (by not in named or proof.note.by(named[by])):
+                held = (logged.seq, -one.time, str(proof))
+                place = by if leads else None
+                best[place] = max(best.get(place, held), held)
+    return sorted({(seq, proof) for seq, _, proof in best.values()})

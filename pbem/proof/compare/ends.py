@@ -46,7 +46,7 @@ class Case(NamedTuple):
     """The entry that brought this end because the seat was silent in this very turn."""
     stood: Opening | Receipt | None
     """The paper of what was played; unknown before the game is revealed."""
-    gone: EndProof | None
+    departure: EndProof | None
     """The entry by which its player left the seat, before the turn was closed."""
     at_once: bool
     """True if these default orders were to be played as soon as the turn was missed: it waited for nobody else."""
@@ -72,15 +72,18 @@ class Case(NamedTuple):
 
 
 def _left(case: Case) -> EndProof | None:
-    return case.gone
+    return case.departure
 
 
 def _played(case: Case) -> EndProof | None:
     if case.closing is None or isinstance(case.paper, Withdrawal):
         return None
-    if case.is_named or (case.for_any_miss and _is_played_by_default(case)):
-        return EndProof(case.closing)
-    return None
+    paper, stood = case.paper, case.stood
+    by_default = False
+    if case.for_any_miss and isinstance(stood, Receipt) and isinstance(paper, Receipt):
+        # The receipt of what was played is that of these default orders, made for the turn.
+        by_default = replace(stood, turn=0, salt=paper.salt, branch="") == paper
+    return EndProof(case.closing) if case.is_named or by_default else None
 
 
 def _replaced(case: Case) -> EndProof | None:
@@ -119,9 +122,12 @@ def _withdrew(case: Case) -> EndProof | None:
 def _never_came(case: Case) -> EndProof | None:
     if case.ended is None or case.silenced:
         return None
-    if isinstance(case.paper, Withdrawal) and _was_due(case.ended, case.turn):
+    ended = case.ended
+    # The turn, or the setups, had been asked for when the game, or the match, was ended.
+    was_due = ended.type == "closed" or case.turn <= ended.body["turns"] + (ended.body["reason"] != "rules")
+    if isinstance(case.paper, Withdrawal) and was_due:
         return None  # it is in the trace of the end
-    return EndProof(case.ended, f"it ended before with entry {case.ended.seq}")
+    return EndProof(ended, f"it ended before with entry {ended.seq}")
 
 
 def _came_too_late(case: Case) -> EndProof | None:
@@ -137,13 +143,6 @@ ENDS: tuple[Callable[[Case], EndProof | None], ...] = (
 """The ends, of which the first that is proved counts."""
 
 
-def _is_played_by_default(case: Case) -> bool:
-    """True if the receipt of what was played is that of these default orders, made for the turn."""
-    if not isinstance(case.stood, Receipt) or not isinstance(case.paper, Receipt):
-        return False
-    return replace(case.stood, turn=0, salt=case.paper.salt, branch="") == case.paper
-
-
 def is_later(one: Sent, other: Sent) -> bool:
     """True if one is of another letter with a higher revision, which came later, as far as the server's clock tells.
 
@@ -156,8 +155,3 @@ def is_later(one: Sent, other: Sent) -> bool:
 def is_by_default(one: Sent) -> bool:
     """True if these are default orders, or the receipt of a turn that was played by them."""
     return isinstance(one, Receipt) and one.by_default
-
-
-def _was_due(ended: Entry, turn: int) -> bool:
-    """True if the turn, or the setups, had been asked for when this entry ended the game, or the match."""
-    return ended.type == "closed" or turn <= ended.body["turns"] + (ended.body["reason"] != "rules")

@@ -42,13 +42,13 @@ class _Misses:
     In a game that is open from its beginning on, only those before it: later steps are neither setups nor orders.
     """
 
-    def __init__(self, found: Bundle, places: Mapping[tuple[str, int, int | None], Entry]) -> None:
-        self._grace = timedelta(seconds=found.entries[0].body["terms"]["grace"])
+    def __init__(self, bundle: Bundle, places: Mapping[tuple[str, int, int | None], Entry]) -> None:
+        self._grace = timedelta(seconds=bundle.entries[0].body["terms"]["grace"])
         self._by_seat: dict[tuple[int, int], dict[int, list[Entry]]] = {}
         """The misses by game and seat, then by turn."""
         self._times: dict[int, tuple[datetime, datetime]] = {}
         """The deadline and the time of entry of each miss, by its number."""
-        for entry in found.entries:
+        for entry in bundle.entries:
             if entry.type != "missed":
                 continue
             begun = places.get(("begun", entry.body["game"], None))
@@ -78,11 +78,11 @@ class _Misses:
 class Fates:
     """The fates in a bundle."""
 
-    def __init__(self, found: Bundle) -> None:
-        self.found = found
-        entries = found.entries
-        aside = [path for path in found.papers if path.startswith("withdrawals/") or "-unused-" in path]
-        papers = [found.papers[path] for path in aside if path.startswith(("withdrawals/", "receipts/"))]
+    def __init__(self, bundle: Bundle) -> None:
+        self.bundle = bundle
+        entries = bundle.entries
+        aside = [path for path in bundle.papers if path.startswith("withdrawals/") or "-unused-" in path]
+        papers = [bundle.papers[path] for path in aside if path.startswith(("withdrawals/", "receipts/"))]
         self._hashes = {sha256_hex(paper) for paper in papers}
         self._aside: dict[tuple[int, int, int, bool], list[Receipt | Withdrawal]] = {}
         """The papers set aside, by game, seat, turn, and whether they are of default orders."""
@@ -91,7 +91,7 @@ class Fates:
         self._revealed = {entry.body["game"] for entry in entries if entry.type in OPEN}
         self._places = first_entries(entries)
         self._settle = timedelta(seconds=entries[0].body["terms"]["settle"])
-        self._misses = _Misses(found, self._places)
+        self._misses = _Misses(bundle, self._places)
         self._changes = [entry for entry in entries if entry.type in {"substituted", "resigned"}]
         """The entries by which players left their seats."""
 
@@ -115,11 +115,14 @@ class Fates:
     def _case(self, paper: Sent, sha256: str, turn: int, miss: Entry | None = None) -> Case:
         game, seat = paper.game, paper.seat
         closing = None if isinstance(paper, Withdrawal) and paper.by_default else self._closing(game, turn)
-        ended = None if closing else self._end(game)
+        # The entry that ended the game, or the match in which it never began.
+        over = self.bundle.entries[-1]
+        never = over if over.type == "closed" else None
+        ended = None if closing else self._places.get(("ended", game, None)) or never
         last = closing or ended
         at_once = bool(miss and closing and closing.type == "turn" and self._waited_for_nobody(closing, miss))
         until = miss if at_once else last
-        gone = self._gone(paper, until.seq if until else len(self.found.entries) + 1)
+        departure = self._departure(paper, until.seq if until else len(self.bundle.entries) + 1)
         return Case(
             paper=paper,
             turn=turn,
@@ -127,7 +130,7 @@ class Fates:
             ended=ended,
             silenced=self._silenced(ended, seat, turn) if ended else None,
             stood=self._stood(paper, turn) if closing else None,
-            gone=gone,
+            departure=departure,
             at_once=at_once,
             is_named=closing is not None and _is_named(paper, sha256, closing),
             is_aside=sha256 in self._hashes,
@@ -156,7 +159,8 @@ class Fates:
             return None
         received = utc(case.paper.received)
         for miss in self._misses.of(case.paper).get(case.turn, ()):
-            if not self._misses.is_in_time(received, miss) or (case.gone and case.gone.entry.seq < miss.seq):
+            was_gone = case.departure is not None and case.departure.entry.seq < miss.seq
+            if was_gone or not self._misses.is_in_time(received, miss):
                 continue
             if not any(utc(one.received) <= utc(miss.time) for one in case.aside):
                 return miss
@@ -164,7 +168,7 @@ class Fates:
 
     def _waited_for_nobody(self, closing: Entry, miss: Entry) -> bool:
         """True if the orders of all others were in, and settled, when a seat was said to have missed a turn."""
-        if any(entry.type in {"paused", "restored"} for entry in self.found.entries[miss.seq : closing.seq]):
+        if any(entry.type in {"paused", "restored"} for entry in self.bundle.entries[miss.seq : closing.seq]):
             return False
         seats = [int(seat) for seat in closing.body["orders"] if int(seat) != miss.body["seat"]]
         stood = [self._stood_at(closing.body["game"], closing.body["turn"], seat) for seat in seats]
@@ -179,14 +183,9 @@ class Fates:
             return self._places.get(("turn", game, turn))
         return self._places.get(("begun", game, None))
 
-    def _end(self, game: int) -> Entry | None:
-        """The entry that ended the game, or the match in which it never began."""
-        last = self.found.entries[-1]
-        return self._places.get(("ended", game, None)) or (last if last.type == "closed" else None)
-
     def _silenced(self, ended: Entry, seat: int, turn: int) -> Entry | None:
         """The entry before the end, if that is because the seat was silent in this turn, which was due."""
-        cause = self.found.entries[ended.seq - 2]
+        cause = self.bundle.entries[ended.seq - 2]
         lost = cause.body.get("against") or cause.body.get("seats") or ()
         due = not turn or turn == ended.body.get("turns", 0) + 1
         return cause if due and seat in lost and self._for_silence(cause) else None
@@ -215,7 +214,7 @@ class Fates:
         """
         try:
             if isinstance(paper, Opening):
-                return Opening.read(self.found.papers[f"openings/game-{paper.game}-seat-{paper.seat}.txt"].decode())
+                return Opening.read(self.bundle.papers[f"openings/game-{paper.game}-seat-{paper.seat}.txt"].decode())
         except (KeyError, ValueError):
             return None
         return self._stood_at(paper.game, turn, paper.seat)
@@ -223,7 +222,7 @@ class Fates:
     def _stood_at(self, game: int, turn: int, seat: int) -> Receipt | None:
         where = f"game-{game}-{f'turn-{turn}' if turn else 'setup'}-seat-{seat}.txt"
         try:
-            return Receipt.read(self.found.papers[f"receipts/{where}"].decode())
+            return Receipt.read(self.bundle.papers[f"receipts/{where}"].decode())
         except (KeyError, ValueError):
             return None
 
@@ -231,13 +230,13 @@ class Fates:
         """True if the cause ended the game because seats were silent, and not because no letter reached them."""
         if cause.type != "claimed":
             return cause.type == "forfeited"
-        claimable = self.found.entries[0].body["terms"]["miss"] in {"wait", "default"}
+        claimable = self.bundle.entries[0].body["terms"]["miss"] in {"wait", "default"}
         return claimable and set(cause.body["against"]) <= self._silent_at(cause)
 
     def _silent_at(self, cause: Entry) -> set[int]:
         """The seats that had missed their time, and not answered since, when this entry was made."""
         silent: set[int] = set()
-        for entry in self.found.entries[: cause.seq - 1]:
+        for entry in self.bundle.entries[: cause.seq - 1]:
             if entry.type == "missed":
                 silent.add(entry.body["seat"])
             elif entry.type in {*BEGIN, *OPEN, "turn"}:
@@ -248,13 +247,13 @@ class Fates:
                 silent.difference_update(entry.body["to"])
         return silent
 
-    def _gone(self, paper: Sent, until: int) -> EndProof | None:
+    def _departure(self, paper: Sent, until: int) -> EndProof | None:
         """The entry, before this one, by which the paper's player left the seat to somebody else, or to the others.
 
         Who resigns a game leaves that one alone.
         """
         game = self._closing(paper.game, 0)
-        name = self.found.entries[0].body["players"].get(str(paper.seat), {}).get("name")
+        name = self.bundle.entries[0].body["players"].get(str(paper.seat), {}).get("name")
         left = None
         for change in self._changes:
             if change.seq >= until or change.body["seat"] != paper.seat:

@@ -5,7 +5,7 @@ The server's signature under both accounts convinces everybody. What only the le
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
@@ -22,7 +22,10 @@ cannot be decided from what is here. `broken`: the letter itself was changed, an
 says otherwise than the bundle in a part that the server did not sign, which convinces whoever got the letter, and
 nobody else. `two stories`: the server signed both, which convinces everybody."""
 
-_ORDER: tuple[Standing, ...] = ("silent", "agrees", "later", "open", "broken", "contradicts", "two stories")
+_ORDER: tuple[Standing, ...] = get_args(Standing)
+
+CONVICTS: frozenset[Standing] = frozenset({"contradicts", "two stories"})
+"""The standings that are against the server."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -54,8 +57,7 @@ def differs(
     A letter that vouches only for other files (`is_signed` is False) was changed.
     """
     if is_signed:
-        said = f"{reason}; {index.server} signed both, and told two stories{index.restored}"
-        return Finding("two stories", what, said, seq)
+        return two_stories(index, what, f"{reason}; {index.server} signed both, and told two stories", seq)
     if is_signed is False:
         return Finding("broken", what, f"{reason}; but it is not the file that the letter names, either", seq)
     unsigned = (
@@ -65,14 +67,18 @@ def differs(
     return Finding("contradicts", what, f"{reason}; {unsigned}", seq)
 
 
-def two_stories(index: TranscriptIndex, what: str, seq: int, head: str, other: str, where: str) -> Finding:
+def two_stories(index: TranscriptIndex, what: str, reason: str, seq: int | None = None) -> Finding:
+    """The finding that the server signed two accounts, with the backups that may explain it."""
+    return Finding("two stories", what, reason + index.restored, seq)
+
+
+def two_heads(index: TranscriptIndex, what: str, seq: int, head: str, other: str, where: str) -> Finding:
     """A finding about two signed heads of one entry, one in a letter, the other in the bundle or another letter."""
     said = (
         f"{index.server} signed two different entries {seq} of {index.place[1]}: with the head {head} in this"
         f" letter, with the head {other} in {where}. It told two stories, and both signatures prove it"
-        f"{index.restored}"
     )
-    return Finding("two stories", what, said, seq)
+    return two_stories(index, what, said, seq)
 
 
 def not_signed_by_the_server(index: TranscriptIndex, what: str, key: str | None, seq: int | None) -> Finding:

@@ -47,7 +47,13 @@ class TranscriptIndex:
         restores = [entry for entry in entries if entry.type == "restored"]
         self.generations = [(entry.seq, entry.body.get("generation", 1)) for entry in restores]
         """The entries that tell of a restored backup, each with the generation that began."""
-        self.used = dict(_said(entries))
+        self.used = {
+            (entry.body["mail"], _SAID_BY.get(entry.type, entry.type)): UsedLetter(
+                f"entry {entry.seq}", entry.body["received"]
+            )
+            for entry in entries
+            if "mail" in entry.body and "received" in entry.body
+        }
         """The letters that counted, by hash and command."""
         restored = ", ".join(str(entry.seq) for entry in restores)
         self.restored = ""
@@ -65,19 +71,24 @@ class BundleIndex(TranscriptIndex):
 
     LAST = "closed"
 
-    def __init__(self, found: Bundle, match: Match) -> None:
-        entries = found.entries
+    def __init__(self, bundle: Bundle, match: Match) -> None:
+        entries = bundle.entries
         super().__init__(entries, match.id, statement)
-        self.found = found
+        self.bundle = bundle
         self.match = match
         self.seqs = {head: seq for seq, head in reversed(self.heads.items())}
         """The entries by their heads."""
         hashes = (re.findall(r'"([0-9a-f]{64})"', canonical(entry.body).decode()) for entry in entries)
         self.named = frozenset(value for values in hashes for value in values)
         """All hashes in the entries."""
-        self.addresses = dict(_addresses(found))
+        self.addresses: dict[str, UsedAddress] = {}
         """The reply addresses by which letters counted, by the hash of their token."""
-        self.used |= dict(_used(found))
+        for path, paper in bundle.papers.items():
+            if paper.startswith(b"pbem evidence "):
+                with suppress(NotADocument, UnicodeDecodeError):
+                    evidence = Evidence.read(paper.decode())
+                    self.addresses[evidence.token] = UsedAddress(evidence.match, evidence.place, path)
+        self.used |= dict(_used(bundle))
         self._places = first_entries(entries)
 
     def turn(self, game: object, turn: object) -> Entry | None:
@@ -90,8 +101,8 @@ class BundleIndex(TranscriptIndex):
 
     def names(self, since: int) -> Iterator[dict[int, str]]:
         """The players' names by seat from an entry on: at that entry, and after each change of seats."""
-        names = {int(seat): str(player["name"]) for seat, player in self.found.entries[0].body["players"].items()}
-        changes = [entry for entry in self.found.entries if entry.type == "substituted"]
+        names = {int(seat): str(player["name"]) for seat, player in self.bundle.entries[0].body["players"].items()}
+        changes = [entry for entry in self.bundle.entries if entry.type == "substituted"]
         for entry in changes:
             if entry.seq > since:
                 yield dict(names)
@@ -119,22 +130,14 @@ _SAID_BY = {
 """The commands of letters, by the type of the entry that they made, where that has another name."""
 
 
-def _said(entries: Sequence[Entry]) -> Iterator[tuple[tuple[str, str], UsedLetter]]:
-    """The letters of entries, each with the command that it gave."""
-    for entry in entries:
-        if "mail" in entry.body and "received" in entry.body:
-            name = _SAID_BY.get(entry.type, entry.type)
-            yield (entry.body["mail"], name), UsedLetter(f"entry {entry.seq}", entry.body["received"])
-
-
-def _used(found: Bundle) -> Iterator[tuple[tuple[str, str], UsedLetter]]:
+def _used(bundle: Bundle) -> Iterator[tuple[tuple[str, str], UsedLetter]]:
     """The letters of papers, each with the command that it gave."""
     kinds: tuple[tuple[str, type[Opening | Receipt | Withdrawal], str], ...] = (
         ("openings/", Opening, "setup"),
         ("receipts/", Receipt, "orders"),
         ("withdrawals/", Withdrawal, "clear"),
     )
-    for path, paper in found.papers.items():
+    for path, paper in bundle.papers.items():
         for folder, kind, command in kinds:
             if path.startswith(folder):
                 with suppress(NotADocument, UnicodeDecodeError):
@@ -149,14 +152,6 @@ class UsedAddress(NamedTuple):
     match: str
     place: str
     path: str
-
-
-def _addresses(found: Bundle) -> Iterator[tuple[str, UsedAddress]]:
-    for path, paper in found.papers.items():
-        if paper.startswith(b"pbem evidence "):
-            with suppress(NotADocument, UnicodeDecodeError):
-                evidence = Evidence.read(paper.decode())
-                yield evidence.token, UsedAddress(evidence.match, evidence.place, path)
 
 
 def first_entries(entries: Sequence[Entry]) -> dict[tuple[str, int, int | None], Entry]:

@@ -68,7 +68,7 @@ class Acknowledged:
 
     def __init__(self, index: BundleIndex) -> None:
         self.index = index
-        self._fates = Fates(index.found)
+        self._fates = Fates(index.bundle)
 
     def compare(self, file: AttachedFile) -> Iterator[Finding]:
         """The finding about an opening, a receipt or a withdrawal."""
@@ -79,7 +79,7 @@ class Acknowledged:
         if fate.standing != "dropped":
             yield Finding(fate.standing, fate.what, fate.found, fate.seq)
         else:  # nothing may be dropped without a trace: that convicts the server
-            seq = fate.seq or len(self.index.found.entries)
+            seq = fate.seq or len(self.index.bundle.entries)
             yield differs(self.index, fate.what, f"{file.name}: {fate.found}", seq, is_signed=file.is_signed)
 
 
@@ -110,20 +110,18 @@ def compare_reports(file: AttachedFile) -> Iterator[Finding]:
     what = f"reports of game {game}, turn {turn}"
     entry = index.turn(game, turn)
     if entry is None:
-        yield _of_no_turn(file, what, game, turn)
+        missing = f"turn {turn} of game {game}"
+        if index.goes_on and index.ended(game) is None:
+            yield Finding("later", what, f"the bundle does not have {missing} yet; ask for a newer one")
+        else:
+            reason = f"the bundle has no {missing}"
+            yield differs(index, what, reason, index.last.seq, is_signed=file.is_signed)
         return
     if sha256_hex(file.content) == entry.body.get("shown", {}).get(str(seat)):
         yield Finding("agrees", what, "", entry.seq)
         return
     reason = f"{file.name} is not the file that entry {entry.seq} names for seat {seat}"
     yield differs(index, what, reason, entry.seq, is_signed=file.is_signed)
-
-
-def _of_no_turn(file: AttachedFile, what: str, game: object, turn: object) -> Finding:
-    index, missing = file.letter.index, f"turn {turn} of game {game}"
-    if index.goes_on and index.ended(game) is None:
-        return Finding("later", what, f"the bundle does not have {missing} yet; ask for a newer one")
-    return differs(index, what, f"the bundle has no {missing}", index.last.seq, is_signed=file.is_signed)
 
 
 class Positions:
@@ -150,35 +148,32 @@ class Positions:
 
     def compare(self, file: AttachedFile) -> Iterator[Finding]:
         """The finding about a file that tells how a game stands."""
+        kinds = self.index.match.play.position_files
+        document = next((told for kind in kinds if (told := _document(file, kind)) is not None), None)
+        if document is not None:
+            yield self._judged(file, document, asked=document["pbem"] == "setup 1")
+
+    def _judged(self, file: AttachedFile, document: JsonObject, *, asked: bool) -> Finding:
         play = self.index.match.play
-        document = next((told for kind in play.position_files if (told := _document(file, kind)) is not None), None)
-        if document is None:
-            return
-        asked = document["pbem"] == "setup 1"
         game, seat, prev = document.get("game"), document.get("seat"), document.get("prev")
         what = f"request for setup {game}" if asked else f"position of game {game}, turn {document.get('turn')}"
         if not isinstance(prev, str) or prev not in self.index.seqs:
             reason = f"{file.name} cites the head {prev}, which is of no entry of the bundle"
-            yield _later_or_differs(file, what, reason)
-            return
+            return _later_or_differs(file, what, reason)
         seq = self.index.seqs[prev]
         if play.keys_in(document) - self._keys:
-            yield _later_or_differs(file, what, f"{file.name} shows a key that no entry of the bundle names", seq)
-            return
+            return _later_or_differs(file, what, f"{file.name} shows a key that no entry of the bundle names", seq)
         match = self._positions.get((game, seat, prev)) if isinstance(game, int) and isinstance(seat, int) else None
         if match is None and not (play.hides or asked):
-            yield _differs(file, what, f"{file.name} cites the head {prev}, with which no letter came", seq)
-            return
+            return _differs(file, what, f"{file.name} cites the head {prev}, with which no letter came", seq)
         if match is None:
-            yield Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
-            return
+            return Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
         made = {"turn": match.position.turn if match.position else 0, "view": self._view(match, seat)}
         made |= {"sealed": {"revealing": match.awaits is not None}}
         if _same(document, json.loads(canonical(made))):
-            yield Finding("agrees", what, "", seq)
-        else:
-            reason = f"{file.name} shows another position than follows from the letters and the rules"
-            yield _differs(file, what, reason, seq)
+            return Finding("agrees", what, "", seq)
+        reason = f"{file.name} shows another position than follows from the letters and the rules"
+        return _differs(file, what, reason, seq)
 
     def _view(self, match: Match, seat: int | None) -> Mapping[str, object] | None:
         """The view of a position; letters may show positions in any order, of which each would begin with turn 1."""
@@ -230,7 +225,7 @@ def compare_signed(file: AttachedFile) -> Iterator[Finding]:
         return
     keys = [key for player in index.match.players for key in player.ever]
     try:
-        letter = index.found.papers.get(f"letters/{name}.eml", b"")
+        letter = index.bundle.papers.get(f"letters/{name}.eml", b"")
         _, text = signed_text(letter, keys, file.name, index.server)
     except ValueError:
         yield _later_or_differs(file, file.name, "the bundle has no such letter")

@@ -121,7 +121,7 @@ def compare_text(letter: ShownMatchLetter) -> Iterator[Finding]:
 
 def _terms(letter: ShownMatchLetter) -> Iterator[Finding]:
     """The hash of the agreed terms in a letter from before or after the match began."""
-    ours = str(letter.index.found.entries[0].body["rules"])
+    ours = str(letter.index.bundle.entries[0].body["rules"])
     for match, told in dict.fromkeys(letter.kept.terms):
         if match != letter.index.match.id:
             continue
@@ -137,9 +137,9 @@ def _commitments(letter: ShownMatchLetter) -> Iterator[Finding]:
     """The commitments that it lists: those of the game that had begun last when it was written."""
     index, kept = letter.index, letter.kept
     seen = max((head.seq for head in kept.heads if letter.is_ours(head) and letter.is_signed(head)), default=0)
-    if seen > len(index.found.entries):
+    if seen > len(index.bundle.entries):
         return  # later than the bundle, and so is what it tells
-    begun = [entry for entry in index.found.entries if "commitments" in entry.body and entry.seq <= seen]
+    begun = [entry for entry in index.bundle.entries if "commitments" in entry.body and entry.seq <= seen]
     if not begun or not kept.commitments:
         return
     commitments = begun[-1].body["commitments"]
