@@ -47,14 +47,15 @@ class Logged(msgspec.Struct, frozen=True):
     """The entry's head by the server's word; of a match, the bulletin shows it elsewhere."""
 
 
-class ToldGeneration(msgspec.Struct, frozen=True):
-    """The server's generation with a head, from a bulletin, with the bulletin's hash and signature, in hex."""
+class ToldStanding(msgspec.Struct, frozen=True):
+    """The server's generation and the phase with a head, from a bulletin, with its hash and signature, in hex."""
 
     server: str
     match: str
     seq: int
     head: str
     generation: int
+    phase: str
     bulletin: str
     signature: str
 
@@ -127,7 +128,7 @@ class Kept(msgspec.Struct, frozen=True):
     """The entries that it shows in the server's log."""
     addresses: tuple[ReplyAddress, ...] = ()
     """The addresses that it brought for answers without a key."""
-    generations: tuple[ToldGeneration, ...] = ()
+    standings: tuple[ToldStanding, ...] = ()
     """The generation in which the server showed each head to programs."""
     answered: tuple[Answered, ...] = ()
     """The outcomes of commands that it tells programs."""

@@ -34,7 +34,7 @@ from pbem.proof.kept import (
     SignedHead,
     SignedPaper,
     ToldFiles,
-    ToldGeneration,
+    ToldStanding,
 )
 from pbem.proof.mailbox_evidence import TOKEN, place
 
@@ -81,7 +81,7 @@ _FOREIGN = re.compile(r"^[ \t>|]*: .*$", re.MULTILINE)
 _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
 
 
-InBulletin = Answered | SignedHead | Logged | ReplyAddress | ToldFiles | ToldGeneration
+InBulletin = Answered | SignedHead | Logged | ReplyAddress | ToldFiles | ToldStanding
 """The facts of a match in a bulletin that a bundle may contradict."""
 Fact = TypeVar("Fact", bound=InBulletin)
 
@@ -160,7 +160,7 @@ def kept(source: str, raw: bytes) -> Kept:
         heads=heads,
         for_programs=found.of(SignedHead),
         logged=found.of(Logged),
-        generations=found.of(ToldGeneration),
+        standings=found.of(ToldStanding),
         addresses=found.of(ReplyAddress),
         answered=found.of(Answered),
         files=found.of(ToldFiles),
@@ -244,7 +244,7 @@ def _for_programs(letter: Letter) -> Iterator[InBulletin]:
                 yield from _rest_of(document, item)
 
 
-def _head_of(document: JsonObject, item: JsonObject) -> Iterator[SignedHead | ToldGeneration]:
+def _head_of(document: JsonObject, item: JsonObject) -> Iterator[SignedHead | ToldStanding]:
     """The head in an item of a bulletin, and the generation in which it was the last."""
     place_of = "tournament" if item.get("about") == "tournament" else "match"
     match item:
@@ -255,7 +255,9 @@ def _head_of(document: JsonObject, item: JsonObject) -> Iterator[SignedHead | To
             yield SignedHead(server, match, seq, head, signature, key if _KEY.fullmatch(key) else None)
             if isinstance(generation := item.get("generation"), int):
                 with suppress(TypeError):  # what no server writes
-                    yield ToldGeneration(server, match, seq, head, generation, *_signed(document))
+                    yield ToldStanding(
+                        server, match, seq, head, generation, str(item.get("phase")), *_signed(document)
+                    )
 
 
 def _rest_of(document: JsonObject, item: JsonObject) -> Iterator[Logged | Answered | ReplyAddress]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.proof.compare.chain import Heads, LogCheck, compare_bundle, compare_generations
+from pbem.proof.compare.chain import Heads, LogCheck, compare_bundle, compare_standings
 from pbem.proof.compare.finding import CONVICTS, Finding, JudgedLetter
 from pbem.proof.compare.index import BundleIndex, ShownMatchLetter
 from pbem.proof.compare.papers import (
@@ -126,7 +126,7 @@ class Against:
             *self._log.compare(kept),
             *compare_text(letter),
             *compare_addresses(letter),
-            *compare_generations(letter),
+            *compare_standings(letter),
             *compare_answers(letter),
             *compare_files(letter, self._kinds),
         ]

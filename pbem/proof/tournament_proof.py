@@ -24,7 +24,7 @@ from pbem.match.transcript import TranscriptError, follow, sha256_hex, written_s
 from pbem.phrase import harmless
 from pbem.proof import bundle
 from pbem.proof.agreement import names_player
-from pbem.proof.compare.chain import Heads, LogCheck, compare_generations
+from pbem.proof.compare.chain import Heads, LogCheck, compare_standings
 from pbem.proof.compare.index import ShownLetter, TranscriptIndex
 from pbem.proof.compare.words import compare_answers
 from pbem.proof.listed_keys import check_players
@@ -403,7 +403,7 @@ def compared(content: bytes, letters: Iterable[Kept], witnesses: Sequence[Verifi
     shown = False
     for kept in letters:
         letter = ShownLetter(kept, index)
-        told = ("letter", (*heads.compare(letter), *compare_generations(letter), *compare_answers(letter)))
+        told = ("letter", (*heads.compare(letter), *compare_standings(letter), *compare_answers(letter)))
         for what, findings in (told, ("log", log.compare(kept))):
             for finding in findings:
                 shown = True

@@ -1,4 +1,4 @@
-"""The generations of a server in its transcript and in its letters: they only rise, and letters and bundle agree."""
+"""The generations of a server, and ends of matches, in its transcript and in its letters: both must agree."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.referee import Referee
 
+from pbem.desk import bulletin
 from pbem.proof.kept_letters import kept
 from pbem.proof.prove import Against
 from pbem.proof.verification import Proved, verify
@@ -40,14 +41,14 @@ def restored(referee: Referee, generation: int) -> None:
     referee.work()
 
 
-def bundle(referee: Referee) -> bytes:
+def bundled(referee: Referee) -> bytes:
     return referee.desk.match_letters.bundle(*referee.desk.archive.known(1), None)
 
 
 def told(referee: Referee, person: Mailbox) -> list[tuple[str, str]]:
     """What the letters of a player show against the bundle."""
     proved = Proved(keep_notices=True)
-    *_, last = verify(bundle(referee), proved=proved)
+    *_, last = verify(bundled(referee), proved=proved)
     assert last.holds
     assert proved.bundle
     assert proved.match
@@ -66,11 +67,11 @@ def test_both_verifiers_refuse_a_generation_that_is_no_later_one(
         restored(referee, generation)
     if over:
         referee.send(ann, "resign m1 match\n")
-    *_, last = verify(bundle(referee))
+    *_, last = verify(bundled(referee))
     assert not last.holds
     assert "`generation`: not a later one" in last.found
     with pytest.raises(Wrong, match="no later generation"):
-        verified(bundle(referee))
+        verified(bundled(referee))
 
 
 def test_letters_of_an_honest_server_agree_with_its_restores(referee: Referee) -> None:
@@ -95,3 +96,17 @@ def test_a_generation_that_no_entry_tells_of_is_two_stories(referee: Referee, fi
     named(referee, then)
     referee.send(ann, "status m1\n")
     assert set(told(referee, ann)) == {("two stories", "generation")}
+
+
+@pytest.mark.parametrize(("over", "phase"), [(False, "closed"), (True, "playing")])
+def test_an_end_that_no_entry_tells_of_is_two_stories(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch, *, over: bool, phase: str
+) -> None:
+    """Who believes it orders nothing more, and misses turns."""
+    ann, _ = referee.begun()
+    if over:
+        referee.send(ann, "resign m1 match\n")
+    item = bulletin.of_match
+    monkeypatch.setattr(bulletin, "of_match", lambda stands: item(stands) | {"phase": phase})
+    referee.send(ann, "status m1\n")
+    assert set(told(referee, ann)) == {("two stories", "phase")}

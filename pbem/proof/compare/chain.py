@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pbem.proof.bundle import Bundle
     from pbem.proof.compare.index import AttachedFile, BundleIndex, ShownLetter, TranscriptIndex
-    from pbem.proof.kept import Kept, Logged, SignedHead, ToldGeneration
+    from pbem.proof.kept import Kept, Logged, SignedHead, ToldStanding
 
 
 class Heads:
@@ -70,19 +70,25 @@ class Heads:
         return Finding("later", what, f"the bundle ends with entry {index.last.seq}; ask for a newer one", head.seq)
 
 
-def compare_generations(letter: ShownLetter) -> Iterator[Finding]:
-    """The finding about each generation of a letter that its head cannot have had; of other heads `Heads` tells."""
+def compare_standings(letter: ShownLetter) -> Iterator[Finding]:
+    """The finding about each generation or end that a letter's head cannot have had; of other heads `Heads` tells."""
     index = letter.index
-    for told in letter.kept.generations:
-        ours = index.heads.get(told.seq, told.head) == told.head and (told.server, told.match) == index.place
-        if not ours or _fits(index, told):
+    for told in letter.kept.standings:
+        if index.heads.get(told.seq, told.head) != told.head or (told.server, told.match) != index.place:
             continue
-        if is_signature(index.key, told.signature, announcement(told.server, told.bulletin)):
-            reason = f"entry {told.seq} cannot have been the last in generation {told.generation}, as is said here"
-            yield differs(index, "generation", reason, told.seq, is_signed=True)
+        false = dict[str, str]()
+        if not _fits(index, told):
+            false["generation"] = f"in generation {told.generation}"
+        is_over = told.seq == index.last.seq and not index.goes_on
+        if told.seq <= index.last.seq and (told.phase == index.LAST) != is_over:
+            false["phase"] = f"when it was {told.phase}"
+        if false and is_signature(index.key, told.signature, announcement(told.server, told.bulletin)):
+            for what, told_of in false.items():
+                reason = f"entry {told.seq} cannot have been the last {told_of}, as is said here"
+                yield differs(index, what, reason, told.seq, is_signed=True)
 
 
-def _fits(index: TranscriptIndex, told: ToldGeneration) -> bool:
+def _fits(index: TranscriptIndex, told: ToldStanding) -> bool:
     """True if the server can have been in this generation when this entry was the last."""
     before = [generation for seq, generation in index.generations if seq <= told.seq]
     after = [generation for seq, generation in index.generations if seq > told.seq]
