@@ -22,7 +22,8 @@ from pbem.store.operator import Busy
 from pbem.store.vault import KeyFileError, Sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence, Set
+    from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+    from typing import Any
 
     from pbem.server.operators_store import OperatorsStore
 
@@ -135,12 +136,26 @@ def named(_context: click.Context, parameter: click.Parameter, value: str | None
     return int(digits)
 
 
-def instruction(group: click.Group, what: str, about: str, says: str, why: str) -> click.Command:
+def _said(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not value.strip():
+        raise click.BadParameter("the reason is empty")
+    return value
+
+
+_WHY = "Why: the reason is in the transcript for ever, and in a letter to every player."
+
+
+def reason_option(why: str = _WHY) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The reason of an instruction, which must say something."""
+    return click.option("--reason", required=True, callback=_said, help=why)
+
+
+def instruction(group: click.Group, what: str, about: str, says: str, why: str = _WHY) -> click.Command:
     """A command of a group by which the operator instructs the desk about a MATCH or a TOURNAMENT, and says why."""
 
     @group.command(what, help=says)
     @click.argument("number", metavar=about, callback=named)
-    @click.option("--reason", required=True, help=why)
+    @reason_option(why)
     @config_option
     def instructed(number: int, reason: str, config_file: Path) -> None:
         with opened(config_file) as store:

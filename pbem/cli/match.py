@@ -19,6 +19,7 @@ from pbem.cli.common import (
     listed,
     named,
     opened,
+    reason_option,
     table,
 )
 from pbem.desk.match_archive import MatchRepository
@@ -41,7 +42,6 @@ SECRETS = (
 
 
 _match_argument = click.argument("number", metavar="MATCH", callback=named)
-_WHY = "Why: the reason is in the transcript for ever, and in a letter to every player."
 
 
 @click.group()
@@ -164,7 +164,7 @@ def _secrets(store: OperatorsStore, number: int) -> list[dict[str, object]]:
 @match.command()
 @click.argument("number", metavar="MATCH", callback=named, required=False)
 @click.option("--all", "everything", is_flag=True, help="All matches that stand still only because of a restore.")
-@click.option("--reason", required=True, help=_WHY)
+@reason_option()
 @config_option
 def resume(number: int | None, reason: str, config_file: Path, *, everything: bool) -> None:
     """Resume MATCH, or with --all those that `pbem restore` paused."""
@@ -178,10 +178,8 @@ def resume(number: int | None, reason: str, config_file: Path, *, everything: bo
             click.echo(f"{store.instruct('resume', f'm{each}', reason)}.")
 
 
-instruction(
-    match, "pause", "MATCH", "Pause MATCH: what players send is kept; nothing begins, resolves or runs out.", _WHY
-)
+instruction(match, "pause", "MATCH", "Pause MATCH: what players send is kept; nothing begins, resolves or runs out.")
 _END = "End MATCH for good: a game under way is abandoned and revealed, and nobody wins."
 click.confirmation_option(prompt="The game is abandoned and its secrets are revealed. Shall the match end?")(
-    instruction(match, "end", "MATCH", _END, _WHY)
+    instruction(match, "end", "MATCH", _END)
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.common import as_json, config_option, instruction, listed, named, opened
+from pbem.cli.common import as_json, config_option, instruction, listed, named, opened, reason_option
 from pbem.desk.tournament.tournament_archive import TournamentRepository
 from pbem.store.tournament_rows import Tournaments
 
@@ -54,9 +54,7 @@ def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
 @tournament.command()
 @click.argument("number", metavar="TOURNAMENT", callback=named)
 @click.argument("words", nargs=-1, required=True, metavar="annul MATCH|substitute PLAYER for PLAYER|close")
-@click.option(
-    "--reason", required=True, help="Why: the reason is in the transcript for ever, and in a letter to every player."
-)
+@reason_option()
 @config_option
 def rule(number: int, words: tuple[str, ...], reason: str, config_file: Path) -> None:
     """Rule on TOURNAMENT, as its organiser may by letter: table and proof show it as the operator's bare word.

@@ -69,8 +69,6 @@ class OperatorsStore(NamedTuple):
 
     def instruct(self, what: str, about: str, reason: str, *, ruling: str = "") -> str:
         """Give the desk an instruction, wait until it is obeyed, and return its answer; raises `Busy`."""
-        if not reason.strip():
-            raise Busy("The reason is empty.")
         instructions = Instructions(self.database)
         number = instructions.give(what, about, reason, operator(), self.now, ruling=ruling)
         if self._is_at_rest():

@@ -142,7 +142,7 @@ class Store:
             liar.open_desk()
             liar.work()
             for match in liar.database.rows("SELECT DISTINCT match FROM entries"):
-                Instructions(liar.database).give("resume", match["match"], "", "root", liar.now)
+                Instructions(liar.database).give("resume", f"m{match['match']}", "", "root", liar.now)
             liar.work()
         return liar
 
