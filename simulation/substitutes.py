@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from simulation.world import World
 
 NAME = "fay"
-OFTEN = 900.0
-"""How often somebody looks whether there is something to say."""
+OFTEN, ASKS = 900.0, 3600.0
+"""How often somebody looks whether there is something to say, and asks: the same words get 30 answers a day."""
 FORM = re.compile(rf"(?ms)^substitute (m\d+) {NAME} for (\w+)\s+[0-9a-f]{{64}}$.*?^end$")
 
 
@@ -66,6 +66,7 @@ class Substitutes(Part):
         self._fay = Newcomer(world, NAME, Habits(), world.folder)
         self._leaver: Player | None = None
         self._match = ""
+        self._asked = 0.0
         self._took: float | None = None
         """When the newcomer wrote that she takes the seat."""
 
@@ -92,6 +93,9 @@ class Substitutes(Part):
         self._fay.look()
         if (asked := self._fay.memory.prepared("substitute", self._match)) and asked[-1].state == "refused":
             # The match went on meanwhile: the words without the hash bring the form for now.
+            if self.world.loop.time() - self._asked < ASKS:
+                return
+            self._asked = self.world.loop.time()
             self._fay.letters.tell(self._words, self.world.now())
             self._fay._post()
             return

@@ -229,7 +229,7 @@ class Desk:
             (held.next_due, letters.send_digest),
             (people.next_held_back, partial(proposals.send_held_back, offers)),
         )
-        others = (director.start_due, director.tell_tables, partial(director.carry_out_planned, seats))
+        others = (director.start_due, director.plan_tables, partial(director.carry_out_planned, seats))
         self.due_tasks = DueTasks(
             config, database, decision, points, random, inbox, queues, others, seats, time, keys, bounces, witnesses
         )

@@ -227,7 +227,7 @@ def _says(request: AnyRequest, tournament: Tournament, entry: Entry) -> bool:
         named = (body.get("match"), body.get("player"), body.get("for"))
         return request == Rule(tournament.id, body["what"], *named, {"reason": body["reason"]})
     wanted: dict[str, AnyRequest] = {
-        "entered": Enter(tournament.id, tournament.rules, body.get("team")),
+        "entered": Enter(tournament.id, tournament.rules_hash, body.get("team")),
         "left": Leave(tournament.id),
         "challenged": ChallengePlayer(tournament.id, str(body.get("against"))),
     }

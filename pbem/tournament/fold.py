@@ -238,7 +238,7 @@ def _started(tournament: Tournament, entry: Entry) -> Tournament:
     if sha256_hex(body["secret"].encode()) != tournament.secret_hash:
         raise _untrue(entry, "`secret`: not the one to which the server committed itself")
     entries = {name: entrant.words for name, entrant in tournament.entrants.items()}
-    order = drawn(tournament.rules, body["secret"], entries)
+    order = drawn(tournament.rules_hash, body["secret"], entries)
     if order != body["order"]:
         raise _untrue(entry, "`order`: not the one that the lot gives")
     tournament = _with(

@@ -90,7 +90,7 @@ class Tournament(msgspec.Struct, frozen=True):
     server: str
     server_key: str
     terms: TournamentTerms
-    rules: str
+    rules_hash: str
     """The hash of the terms."""
     secret_hash: str | None
     """Of the server's secret for the lot; None: nothing is drawn."""

@@ -79,7 +79,7 @@ class TournamentStep(msgspec.Struct):
         """The lot is drawn, with the server's secret."""
         tournament = self.tournament
         entries = {name: entrant.words for name, entrant in tournament.entrants.items()}
-        self._append("started", {"secret": secret, "order": drawn(tournament.rules, secret, entries)})
+        self._append("started", {"secret": secret, "order": drawn(tournament.rules_hash, secret, entries)})
 
     def take(self, entries: Sequence[Entry]) -> None:
         """Take the result of the match of this transcript; nothing happens if it is not over, or was taken before."""

@@ -587,7 +587,7 @@ def test_a_tournament_is_entered_and_left(start: Callable[..., HomePage], user: 
     demand_accessible(page)
     page.locator("#team").fill("reds")
     page.locator("#enter").click()
-    expect(page.locator("#read-back")).to_have_text(f"enter t1 {ann.club.t.rules} team reds")
+    expect(page.locator("#read-back")).to_have_text(f"enter t1 {ann.club.t.rules_hash} team reds")
     expect(page.locator("#careful")).to_contain_text("accepts all your matches")
     page.locator("#no").click()
     assert not list(ann.terminal.drafts.glob("*.eml"))

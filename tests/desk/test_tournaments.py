@@ -53,7 +53,7 @@ class Club:
         closes = "" if "ladder" in options else f"closes: {CLOSES}\n"
         self.referee.send(person, f"tournament new spaceships\n{placed(person)}{closes}{SMALL}\n{options}\nend\n")
         assert "Announced." in person.text, person.text
-        return self.t.rules
+        return self.t.rules_hash
 
     def say(self, name: str, text: str) -> str:
         """The answer to a letter; what comes of it comes later, in letters of its own."""
@@ -65,7 +65,7 @@ class Club:
 
     def enter(self, *names: str) -> None:
         for name in names:
-            text = self.say(name, f"enter t1 {self.t.rules}")
+            text = self.say(name, f"enter t1 {self.t.rules_hash}")
             assert "You are in." in text, text
 
     def start(self) -> None:
@@ -337,7 +337,7 @@ def test_a_match_begins_with_the_keys_with_which_it_was_paired(club: Club) -> No
     referee, old = club.referee, club.people["carl"].key
     add_key(club, "carl")
     referee.send(club.people["carl"], f"key revoke {ssh.parse(ssh.public(old)).fingerprint}\n")
-    for name, words in (("bob", "challenge t1 carl"), ("carl", f"enter t1 {club.t.rules}")):
+    for name, words in (("bob", "challenge t1 carl"), ("carl", f"enter t1 {club.t.rules_hash}")):
         person = club.people[name]
         letter = referee.raw(person, referee.signed(person, f"{words}\n{placed(person)}"))
         referee.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), letter, referee.now)
@@ -357,7 +357,7 @@ def test_who_enters_again_waits_for_the_own_matches_alone(club: Club) -> None:
     referee = club.referee
     for name in ("carl", "ann"):
         person = club.people[name]
-        text = f"enter t1 {club.t.rules}\n{placed(person)}# and again\n"
+        text = f"enter t1 {club.t.rules_hash}\n{placed(person)}# and again\n"
         letter = referee.raw(person, referee.signed(person, text))
         referee.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), letter, referee.now)
         while referee.running.handle_next(referee.now):
@@ -407,7 +407,7 @@ def test_the_table_of_each_tournament_is_planned_in_a_transaction_of_its_own(
         t = club.referee.desk.director.archive.load(number)
         assert t is not None
         for name in club.people:
-            club.say(name, f"enter t{number} {t.rules}")
+            club.say(name, f"enter t{number} {t.rules_hash}")
             club.say(name, "set mail digest")
     told: list[int] = []
     director, rows = club.referee.desk.director, club.referee.desk.director.archive.rows
@@ -459,7 +459,7 @@ def test_a_pause_stops_the_start_and_entries_close_nevertheless(club: Club) -> N
     club.referee.wait(6 * DAY)
     assert club.t.phase == "open"
     club.people["dave"] = club.referee.registered("dave")
-    assert "entries are closed" in club.say("dave", f"enter t1 {club.t.rules}")
+    assert "entries are closed" in club.say("dave", f"enter t1 {club.t.rules_hash}")
     assert instruct(club, "resume") == ("done", "t1 goes on")
     assert club.t.phase == "playing"
     club.proof()
@@ -582,7 +582,7 @@ def second(club: Club) -> str:
     """The hash of the terms of the second tournament."""
     found = club.referee.desk.director.archive.load(2)
     assert found is not None
-    return found.rules
+    return found.rules_hash
 
 
 def test_a_challenge_respects_the_limit_of_the_challenger(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -625,9 +625,9 @@ def test_tables_are_not_too_wide_for_letters(referee: Referee, language: str) ->
     club.announce(first, "format: double round robin\nentrants: 8\nat-once: 1")
     club.say(first, f"set language {language}")
     for name in [name for name in club.people if name != "dave"]:
-        club.say(name, f"enter t1 {club.t.rules}")
+        club.say(name, f"enter t1 {club.t.rules_hash}")
     club.say(first, f"rule t1 substitute dave for {second}\nreason: ill\nend")
-    club.say("dave", f"enter t1 {club.t.rules}")
+    club.say("dave", f"enter t1 {club.t.rules_hash}")
     rows = [line for line in club.say(first, "tournament t1").splitlines() if "  player-" in line]
     assert len(rows) == 8
     assert max(map(len, rows)) <= 72
@@ -648,10 +648,10 @@ def test_two_without_keys_enter_in_the_same_words_and_one_again(club: Club) -> N
         club.people[name] = referee.person(name)
         referee.send(club.people[name], f"register {name}\n", sign=False)
         reply(name, f"register {name}")
-        assert "You are in." in reply(name, f"enter t1 {club.t.rules}")
-    assert "these words were obeyed before" in reply("dave", f"enter t1 {club.t.rules}\nleave t1\n")
+        assert "You are in." in reply(name, f"enter t1 {club.t.rules_hash}")
+    assert "these words were obeyed before" in reply("dave", f"enter t1 {club.t.rules_hash}\nleave t1\n")
     assert "You are no longer entered" in reply("dave", "leave t1")
-    assert "You are in." in reply("dave", f"enter t1 {club.t.rules}")
+    assert "You are in." in reply("dave", f"enter t1 {club.t.rules_hash}")
     club.enter("ann")
     club.start()
     assert len(club.awaited) == 3

@@ -169,7 +169,7 @@ class SignedClub:
         named = NamedMailbox(SERVER, "t1", 0, name, f"{name}@{HOME.name}", "5a" * 32)
         player = Player(name, (), mailbox=sha256_hex(named.text().encode()), named=named)
         head = f"From: {named.address}\nTo: pbem.{token}@{SERVER}\nSubject: t\n\n"
-        text = text or f"enter t1 {self.state.rules}\n"
+        text = text or f"enter t1 {self.state.rules_hash}\n"
         raw = HOME.sign((head + text).replace("\n", "\r\n").encode(), self.now)
         evidence = Evidence(
             *(SERVER, "m1", name, sha256_hex(raw), written(self.now), sha256_hex(token.encode())),
@@ -186,7 +186,7 @@ class SignedClub:
         self._done(step)
 
     def enter(self, name: str, team: str | None = None) -> None:
-        form, letter = self.said(name, f"enter t1 {self.state.rules}{f' team {team}' if team else ''}")
+        form, letter = self.said(name, f"enter t1 {self.state.rules_hash}{f' team {team}' if team else ''}")
         step = self.step()
         step.enter(self.player(name), cast("Enter", form.request).team, letter)
         self._done(step)

@@ -238,12 +238,12 @@ def test_a_tournament_is_entered_and_played(referee: Referee, tmp_path: Path) ->
     referee.send(ann, f"tournament new spaceships\n{placed(ann)}{closes}\nend\n")
     t = referee.desk.director.archive.load(1)
     assert t is not None
-    referee.send(ann, f"enter t1 {t.rules}\n")
+    referee.send(ann, f"enter t1 {t.rules_hash}\n")
     guests = [Guest(referee, referee.person(name), tmp_path / f"{name}.sqlite") for name in ("gus", "hal")]
     ida = Guest(referee, referee.person("ida"), tmp_path / "ida.sqlite")
     for guest in (*guests, ida):
         guest.register()
-        assert guest.said(guest.letters.tell(f"enter t1 {t.rules}", referee.now)) == ["done"]
+        assert guest.said(guest.letters.tell(f"enter t1 {t.rules_hash}", referee.now)) == ["done"]
     assert ida.said(ida.letters.tell("leave t1", referee.now)) == ["done"]
     ida.close()
     referee.wait(datetime(2026, 3, 4, 1, tzinfo=UTC) - referee.now)

@@ -230,7 +230,7 @@ class TestTournaments:
         club.announce("ann", "format: ladder" if what == "challenge" else "")
         club.enter("ann", "bob", "carl")
         text = {
-            "enter": f"enter t1 {club.t.rules}",
+            "enter": f"enter t1 {club.t.rules_hash}",
             "leave": "leave t1",
             "challenge": "challenge t1 carl",
             "rule": "rule t1 close\nreason: so it is\nend",

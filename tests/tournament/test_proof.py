@@ -326,7 +326,7 @@ class TestLies:
         fails(content, "m1: has another result", bundles=club.bundles()[:1])
 
     def test_an_entry_that_nobody_signed(self, club: SignedClub) -> None:
-        text = f"enter t1 {club.state.rules}\nserver {SERVER}\nplayer bob\nend\n"
+        text = f"enter t1 {club.state.rules_hash}\nserver {SERVER}\nplayer bob\nend\n"
         fails(rewritten(club, "bob", text, None), "letters/entered-3.eml", "the signature of bob does not hold")
         fails(rewritten(club, "bob", text, another("eve")), "the signature of bob does not hold")
 
@@ -345,7 +345,7 @@ class TestLies:
         ],
     )
     def test_an_entry_that_says_something_else(self, club: SignedClub, text: str) -> None:
-        text = text.format(other="0" * 64, rules=club.state.rules)
+        text = text.format(other="0" * 64, rules=club.state.rules_hash)
         fails(rewritten(club, "bob", text, club.key("bob")), "does not say what `entered` records")
 
     def test_an_entry_of_other_words(self, club: SignedClub) -> None:
@@ -455,7 +455,7 @@ class TestMatches:
         club.start()
         pairing = club.state.pairings[0]
         name = pairing.players[0]
-        _, again = club.said(name, f"enter t1 {club.state.rules}")
+        _, again = club.said(name, f"enter t1 {club.state.rules_hash}")
         strange = PlayedMatch(proposed(pairing.match, SERVER, club.state.match_terms(pairing)))
         club.begins(strange, pairing, [again.signed, *club.consents(pairing)[1:]])
         fails(club.tournament(), "m1: its players did not agree by their letters of entry", bundles=[strange.bundle])

@@ -132,7 +132,7 @@ class TournamentRepository:
                     "{id} keeps the letters about your last keys for your matches, and they are long: first send"
                     " `enter {id} {hash}`",
                     id=t.id,
-                    hash=t.rules,
+                    hash=t.rules_hash,
                 )
                 raise refused("key", t.id, says)
             if change.change == "replaced" and (entrant := t.entrant_of(player)) is not None:

@@ -99,8 +99,8 @@ def enter(director: Director, seats: Seats, people: People, caller: Caller, comm
     t, name, given = _tournament(director, command), caller.known_player.name, command.request.hash
     if given is None:
         return _told(director, caller, t, "asked", outcome="asked")
-    if given != t.rules:
-        raise refused("enter", given, Phrase("the hash of these terms is {rules_hash}", rules_hash=t.rules))
+    if given != t.rules_hash:
+        raise refused("enter", given, Phrase("the hash of these terms is {rules_hash}", rules_hash=t.rules_hash))
     _demand_key(director, t.terms, name)
     if t.terms.programs == "no" and people.is_program(name):
         raise refused("enter", t.id, Phrase("programs may not enter this tournament"))
@@ -240,7 +240,7 @@ def _demand_entered(director: Director, t: Tournament, name: str, caller: Caller
         says = Phrase(
             "your entry names another key or address than this letter's: first send `enter {id} {hash}`",
             id=t.id,
-            hash=t.rules,
+            hash=t.rules_hash,
         )
         raise refused("enter", t.id, says)
 

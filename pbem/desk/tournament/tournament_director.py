@@ -282,7 +282,7 @@ class Director:
                     rows.look_at(number, to_db(now + TRY_AGAIN))
         return rows.next_due()
 
-    def tell_tables(self, tasks: DueTasks, now: datetime) -> None:
+    def plan_tables(self, tasks: DueTasks, now: datetime) -> None:
         """Plan the tables of this month for digests: that of one tournament in each decision."""
         rows, month = self.archive.rows, now.date().isoformat()[:7]
         while (told := tasks.database.meta("tables told") or "") != month:
