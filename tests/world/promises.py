@@ -119,7 +119,8 @@ def one_effect(seen: Seen) -> Iterator[str]:
             sent
             for sent in player.memory.in_state("ready", "sent")
             if sent.message_id not in lost
-            and sha256(sent.message_id.encode()).hexdigest() not in answers
+            and (hashed := sha256(sent.message_id.encode()).hexdigest()) in names  # others were lost on their way
+            and hashed not in answers
             and not (sent.message_id in unvouched and not player.signs)
             and not (sent.message_id in repeated and (sent.command, sent.match, sent.place) in refused)
             and sent.match not in seen.ended

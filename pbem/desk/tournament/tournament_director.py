@@ -81,10 +81,11 @@ class Director:
 
     def commit(self, step: TournamentStep, signed: Signed | None = None) -> None:
         """Write a step, which `signed` caused, if a letter did, and all that follows from it or is due by now."""
-        self._save(step, signed)
+        self._advance(step, signed)
         self._go_on(step)
 
-    def _save(self, step: TournamentStep, signed: Signed | None = None) -> None:
+    def _advance(self, step: TournamentStep, signed: Signed | None = None) -> None:
+        """Let the tournament start, or its next round begin, if that is due, and write the step."""
         t = step.tournament
         number = int(t.id[1:])
         paused = self.archive.rows.paused(number)
@@ -150,7 +151,7 @@ class Director:
         step = self.step(t, now)
         rows = self.matches.entries(int(match.id[1:]))
         step.take([Entry.read(row.entry) for row in rows])
-        self._save(step)
+        self._advance(step)
         return partial(self._go_on, step)
 
     def restored(

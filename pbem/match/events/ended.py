@@ -32,7 +32,8 @@ def end_game(
     """The game is over: its secrets are revealed, and the match goes on or closes.
 
     `closes` names the winner of the match and the reason, if the match ends with this game, whatever its length;
-    `resignation` is the path of the letter by which the game was given up.
+    `resignation` is the path of the letter by which the game was given up; `by` is who ended it for all: "operator",
+    "annulled" (both players), or nobody.
     """
     step.match.play.end(step, result, closes, by, resignation)
 
@@ -98,13 +99,19 @@ def conclude(
 
 
 def give_up(
-    step: Step, winner: int, reason: str, closes: tuple[int, str] | None = None, *, by: str = "", letter: str = ""
+    step: Step,
+    winner: int,
+    reason: str,
+    closes: tuple[int, str] | None = None,
+    *,
+    by: str = "",
+    resignation: str = "",
 ) -> None:
     """The game that is played ends as it stands, with this winner; before a game, the match is closed."""
     match = step.match
     if match.playing is not None:
         result = Result(winner, match.playing.scores, reason)
-        end_game(step, result, closes=closes, by=by, resignation=letter)
+        end_game(step, result, closes=closes, by=by, resignation=resignation)
     else:
         close(step, *(closes or (winner, reason)))
 

@@ -59,7 +59,7 @@ def resign(step: Step, seat: int, form: SignedForm[Resign], signed: Signed) -> N
         _leave(step, seat, others_play)
         return
     letter = f"letters/resign-{entry.seq}-seat-{seat}.eml"
-    give_up(step, winner, "resignation", closes if whole_match else None, letter=letter)
+    give_up(step, winner, "resignation", closes if whole_match else None, resignation=letter)
 
 
 def position_without(match: Match, seat: int, *, whole_match: bool) -> State | None:

@@ -40,7 +40,7 @@ _PATIENCE = timedelta(hours=1)
 
 
 class Answers:
-    """Finds the letters of ours to which the server's letters refer."""
+    """Finds the letters of ours to which the server's letters refer, settles them, and repeats what got no answer."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
