@@ -124,7 +124,7 @@ class Agent:
         """Check the news about a match; records an accusation, and returns it as an event."""
         try:
             # In one transaction, because `pbem play` may read letters at the same time.
-            with self.memory.transaction(), self.held.unless_taken_back(match):
+            with self.memory.transaction():
                 self._check(self.letters.matches.standing(match))
         except Impossible as missing:
             log.info("%s: %s", match, missing)
