@@ -16,6 +16,7 @@ import msgspec
 
 from pbem.failpoints import passing
 from pbem.games import Refused, parts, rules
+from pbem.mail.commands import parse
 from pbem.match import transcript
 from pbem.match.sealed_game import PaperPlace
 from pbem.player.correspondence.judge import Judged
@@ -479,12 +480,23 @@ class Agent:
         return secrets
 
     def _secrets(self, standing: MatchView, game: SealedSide) -> Secrets | None:
-        """The secrets that agree with all reports: from the vault, or from the note of another machine."""
+        """The secrets that agree with all that was signed: from the vault, or from a note."""
         kept = self.vault.secrets(standing.match, standing.game)
         if kept is not None and game.agrees(kept):
             return kept
-        noted = self.vault.noted(self._place(standing), game.told.note)
-        return noted if noted is not None and game.agrees(noted) else None
+        # A server that says that a setup was withdrawn may still enter it: each of ours is in a letter of our own.
+        seals = self.memory.sent("seal", standing.match, _setup_place(standing))
+        for note in (game.told.note, *(_note_of(sent) for sent in seals)):
+            noted = self.vault.noted(self._place(standing), note)
+            if noted is not None and game.agrees(noted):
+                return noted
+        return None
+
+
+def _note_of(sent: SentForm) -> str | None:
+    """The note in a letter of ours."""
+    sections = parse(sent.form).commands[0].form.request.sections
+    return next((section.text for section in sections if section.name == "note"), None)
 
 
 def _place(game: SealedSide) -> str:

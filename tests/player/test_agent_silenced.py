@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from in_a_box.owners import live, live_out, propose
 
-from pbem.desk import sealed_files
+from pbem.desk import bulletin, sealed_files
 from pbem.desk.sealed_files import SealedFiles
 
 if TYPE_CHECKING:
@@ -95,3 +95,27 @@ def test_a_setup_is_chosen_by_the_options_that_were_agreed(
     live_out(owners)
     assert not owners[1].memory.prepared("seal", "m1")
     assert "other options than were agreed on" in " ".join(owners[1].accusations)
+
+
+def test_a_setup_that_was_said_to_be_withdrawn_can_be_opened(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server asks for another one, and keeps that back: who could open only the last one would lose."""
+    bob, told, state = owners[1], bulletin.of_match, sealed_files.of_seat
+    monkeypatch.setattr(sealed_files, "of_seat", lambda match, _: state(match, None))
+    propose(referee, owners, "spaceships")
+    with monkeypatch.context() as patch:
+        patch.setattr(bulletin, "of_match", lambda stands: told(stands) | {"asked": stands.phase == "setup"})
+        bob.look()
+        bob.look()
+        bob.agent.hear(bob.receive(), referee.now)
+        bob.chance = "another"
+        assert bob.agent.asks("m1")
+        bob.decide("m1")
+        for sent in bob.letters.outbox.unsent():
+            bob.letters.outbox.has_left(sent)
+    bob.letters.ask("report m1", referee.now)
+    live_out(owners)
+    assert len({sent.form.partition("\nnote")[0][-64:] for sent in bob.memory.prepared("seal", "m1")}) > 1
+    assert referee.match().phase == "closed", bob.agent.hindered
+    assert not bob.accusations
