@@ -125,7 +125,7 @@ class Agent:
         """Check the news about a match; records an accusation, and returns it as an event."""
         try:
             # In one transaction, because `pbem play` may read letters at the same time.
-            with self.memory.transaction():
+            with self.memory.transaction(), self.held.unless_taken_back(match):
                 self._check(self.letters.matches.standing(match))
         except Impossible as missing:
             log.info("%s: %s", match, missing)
@@ -135,12 +135,12 @@ class Agent:
         return []
 
     def take_back(self, match: str, now: datetime) -> list[Event]:
-        """Resume a match: its player takes back an accusation.
+        """Resume a match: its player takes back an accusation, or again what is wrong in the same words.
 
-        Returns further faults. Raises `Impossible` if there is no accusation.
+        Returns further faults. Raises `Impossible` if there is nothing of either.
         """
         with self.memory.transaction():
-            self.held.take_back(match)
+            self.held.take_back(match, again=self._is_wrong(match))
             try:
                 self.game(self.letters.matches.standing(match))
             except Contradiction:  # if there are two texts for one place, the server says again which counts
@@ -149,6 +149,16 @@ class Agent:
             except Impossible as missing:
                 log.info("%s: %s", match, missing)
         return self._judge(match, now)
+
+    def _is_wrong(self, match: str) -> bool:
+        """True if what was signed contradicts itself."""
+        try:
+            self.game(self.letters.matches.standing(match))
+        except Contradiction:
+            return True
+        except Impossible:
+            pass
+        return False
 
     def _checked(self, standing: MatchView) -> SealedSide:
         """The game, after a check of all that is known; raises `Contradiction`, `Impossible`."""

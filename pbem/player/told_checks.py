@@ -54,13 +54,14 @@ class Accusations:
                 said=said,
             )
 
-    def take_back(self, match: str) -> None:
-        """Take back what is held in a match; raises `Impossible` if it is nothing."""
+    def take_back(self, match: str, *, again: bool) -> None:
+        """Take back what is held in a match; raises `Impossible` if it is nothing, unless it was before."""
         with self._memory.noting(MatchKnown, match) as known:
-            if known.accused is None:
+            if known.accused is not None:
+                known.taken_back.append(known.accused)
+                self._memory.forget_alarm(match, known.accused)
+            elif not again:
                 raise Impossible("Nothing is held against anybody in {match}.", match=match)
-            known.taken_back.append(known.accused)
-            self._memory.forget_alarm(match, known.accused)
             # What is told next is what later letters are checked against.
             known.accused, known.keys, known.begun = None, {}, {}
 

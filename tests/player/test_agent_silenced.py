@@ -20,9 +20,9 @@ pytestmark = pytest.mark.usefixtures("quick")
 BOB = 2
 
 
-def until_accused(owners: list[Owner]) -> None:
+def until_hindered(owners: list[Owner]) -> None:
     for _ in live(owners):
-        if owners[1].agent.held.accused("m1"):
+        if "no player has signed" in owners[1].agent.hindered.get("m1", ""):
             return
     raise AssertionError(owners[1].agent.hindered)
 
@@ -48,7 +48,7 @@ def test_what_was_taken_back_once_can_be_taken_back_again(
     for times in range(3):
         lies[0] = times < 2
         if lies[0]:
-            until_accused(owners)
+            until_hindered(owners)
             lies[0] = False
             taken_back(referee, owners[1])
             for owner in live(owners):
@@ -73,7 +73,7 @@ def test_keys_that_cannot_be_read_are_forgotten_with_the_accusation(
     lies[0] = False
     for _ in range(4):
         for owner in owners:
-            if owner.agent.held.accused("m1"):
+            if owner.agent.hindered:
                 taken_back(referee, owner)
         live_out(owners)
     assert referee.match().phase == "closed", [owner.agent.hindered for owner in owners]
