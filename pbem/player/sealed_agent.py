@@ -33,6 +33,7 @@ from pbem.player.told_checks import (
     check_unrevealed,
     first_keys,
 )
+from pbem.requests import Seal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -504,8 +505,9 @@ class Agent:
 
 
 def _note_of(sent: SentForm) -> str | None:
-    """The note in a letter of ours."""
-    sections = parse(sent.form).commands[0].form.request.sections
+    """The note in a letter of ours by which we committed to a setup."""
+    asked = parse(sent.form).commands[0].form.request
+    sections = asked.sections if isinstance(asked, Seal) else ()
     return next((section.text for section in sections if section.name == "note"), None)
 
 
