@@ -359,10 +359,7 @@ class Program:
         draws = [sent for sent in self.memory.prepared("draw", match) if place in sent.place]
         if any(sent.state != "refused" and f"draw {match} decline" not in sent.place for sent in draws):
             return True
-        game, terms = self.agent.game(standing), self.letters.matches.agreed(match)
-        told = self.memory.tournament(standing.tournament or "") if terms is None else None
-        if told is not None and (entered := told.terms_for(self.letters.account.server)) is not None:
-            terms = entered.of_matches
+        game, terms = self.agent.game(standing), self.letters.matches.agreed_anyhow(match)
         if terms is None or not terms.pace or game.rules.owed(game.table, standing.seat):
             return False
         letters = [*self.memory.prepared("seal", match), *self.memory.prepared("step", match)]

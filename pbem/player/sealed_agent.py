@@ -16,6 +16,7 @@ import msgspec
 
 from pbem.failpoints import passing
 from pbem.games import Refused, parts, rules
+from pbem.mail.commands import parse
 from pbem.match import transcript
 from pbem.match.sealed_game import PaperPlace
 from pbem.player.correspondence.judge import Judged
@@ -32,6 +33,7 @@ from pbem.player.told_checks import (
     check_unrevealed,
     first_keys,
 )
+from pbem.requests import Seal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -134,12 +136,12 @@ class Agent:
         return []
 
     def take_back(self, match: str, now: datetime) -> list[Event]:
-        """Resume a match: its player takes back an accusation.
+        """Resume a match: its player takes back an accusation, or again what is wrong in the same words.
 
-        Returns further faults. Raises `Impossible` if there is no accusation.
+        Returns further faults. Raises `Impossible` if there is nothing of either.
         """
         with self.memory.transaction():
-            self.held.take_back(match)
+            self.held.take_back(match, again=self._is_wrong(match))
             try:
                 self.game(self.letters.matches.standing(match))
             except Contradiction:  # if there are two texts for one place, the server says again which counts
@@ -148,6 +150,16 @@ class Agent:
             except Impossible as missing:
                 log.info("%s: %s", match, missing)
         return self._judge(match, now)
+
+    def _is_wrong(self, match: str) -> bool:
+        """True if what was signed contradicts itself."""
+        try:
+            self.game(self.letters.matches.standing(match))
+        except Contradiction:
+            return True
+        except Impossible:
+            pass
+        return False
 
     def _checked(self, standing: MatchView) -> SealedSide:
         """The game, after a check of all that is known; raises `Contradiction`, `Impossible`."""
@@ -479,12 +491,24 @@ class Agent:
         return secrets
 
     def _secrets(self, standing: MatchView, game: SealedSide) -> Secrets | None:
-        """The secrets that agree with all reports: from the vault, or from the note of another machine."""
+        """The secrets that agree with all that was signed: from the vault, or from a note."""
         kept = self.vault.secrets(standing.match, standing.game)
         if kept is not None and game.agrees(kept):
             return kept
-        noted = self.vault.noted(self._place(standing), game.told.note)
-        return noted if noted is not None and game.agrees(noted) else None
+        # A server that says that a setup was withdrawn may still enter it: each of ours is in a letter of our own.
+        seals = self.memory.sent("seal", standing.match, _setup_place(standing))
+        for note in (game.told.note, *(_note_of(sent) for sent in seals)):
+            noted = self.vault.noted(self._place(standing), note)
+            if noted is not None and game.agrees(noted):
+                return noted
+        return None
+
+
+def _note_of(sent: SentForm) -> str | None:
+    """The note in a letter of ours by which we committed to a setup."""
+    asked = parse(sent.form).commands[0].form.request
+    sections = asked.sections if isinstance(asked, Seal) else ()
+    return next((section.text for section in sections if section.name == "note"), None)
 
 
 def _place(game: SealedSide) -> str:

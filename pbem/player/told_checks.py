@@ -6,10 +6,11 @@ A *contradiction* accuses the server: nothing more is sent in the match. What pa
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pbem.match.transcript import written
+from pbem.match.transcript import canonical, written
 from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.known import MatchKnown
 from pbem.player.signed_texts import Changed, SealedState
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.json_object import JsonObject
+    from pbem.match.terms import Terms
     from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import Memory
@@ -52,13 +54,14 @@ class Accusations:
                 said=said,
             )
 
-    def take_back(self, match: str) -> None:
-        """Take back what is held in a match; raises `Impossible` if it is nothing."""
+    def take_back(self, match: str, *, again: bool) -> None:
+        """Take back what is held in a match; raises `Impossible` if it is nothing, unless it was before."""
         with self._memory.noting(MatchKnown, match) as known:
-            if known.accused is None:
+            if known.accused is not None:
+                known.taken_back.append(known.accused)
+                self._memory.forget_alarm(match, known.accused)
+            elif not again:
                 raise Impossible("Nothing is held against anybody in {match}.", match=match)
-            known.taken_back.append(known.accused)
-            self._memory.forget_alarm(match, known.accused)
             # What is told next is what later letters are checked against.
             known.accused, known.keys, known.begun = None, {}, {}
 
@@ -78,13 +81,26 @@ class Accusations:
 
 
 def check_agreed(letters: Correspondence, standing: MatchView) -> None:
-    """Check that a setup is due at our seat, under the agreed terms: otherwise its commitment could not be opened."""
-    agreed = letters.matches.agreed(standing.match)
+    """Check that a setup is due at our seat, under the agreed terms: otherwise its commitment could not be opened.
+
+    Of a continued match, only the first game has the agreed options.
+    """
+    match, told = standing.match, letters.matches.setup_asked(standing.match)["options"]
+    terms = letters.matches.agreed_anyhow(match)
+    if terms is not None and (standing.game == 1 or terms.kind != "continued") and told != _changed(terms):
+        raise Contradiction("the server asks for a setup by other options than were agreed on")
+    agreed = letters.matches.agreed(match)
     if agreed is None:
         return  # it was proposed from here, or agreed to elsewhere
-    hashed = agreed.hash(letters.account.server, standing.match)
+    hashed = agreed.hash(letters.account.server, match)
     if standing.hash != hashed or standing.player not in agreed.players[standing.seat - 1 : standing.seat]:
         raise Contradiction("the server asks for a setup under other terms, or at another seat, than were agreed on")
+
+
+def _changed(terms: Terms) -> JsonObject:
+    """The options of the first game, as a file tells them."""
+    changed: JsonObject = json.loads(canonical(dict(terms.first_options().changed)))
+    return changed
 
 
 def check_unrevealed(memory: Memory, standing: MatchView, game: SealedSide) -> None:

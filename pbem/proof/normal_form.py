@@ -95,7 +95,10 @@ def judged_by_others(content: bytes, keys: Iterable[str], server: str) -> Judged
         letter = read_letter(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + content, _SHOWN)
     except Unreadable as error:
         return JudgedText(Verdict("refused", error.reason), "")
-    verdict = identity.judge(letter, parsed, server, words=VOCABULARY)
+    # One by one: a key that came later, and revokes a subkey which it shares, takes nothing back.
+    verdicts = [identity.judge(letter, [key], server, words=VOCABULARY) for key in parsed]
+    verdict = next((one for one in verdicts if one.kind == "valid"), None)
+    verdict = verdict or identity.judge(letter, parsed, server, words=VOCABULARY)
     if verdict.kind != "valid":
         return JudgedText(verdict, "")
     text = normal_text(verdict)

@@ -155,6 +155,14 @@ class OwnMatches:
         agreed = self._memory.known(MatchKnown, match).agreed
         return Terms.read(agreed) if agreed else None
 
+    def agreed_anyhow(self, match: str) -> Terms | None:
+        """The same; of a tournament that we entered, the terms of all its matches, without their players."""
+        if (agreed := self.agreed(match)) is not None:
+            return agreed
+        told = self._memory.tournament(self.standing(match).tournament or "")
+        entered = told.terms_for(self._account.server) if told is not None else None
+        return entered.of_matches if entered is not None else None
+
 
 def demand_playing(standing: MatchView) -> None:
     """Raise `Impossible` if nothing is ordered in a match now."""
