@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def allowed(game: str, seats: int) -> float:
     """Letters a turn for all players together, beside one at the end."""
-    return {"spaceships": 3.4, "dueling-masters": 1.15}.get(game, 2 * seats - 1) + 0.3
+    return {"spaceships": 3.4, "dueling-masters": 1.15}.get(game, 2 * seats - 1) + 0.6
 
 
 class Cost(NamedTuple):
