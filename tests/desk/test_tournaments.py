@@ -236,14 +236,20 @@ def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club
     assert judged_tournament(referee.desk.director.archive.bundle(1, letters=True), [before]).generation == began
 
 
-def test_a_planned_match_holds_nobody_up(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hundreds begin one by one, and a server may stop before the last."""
+def planned(club: Club) -> Referee:
+    """The referee of a tournament whose matches are about to begin."""
     club.announce("ann")
     club.enter("ann", "bob", "carl")
     referee = club.referee
     referee.now = START + 4 * DAY
     with referee.database.transaction():
         referee.desk.director.wake(1, referee.now)
+    return referee
+
+
+def test_a_planned_match_holds_nobody_up(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds begin one by one, and a server may stop before the last."""
+    referee = planned(club)
     enable_games(referee.config, referee.database)
     assert not operator.matches(referee.database)
     with monkeypatch.context() as patched:
@@ -256,12 +262,8 @@ def test_a_planned_match_holds_nobody_up(club: Club, monkeypatch: pytest.MonkeyP
 
 def test_a_match_begins_no_earlier_than_its_letters_came(club: Club) -> None:
     """The clock stands still while an older letter waits."""
-    club.announce("ann")
-    club.enter("ann", "bob", "carl")
-    referee = club.referee
-    referee.now = START + 4 * DAY
+    referee = planned(club)
     with referee.database.transaction():
-        referee.desk.director.wake(1, referee.now)
         for task in referee.desk.director.archive.rows.tasks(1):
             referee.desk.director.carry_out(referee.desk.due_tasks.seats, task, START)
     referee.work()
@@ -273,12 +275,7 @@ def test_a_match_begins_no_earlier_than_its_letters_came(club: Club) -> None:
 @of_sqlite
 def test_matches_that_were_about_to_begin_stand_still_after_a_restore(club: Club) -> None:
     """They may have begun since."""
-    club.announce("ann")
-    club.enter("ann", "bob", "carl")
-    referee = club.referee
-    referee.now = START + 4 * DAY
-    with referee.database.transaction():
-        referee.desk.director.wake(1, referee.now)
+    referee = planned(club)
     backup = back_up(referee)
     referee.work()
     put_back(referee, backup)
