@@ -127,12 +127,10 @@ class Places(NamedTuple):
         """The account of this name, or the only one; raises `BadAccount`."""
         known = self.accounts
         if not account:
+            if not known:
+                raise BadAccount("You have no account yet: pbem play register NAME@SERVER --help")
             if len(known) != 1:
-                raise BadAccount(
-                    f"You have several accounts; choose one with --account: {', '.join(known)}"
-                    if known
-                    else "You have no account yet: pbem play register NAME@SERVER --help"
-                )
+                raise BadAccount(f"You have several accounts; choose one with --account: {', '.join(known)}")
             account = known[0]
         path = self.file(account)
         loaded = read_settings(Account, path)
