@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import logging
 import time
+from random import Random
 from typing import TYPE_CHECKING
 
 import structlog
@@ -97,10 +98,14 @@ class Table:
         return self.referee.desk.match_letters.bundle(*loaded, None)
 
     def orders(self, person: Mailbox, match: int, rev: int, *, final: bool = False, size: int = 0) -> bytes:
-        """A signed letter with such orders, as it comes by SMTP, padded to so many octets."""
+        """A signed letter with such orders, as it comes by SMTP, padded to so many octets.
+
+        Each revision has them in another sequence: the same words get thirty answers a day.
+        """
+        strikes = " ".join(Random(rev).sample(ORDERS.split(), 7))
         head = "\n".join(
             f"rev {rev}" if line.startswith("rev ") else line for line in self.form(person, match).split("\n")
         )
-        text = f"{head}\n{'final ' if final else ''}{ORDERS}\nend\n"
+        text = f"{head}\n{'final ' if final else ''}{strikes}\nend\n"
         raw = self.referee.raw(person, self.referee.signed(person, text))
         return raw + b"".join(b"> quoted %-60d\r\n" % line for line in range(max(0, size - len(raw)) // 71))
