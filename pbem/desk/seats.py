@@ -186,9 +186,8 @@ def find_seat(seats: Seats, number: int, player: str) -> SeatContext | None:
 
 def seat_at(seats: Seats, number: int, player: str) -> SeatContext:
     """The seat of a player who has one in this match."""
-    seated = find_seat(seats, number, player)
-    assert seated is not None
-    return seated
+    match, row = seats.archive.known(number)
+    return SeatContext(seats, match, row, match.names.index(player) + 1)
 
 
 def running(seats: Seats, player: str) -> Iterator[SeatContext]:

@@ -192,8 +192,7 @@ def _stands(people: People, match: Match, seat: int) -> MatchView:
 
 def _named(seats: Seats, people: People, number: int) -> MatchView:
     """A match by its row alone: where it stands is not read."""
-    row = seats.archive.matches.row(number)
-    assert row is not None
+    row = seats.archive.matches.known(number)
     taken = {seat.seat: seat.player for seat in row.seats}
     terms = Terms.read(row.terms)
     names = tuple(taken.get(seat, name) for seat, name in enumerate(terms.players, start=1))
