@@ -151,8 +151,7 @@ class MatchRepository:
     def _put(self, number: int, version: int, match: Match) -> None:
         self._warm[number] = version, match
         self._warm.move_to_end(number)
-        waiting = (*match.setups.values(), *match.orders.values(), *match.stored.values())
-        self._octets[number] = sum(kept.octets for kept in waiting)
+        self._octets[number] = sum(kept.octets for kept in match.waiting)
 
     def _drop(self, number: int) -> None:
         self._warm.pop(number, None)

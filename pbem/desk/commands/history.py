@@ -64,7 +64,7 @@ def status(seats: Seats, caller: Caller, command: Command[ShowStatus]) -> Reply:
         match, seat = seated.match, seated.seat
         facts = {
             "stored": orders.stored(match, seat),
-            "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
+            "rev_of_next": after.rev + 1 if (after := match.submission(seat, match.turn + 1)) else 1,
             "view": match.view(seat),
         }
         return Reply("status", facts | seated.facts(), at=seated)
