@@ -388,6 +388,15 @@ def signed_agreement(found: Bundle, seat: int) -> str:
         return ""
 
 
+def signed_words(raw: bytes, keys: Iterable[Mapping[str, str]], server: str) -> frozenset[str]:
+    """The hashes of the commands in a letter, as answers name them; none if none of these keys signed it."""
+    try:
+        text = _by_keys(raw, keys, server)[1]
+    except (Unreadable, ValueError):
+        return frozenset()
+    return frozenset(command.words for command in commands.parse(text).commands)
+
+
 def _by_keys(raw: bytes, keys: Iterable[Mapping[str, str]], server: str) -> tuple[Verdict, str]:
     """The verdict on a letter by one player's listed keys, and the signed text; raises `Unreadable` and ValueError.
 
