@@ -141,13 +141,9 @@ class Agent:
         """
         with self.memory.transaction():
             self.held.take_back(match, again=self._is_wrong(match))
-            try:
-                self.game(self.letters.matches.standing(match))
-            except Contradiction:  # if there are two texts for one place, the server says again which counts
+            if self._is_wrong(match):  # if there are two texts for one place, the server says again which counts
                 self.memory.forget_signed_texts(match)
                 self.letters.ask(f"report {match}", now)
-            except Impossible as missing:
-                log.info("%s: %s", match, missing)
         return self._judge(match, now)
 
     def _is_wrong(self, match: str) -> bool:
