@@ -102,20 +102,20 @@ class MatchRepository:
     def load(self, number: int) -> tuple[Match, MatchRow] | None:
         """The match of this number, and its row; None if there is none."""
         row = self.matches.row(number)
-        if row is None:
-            return None
+        return None if row is None else self._loaded(row)
+
+    def known(self, number: int) -> tuple[Match, MatchRow]:
+        """The match of a number that must exist, and its row."""
+        return self._loaded(self.matches.known(number))
+
+    def _loaded(self, row: MatchRow) -> tuple[Match, MatchRow]:
+        number = row.number
         version, match = self._warm.get(number, (None, None))
         if match is None or version != row.version:
             match = self._restore(row)
         match = match.folded()
         self._keep(number, match, row.version)
         return match, row
-
-    def known(self, number: int) -> tuple[Match, MatchRow]:
-        """The match of a number that must exist, and its row."""
-        loaded = self.load(number)
-        assert loaded is not None
-        return loaded
 
     def entry(self, number: int, seq: int) -> EntryRow | None:
         """An entry of a transcript as it was signed; None if there is none of this number."""
@@ -151,8 +151,7 @@ class MatchRepository:
     def _put(self, number: int, version: int, match: Match) -> None:
         self._warm[number] = version, match
         self._warm.move_to_end(number)
-        waiting = (*match.setups.values(), *match.orders.values(), *match.stored.values())
-        self._octets[number] = sum(kept.octets for kept in waiting)
+        self._octets[number] = sum(kept.octets for kept in match.waiting)
 
     def _drop(self, number: int) -> None:
         self._warm.pop(number, None)

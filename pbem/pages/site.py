@@ -165,7 +165,8 @@ def pages(
         news += match.news
         files = _files(match.summary["m"].match) if match.bundle is not None else []
         summaries.append((match.summary, {tag: file for tag, file, _ in files}))
-        yield from _replays(site, match, files, witnesses)
+        if match.bundle is not None:
+            yield from _replays(site, match, match.bundle, files, witnesses)
     for found in tournaments:
         news += found.news
         yield from found.files.items()
@@ -176,18 +177,21 @@ def pages(
 
 
 def _replays(
-    site: Mapping[str, Any], match: Finished, files: Sequence[tuple[str, str, str | None]], witnesses: Sequence[str]
+    site: Mapping[str, Any],
+    match: Finished,
+    bundle: Bundle,
+    files: Sequence[tuple[str, str, str | None]],
+    witnesses: Sequence[str],
 ) -> Iterator[tuple[str, str | bytes]]:
     """The pages of a finished match, and their pictures."""
     for tag, file, _ in files:
-        assert match.bundle is not None
         link, picture = None, picture_file(match.summary["m"].match, tag)
-        if about := link_preview(match.bundle, tag):
+        if about := link_preview(bundle, tag):
             yield picture, about.picture
             addresses = (site["pages"] + file, site["pages"] + picture) if site["pages"] else ("", "")
             link = Link(about.title, about.line, *addresses)
         text = replay(
-            match.bundle,
+            bundle,
             press=match.press,
             forms=match.forms,
             witnessed=Witnessed(match.logged, witnesses),

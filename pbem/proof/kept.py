@@ -83,6 +83,8 @@ class Answered(msgspec.Struct, frozen=True):
     about: str
     """The match, or the tournament; empty if the command named none."""
     command: str
+    words: str
+    """SHA-256 of the command; empty if bare words were understood as one."""
     outcome: str
     bulletin: str
     signature: str

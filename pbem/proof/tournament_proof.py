@@ -359,12 +359,13 @@ def _match(
         *_, last = verify_match(content, tournament.server_key, proved)
         if last.what == "limits" or last.holds is None:
             standing, found = "OPEN", last.found
-        elif not last.holds or proved.match is None or proved.bundle is None:
+        elif not last.holds:
             found = f"its bundle does not hold: {last.found}"
-        elif any(heads.setdefault((match, one.seq), one.head) != one.head for one in proved.bundle.entries):
+        elif any(heads.setdefault((match, one.seq), one.head) != one.head for one in proved.whole[0].entries):
             found = "two bundles of it have different entries, and the server signed both"
         else:
-            standing, found = _compared(tournament, pairing, proved.match, proved.bundle.entries)
+            bundle, played = proved.whole
+            standing, found = _compared(tournament, pairing, played, bundle.entries)
     if standing == "FAIL" and tournament.generation > 1:
         found += "; the server was restored from a backup since then, or before"
     return TournamentCheck(standing, match, found)

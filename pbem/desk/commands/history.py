@@ -64,7 +64,7 @@ def status(seats: Seats, caller: Caller, command: Command[ShowStatus]) -> Reply:
         match, seat = seated.match, seated.seat
         facts = {
             "stored": orders.stored(match, seat),
-            "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
+            "rev_of_next": after.rev + 1 if (after := match.submission(seat, match.turn + 1)) else 1,
             "view": match.view(seat),
         }
         return Reply("status", facts | seated.facts(), at=seated)
@@ -192,8 +192,7 @@ def _stands(people: People, match: Match, seat: int) -> MatchView:
 
 def _named(seats: Seats, people: People, number: int) -> MatchView:
     """A match by its row alone: where it stands is not read."""
-    row = seats.archive.matches.row(number)
-    assert row is not None
+    row = seats.archive.matches.known(number)
     taken = {seat.seat: seat.player for seat in row.seats}
     terms = Terms.read(row.terms)
     names = tuple(taken.get(seat, name) for seat, name in enumerate(terms.players, start=1))
