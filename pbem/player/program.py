@@ -326,11 +326,13 @@ class Program:
         match, game, mode = standing.match, standing.game, matches_like(standing, self.agent)
         if standing.revealing:
             self.agent.reveal(match, now)
+        elif mode.keeps_secrets and self._has_opened(
+            match, plan
+        ):  # whoever has the seed knows all that it would decide
+            said = Contradiction("the server had you open your seed, and now the match goes on")
+            self.agent.held.accuse(match, said, now)
+            return False
         elif standing.phase == "setup":
-            if mode.keeps_secrets and self._has_opened(match, plan):
-                said = Contradiction("the server had you open your seed, and now another game begins")
-                self.agent.held.accuse(match, said, now)
-                return False
             mode.set_up(match, plan.setup(game, self._options(standing), standing.seat), now)
         elif position is None:
             log.warning("%s: letters of turns before turn %s are missing", match, standing.turn)
@@ -347,11 +349,12 @@ class Program:
 
         Its agent reveals by itself if signed texts end the game; else, that it is over is only the server's claim.
         """
-        match, place = standing.match, f"; game {standing.game} turn {standing.turn}; "
+        match, game = standing.match, self.agent.game(standing)
+        place = f"; game {standing.game} turn {game.table.turn}; "  # an earlier offer lapsed, whatever we are told
         draws = [sent for sent in self.memory.prepared("draw", match) if place in sent.place]
         if any(sent.state != "refused" and f"draw {match} decline" not in sent.place for sent in draws):
             return True
-        game, terms = self.agent.game(standing), self.letters.matches.agreed_or_entered(match)
+        terms = self.letters.matches.agreed_or_entered(match)
         if terms is None or not terms.pace or game.rules.owed(game.table, standing.seat):
             return False
         letters = [*self.memory.prepared("seal", match), *self.memory.prepared("step", match)]

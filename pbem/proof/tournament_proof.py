@@ -378,6 +378,9 @@ def _compared(tournament: Tournament, pairing: Pairing, match: Match, entries: S
         return "FAIL", "its terms are not those with which it was paired"
     if [letters[str(seat)]["mail"] for seat in match.seats] != list(pairing.mails):
         return "FAIL", "its players did not agree by their letters of entry"
+    players = entries[0].body["players"]
+    if [players[str(seat)]["keys"] for seat in match.seats] != [one.document()["keys"] for one in pairing.pinned]:
+        return "FAIL", "its players have other keys than those with which they were paired"
     body = result_of(entries)
     if body is None:
         return ("ok", "goes on") if pairing.result is None else ("OPEN", "its bundle is from before its end")
@@ -387,6 +390,8 @@ def _compared(tournament: Tournament, pairing: Pairing, match: Match, entries: S
         return "ok", "is over since the tournament's last entry"
     if MatchResult.read(body) != pairing.result:
         return "FAIL", "has another result"
+    if entries[-1].time < pairing.before:  # else its server could choose what follows without it
+        return "FAIL", "was over before entries that stand before its result"
     points = " : ".join(map(str, pairing.result.points))
     played = zip(pairing.names, pairing.result.players, strict=True)
     substitutes = "".join(f", {player} for {name}" for name, player in played if name != player)

@@ -65,17 +65,24 @@ class Pairing(msgspec.Struct, frozen=True):
     """The head of the entry that paired them."""
     until: str = ""
     """In a ladder, the end of the longest time of the match."""
-    players: tuple[str, ...] = ()
-    """The players of these lines at that time."""
+    pinned: tuple[Player, ...] = ()
+    """The players of these lines at that time, with their keys."""
     mails: tuple[str, ...] = ()
     """The hashes of their entry letters."""
     result: MatchResult | None = None
     over: str = ""
     """The time of the result."""
+    before: str = ""
+    """The time of the entry before the result."""
     annulled: bool = False
     """By a ruling."""
     late: bool = False
     """In a ladder: the longest time of a match was over before its result, for which nobody waits any more."""
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """The names of the players when they were paired."""
+        return tuple(player.name for player in self.pinned)
 
     @property
     def pair(self) -> frozenset[str]:
