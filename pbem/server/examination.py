@@ -116,7 +116,7 @@ def surroundings(config: Config) -> Iterator[Diagnosis]:
 def _listeners(config: Config) -> Iterator[Diagnosis]:
     if not config.smtp.listen and not config.lmtp.listen and not config.mailbox:
         yield Diagnosis(False, "listen", "no way in: smtp.listen, lmtp.listen and the mailbox are all empty")
-    for name, listener in (("smtp", config.smtp), ("lmtp", config.lmtp), ("metrics", config.metrics)):
+    for name, listener in (("smtp", config.smtp), ("lmtp", config.lmtp)):
         if listener.listen:
             yield _place(name, listener.listen)
         for file in (getattr(listener, "certificate", ""), getattr(listener, "certificate_key", "")):

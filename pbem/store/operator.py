@@ -218,7 +218,7 @@ class Survey(TypedDict):
 
 
 def survey(database: Database) -> Survey:
-    """The store in figures, for `pbem status` and the metrics: no address, no content, only names."""
+    """The store in figures, for `pbem status`: no address, no content, only names."""
 
     def counts(query: str) -> dict[str, int]:
         return {row["name"]: row["number"] for row in database.rows(query)}
