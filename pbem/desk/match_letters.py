@@ -84,7 +84,7 @@ class MatchLetters:
     _archive: MatchRepository
     _mailboxes: ReplyTokens
     _beside: Callable[[Match, str], tuple[list[JsonObject], Facts]]
-    """What a register beside matches tells a reader of one: items of a bulletin, and facts about its end."""
+    """The items of a bulletin and the facts about its end that a tournament adds to one of its matches."""
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
@@ -189,7 +189,7 @@ class MatchLetters:
         )
 
     def _of_seat(self, match: Match, row: MatchRow, seat: int) -> Facts:
-        """What a view of a match for one of its seats has, besides what everybody's has."""
+        """The facts that a view of a match has only for this seat."""
         own = self.own_key(match.name(seat))
         others = {other: match.name(other) for other in match.seats if other != seat}
         here = {other: name for other, name in others.items() if not name.startswith("?")}

@@ -241,7 +241,8 @@ class TournamentView(msgspec.Struct, frozen=True):
         """The terms, exactly those of the hash that `enter` names; None if they are others, or unreadable."""
         try:
             found = TournamentTerms.read(self.agreement)
-            is_same = found.of_matches is not None and found.hash(server, self.tournament) == self.hash
+            _ = found.of_matches  # raises if those are unreadable
+            is_same = found.hash(server, self.tournament) == self.hash
         except (KeyError, TypeError, ValueError):
             return None
         return found if is_same else None
