@@ -167,7 +167,7 @@ class Desk:
             "status": partial(history.status, seats),
             "report": at_seat(partial(history.report, match_letters)),
             "diary": at_seat(partial(history.diary, matches, time)),
-            "transcript": at_seat(partial(history.transcript, match_letters)),
+            "transcript": at_seat(partial(history.transcript, archive, match_letters)),
             "register": partial(account.register, keys, offers),
             "confirm": partial(account.confirm, keys, offers),
             "whoami": partial(account.whoami, keys, people),

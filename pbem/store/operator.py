@@ -241,18 +241,6 @@ def survey(database: Database) -> Survey:
     }
 
 
-def growth(database: Database, since: str) -> dict[str, int]:
-    """The size of the store in octets and letters, and how much of it is from since then."""
-    lately = "FROM inbox WHERE received >= ?"
-    return {
-        "size": database.engine.size(),
-        "received": int(database.scalar("SELECT count(*) FROM inbox")),
-        "sent": int(database.scalar("SELECT count(*) FROM outbox")),
-        "lately": int(database.scalar(f"SELECT count(*) {lately}", (since,))),
-        "octets_lately": int(database.scalar(f"SELECT coalesce(sum(size), 0) {lately}", (since,))),
-    }
-
-
 def matches(database: Database, *, everything: bool = False) -> list[Row]:
     """The matches that are proposed or played, or all: their names, phases and when something happened last."""
     rows = database.rows(
