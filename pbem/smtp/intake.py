@@ -11,7 +11,6 @@ import asyncio
 import errno
 import os
 import socket
-import ssl
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -74,15 +73,11 @@ class Intake:
     ) -> list[IntakePlace]:
         """Bind a place for "smtp" or "lmtp", or take the sockets `handed` over; nobody is let in before `open`.
 
-        Raises OSError if the place is taken, or a certificate is missing.
+        Raises OSError if the place is taken.
         """
-        context = None
-        if listener.certificate:
-            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-            context.load_cert_chain(listener.certificate, listener.certificate_key)
         kind = LmtpSession if protocol == "lmtp" else SmtpSession
         loop = asyncio.get_running_loop()
-        first = kind(self._services, loop, context)
+        first = kind(self._services, loop)
 
         def door() -> asyncio.Protocol:
             return AdmissionProtocol(self.admission, first.begin_another)
