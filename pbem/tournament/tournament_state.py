@@ -129,6 +129,11 @@ class Tournament(msgspec.Struct, frozen=True):
     """The hashes of the signed words, and of the letters without a key, that were obeyed: none is obeyed twice."""
 
     @property
+    def number(self) -> int:
+        """The number in the id."""
+        return int(self.id[1:])
+
+    @property
     def groups(self) -> list[list[str]]:
         """The entrants of each group, in the order of the lot; only round robins have several groups."""
         drawn = sorted(self.entrants.values(), key=lambda entrant: entrant.ordinal)
