@@ -62,14 +62,14 @@ def test_a_comment_stands_above_every_table_and_required_key() -> None:
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     text = (
         'server = "a.example"\nstore = "s/x.db"\n[lmtp]\nlisten = "unix:run/l"\n[smarthost]\npassword_file = "p"\n'
-        '[dkim]\nselector = "a"\nkey_file = "/k.pem"'
+        '[smtp]\ncertificate = "c.pem"\ncertificate_key = "/k.pem"'
     )
     config = load(write(tmp_path, text))
     assert config.store == tmp_path / "s/x.db"
     assert config.store_key == tmp_path / "keys" / "store.key"
     assert config.lmtp.listen.path == tmp_path / "run/l"
     assert config.smarthost.password_file == str(tmp_path / "p")
-    assert config.dkim.key_file == "/k.pem"
+    assert (config.smtp.certificate, config.smtp.certificate_key) == (str(tmp_path / "c.pem"), "/k.pem")
     assert config.mail_address == "pbem@a.example"
 
 
@@ -82,6 +82,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ('server = "a"\nx = 1\ny = 2', "x is no key of this file; y is no key of this file"),
         ('server = "a"\n[smtp]\nlisten = "25"', '"25" is no place to listen'),
         ('server = "a"\n[smtp]\nlisten = "h:65536"', "is no place to listen"),
+        ('server = "a"\n[smtp]\ncertificate = "c.pem"', "belong together"),
         ('server = "a"\n[clock]\nsettle = 10', "a text in quotes is expected"),
         ('server = "a"\n[clock]\nsettle = "ten"', '"ten" is no duration'),
         ('server = "a"\n[limits]\nparts = 0', "limits.parts: a whole number of at least 1 is expected"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _Table = TypeVar("_Table", bound=ConfigTable)
 
-_FILES = frozenset({"config", "key_file", "maildir", "maildirs", "password_file"})
+_FILES = frozenset({"certificate", "certificate_key", "config", "key_file", "maildir", "maildirs", "password_file"})
 """The keys, of whatever table, that name a file or a folder; "" is none."""
 
 

@@ -22,6 +22,12 @@ class ListenerConfig(ConfigTable, frozen=True):
     """A listener for mail over one protocol."""
 
     listen: Listen = Listen()
+    certificate: str = ""
+    certificate_key: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.certificate) != bool(self.certificate_key):
+            raise ValueError("certificate and certificate_key belong together: give both or none")
 
 
 class _Login(ConfigTable, frozen=True):

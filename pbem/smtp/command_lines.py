@@ -1,13 +1,14 @@
 """The commands of SMTP and LMTP, from EHLO to DATA, and their replies.
 
-aiosmtpd 1.4.6 obeys most of them; plain paths are read here, because it takes longer for them than for all the rest.
-Implements RFC 5321, RFC 2033 (LMTP), RFC 2034 (enhanced codes), and Postfix's XFORWARD.
+aiosmtpd 1.4.6 obeys most of them; plain paths are read here, because it takes longer for them than for all the rest,
+and TLS is started here, because it loses count of sessions. Implements RFC 5321, RFC 2033 (LMTP), RFC 3207
+(STARTTLS), RFC 2034 (enhanced codes), and Postfix's XFORWARD.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from aiosmtpd.lmtp import LMTP
 
@@ -18,6 +19,7 @@ from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     import asyncio
+    import ssl
 
     from aiosmtpd import smtp
 
@@ -46,6 +48,8 @@ class _SmtpHandler:
     ) -> list[str]:
         session.host_name = hostname
         offers = [f"SIZE {server.data_size_limit}", "8BITMIME", "PIPELINING", "ENHANCEDSTATUSCODES"]
+        if server.offers_tls:
+            offers.append("STARTTLS")
         if server.hears_of_clients:
             offers.append("XFORWARD ADDR")
         return [f"250-{line}" for line in (server.hostname, *offers)] + ["250 HELP"]
@@ -67,8 +71,17 @@ class SmtpSession(Session):
     answers_each = False
     """True if the final dot is answered for each recipient."""
 
-    def __init__(self, services: SessionServices, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, services: SessionServices, loop: asyncio.AbstractEventLoop, tls: ssl.SSLContext | None
+    ) -> None:
         super().__init__(services, _SmtpHandler(services.recipients), loop)
+        self._tls = tls
+        self._secure = False
+
+    @property
+    def offers_tls(self) -> bool:
+        """True if STARTTLS is possible and not yet done."""
+        return self._tls is not None and not self._secure
 
     async def smtp_HELP(self, _arg: str | None) -> None:
         """HELP, for people who connect by hand."""
@@ -90,6 +103,36 @@ class SmtpSession(Session):
         self._hang_up("421 4.7.0 this is a mail server")
 
     smtp_POST = smtp_PUT = smtp_HEAD = smtp_OPTIONS = smtp_CONNECT = smtp_DELETE = smtp_GET
+
+    async def smtp_STARTTLS(self, arg: str | None) -> None:
+        """STARTTLS (RFC 3207): what was said before it is forgotten, and what came too early is dropped."""
+        if arg:
+            await self.push("501 5.5.4 STARTTLS takes no argument")
+            return
+        if not self.offers_tls:
+            await self.push("503 5.5.1 TLS is in use" if self._secure else "454 4.7.0 TLS is not available")
+            return
+        assert self._tls is not None
+        transport = cast("asyncio.Transport", self.transport)
+        transport.pause_reading()
+        await self.push("220 2.0.0 go ahead")
+        # Plain text that was sent along would be taken for what the client said under TLS.
+        self._reader._buffer.clear()  # type: ignore[attr-defined] # noqa: SLF001 - asyncio has no other way to drop it
+        try:
+            await self._writer.start_tls(self._tls, ssl_handshake_timeout=self._timeout_duration)
+        except (OSError, AttributeError) as error:
+            # If we ended the connection meanwhile, asyncio has no transport, and fails without one.
+            self._writer._transport = transport  # type: ignore[attr-defined] # noqa: SLF001 - or its end fails, too
+            self._services.admission.turned_away("connection ended: no TLS", self.address)
+            transport.abort()
+            self.connection_lost(None)  # which asyncio does not say of a handshake that failed
+            raise ConnectionResetError from error
+        self.transport = self._reader._transport = self._writer.transport  # type: ignore[attr-defined] # noqa: SLF001
+        self._secure = True
+        self._client = self.address
+        self.envelope = self._create_envelope()
+        self.session = self._create_session()
+        self._reset_timeout()
 
     @property
     def hears_of_clients(self) -> bool:

@@ -11,6 +11,7 @@ import asyncio
 import errno
 import os
 import socket
+import ssl
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -73,11 +74,15 @@ class Intake:
     ) -> list[IntakePlace]:
         """Bind a place for "smtp" or "lmtp", or take the sockets `handed` over; nobody is let in before `open`.
 
-        Raises OSError if the place is taken.
+        Raises OSError if the place is taken, or a certificate is missing.
         """
+        context = None
+        if listener.certificate:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(listener.certificate, listener.certificate_key)
         kind = LmtpSession if protocol == "lmtp" else SmtpSession
         loop = asyncio.get_running_loop()
-        first = kind(self._services, loop)
+        first = kind(self._services, loop, context)
 
         def door() -> asyncio.Protocol:
             return AdmissionProtocol(self.admission, first.begin_another)

@@ -267,6 +267,7 @@ WRONG: dict[str, tuple[Callable[[Path, int], dict[str, object]], str | None]] = 
         lambda _, port: {"smtp": ListenerConfig(listen=Listen("127.0.0.1", port))},
         r"cannot listen at 127\.0\.0\.1:\d",
     ),
+    "certificate missing": (lambda *_: {"smtp": ListenerConfig(Listen("127.0.0.1", 0), "no.pem", "no.pem")}, None),
     "nowhere to listen": (lambda *_: {"smtp": ListenerConfig()}, "no way in"),
     "no socket from systemd": (lambda *_: {"smtp": ListenerConfig(Listen(systemd=True))}, None),
     "no DKIM key": (lambda *_: {"dkim": Dkim(selector="x", key_file="no.pem")}, None),

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import smtplib
+import ssl
 import subprocess
 import sys
 import threading
@@ -16,13 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from machines import certificate
 from machines.house import Echo, House, configured, run
 from machines.lives import Server
 from machines.office import HELLO, TEXT, Client, Office, serve, speak
 from machines.waiting import until
+from structlog.testing import capture_logs
 
 from pbem.config.limits import Limits
-from pbem.config.values import Duration
+from pbem.config.mail import ListenerConfig
+from pbem.config.values import Duration, Listen
 from pbem.smtp.storing import Refusal
 from pbem.store.database import Database
 from pbem.store.errors import BusyError, FullError
@@ -342,6 +346,59 @@ def test_case_14_what_follows_the_end_without_waiting_is_a_letter_of_its_own() -
         assert codes == ["354", "250", "250", "250", "354", "250"]
 
     assert [raw for _, raw in speak(dialog).letters] == [TEXT, TEXT]
+
+
+def test_case_15_plaintext_after_starttls(tmp_path: Path) -> None:
+    cert, key = certificate.make(tmp_path)
+    listener = ListenerConfig(listen=Listen("127.0.0.1", 0), certificate=cert, certificate_key=key)
+    injected = b"\r\n".join([b"STARTTLS", b"EHLO evil", b"MAIL FROM:<evil@x.example>", HELLO[2], b""])
+
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            await client.reply()
+            assert "STARTTLS" in await client.say(HELLO[0])
+            client.writer.write(injected)
+            assert (await client.reply()).startswith("220")
+            context = ssl.create_default_context(cafile=cert)
+            await client.writer.start_tls(context, server_hostname="play.example")
+            # Had the plain text been kept, there would be a greeting, a sender and a recipient by now.
+            assert (await client.say(b"DATA"))[:3] == "503"
+            assert (await client.say(HELLO[1]))[:3] == "503"
+            assert "STARTTLS" not in await client.say(HELLO[0])
+            await client.letter()
+        async with office.client() as client:
+            await client.reply()
+            await client.say(HELLO[0])
+            client.writer.write(injected)
+            assert (await client.reply()).startswith("220")
+            await client.writer.drain()
+            client.writer.write(b"DATA\r\n")  # no TLS at all
+            assert b"354" not in await client.reader.read()
+
+    assert [envelope.sender for envelope, _ in serve(scene, listener=listener).letters] == ["anna@example.org"]
+
+
+def test_case_33_half_a_tls_handshake_makes_room_without_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cert, key = certificate.make(tmp_path)
+    listener = ListenerConfig(listen=Listen("127.0.0.1", 0), certificate=cert, certificate_key=key)
+
+    async def scene(office: Office) -> None:
+        async with office.client("127.0.1.1") as half:
+            await half.reply()
+            await half.say(HELLO[0])
+            assert (await half.say(b"STARTTLS")).startswith("220")
+            half.writer.write(b"\x16\x03\x01\x02\x00\x01")
+            await asyncio.sleep(0.05)
+            async with office.client("127.0.2.1") as client:
+                await client.reply()
+                await client.letter(HELLO)
+
+    monkeypatch.setattr("pbem.connections.PATIENCE", 0.01)
+    with capture_logs() as logs:
+        assert len(serve(scene, listener=listener, limits=Limits(connections=1)).letters) == 1
+    assert not [line for line in logs if line["log_level"] == "error"]
 
 
 @pytest.mark.parametrize(

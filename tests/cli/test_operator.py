@@ -171,6 +171,9 @@ def test_secrets_are_shown_on_demand_with_a_word_about_it(house: House) -> None:
     text = house.run("inbox", "show", number, "--secrets")
     assert "secret words" in text
     assert "Look only if you must" in text
+    text = house.run("match", "show", "m1", "--secrets")
+    assert "DS Ov1 Ov2 Ow1" in text
+    assert "An operator who tells a player breaks the game" in text
 
 
 def test_a_strangers_letter_commands_no_terminal(house: House) -> None:
@@ -465,7 +468,7 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
     (tmp_path / "keys" / "store.key").chmod(0o644)
     house.config.write_text(
         f'server = "{SERVER}"\nstore = "/proc/pbem/store"\n'
-        '[smtp]\nlisten = ""\n'
+        '[smtp]\nlisten = ""\ncertificate = "missing.crt"\ncertificate_key = "missing.key"\n'
         '[lmtp]\nlisten = "unix:nowhere/lmtp"\n'
         '[smarthost]\nuser = "x"\npassword_file = "missing"\nhost = "no.such.host.invalid"\n'
         '[dkim]\nselector = "a"\nkey_file = "missing.pem"\n'
@@ -477,6 +480,8 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
         "missing: No such file",
         "no.such.host.invalid",
         "missing.pem",
+        "missing.crt cannot be read",
+        "missing.key cannot be read",
         "FAULT  operator ",
     ):
         assert f"{words}" in text

@@ -63,7 +63,8 @@ class Client:
 class Office:
     """An intake whose letters end up in a list."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: Limits | None = None, listener: ListenerConfig | None = None) -> None:
+        self.listener = listener or ListenerConfig(listen=Listen("127.0.0.1", 0))
         self.letters: list[tuple[Envelope, bytes]] = []
         self.trouble: BaseException | None = None
         self.gate: asyncio.Event | None = None
@@ -79,7 +80,7 @@ class Office:
         self.letters.append((envelope, raw))
 
     async def listen(self, protocol: str = "smtp") -> None:
-        self.port = (await self.intake.listen(protocol, ListenerConfig(listen=Listen("127.0.0.1", 0))))[0].port
+        self.port = (await self.intake.listen(protocol, self.listener))[0].port
         await self.intake.open()
 
     @contextlib.asynccontextmanager
@@ -97,11 +98,12 @@ def serve(
     scene: Callable[[Office], Awaitable[None]],
     protocol: str = "smtp",
     limits: Limits | None = None,
+    listener: ListenerConfig | None = None,
 ) -> Office:
     """Play a scene against a listening intake, then see that it still takes letters, and close it."""
 
     async def play() -> Office:
-        office = Office(limits)
+        office = Office(limits, listener)
         await office.listen(protocol)
         try:
             await asyncio.wait_for(scene(office), 60)

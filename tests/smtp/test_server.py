@@ -161,9 +161,10 @@ def test_nonsense_ends_the_session(line: bytes) -> None:
     speak(dialog, HELLO[:1])
 
 
-def test_nobody_logs_in() -> None:
+def test_starttls_without_a_certificate_is_refused() -> None:
     async def dialog(client: Client) -> None:
-        await client.say(HELLO[0])
+        assert "STARTTLS" not in await client.say(HELLO[0])
+        assert (await client.say(b"STARTTLS")).startswith("454")
         assert not (await client.say(b"AUTH PLAIN AGEAYg==")).startswith("2")
 
     speak(dialog, [])
