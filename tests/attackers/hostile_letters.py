@@ -332,9 +332,58 @@ def _with(made: cms.ContentInfo, **changed: Any) -> bytes:
     return bytes(cms.ContentInfo({"content_type": "signed_data", "content": signed}).dump())
 
 
+_SAID = (
+    "here is your list of failed recipients", "the following addresses had",
+    "this message was created automatically by mail delivery software", "failed addresses follow:",
+    "This is the machine generated message from mail service.", "Your message", "-- Failed Recipients ------",
+    "The following addresses did NOT receive a copy of your message:", "User's mailbox is full:",
+    "The email below could not be delivered to the following user:", "Invalid final delivery userid:",
+    "Unable to deliver message to the following address(es).", "Delivery to the following recipient failed",
+    "A message that you sent could not be delivered", "Your message could not be delivered to",
+    "Your message has encountered delivery problems", "Did not reach the following recipient",
+    "did not reach the following recipient", "This is the deliver program at", "this is the email server at",
+    "- no such user here", "The following address failed:", "The following recipient(s) could not be reached",
+    "Could not deliver message to the following recipient", "Message not delivered to the following addresses",
+    "A message that you sent was rejected", "Message could not be delivered to some recipients.",
+    "The address to which the message has not yet been delivered is", "Your message with Subject:",
+    "Delivery to the following recipient has been delayed", "This is an advisory-only email",
+    "This Message was undeliverable due to the following reason:",
+)  # fmt: skip
+"""Lines by which flufl.bounce recognises old bounces: what follows is searched for addresses, with each a pattern."""
+
+
 def _bounces() -> Iterator[tuple[str, Heavy]]:
-    """What a mail server might say of a letter that it could not deliver."""
+    """What a mail server might say of a letter that it could not deliver, without any address."""
     unsigned = frozenset({"none", "refused", "unreadable"})
+    said = "".join(f"{line}\r\n" for line in _SAID)
+    for unit in (
+        "x",
+        "x@",
+        "<",
+        " ",
+        "a ",
+        "\u2028 ",
+        "<\u2028",
+        "a@\u00e4",
+        "*",
+        "(",
+        "user mailbox",
+        "Error: a ",
+        ",",
+    ):
+        for width in (1, 190, 60_000):
+            line = f"{unit}" * max(1, width // len(unit.encode()))
+            text = said + f"{line}\r\n" * min(LINES - 100, (SIZE - 3000) // (len(line.encode()) + 2))
+            name = f"a bounce of {unit!r}, {width} wide"
+            yield name, Heavy(plain(text, "Content-Type: text/plain; charset=utf-8\r\n"), unsigned)
+            hidden = wrapped(f"{said}{line[:30_000]}\nthe{line[:30_000]}\n".encode())
+            head = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n"
+            yield f"{name}, in base64", Heavy(plain(hidden, head), unsigned)
+            part = f"--b\r\n{head}Content-Description: notification\r\n\r\n{hidden}"
+            for kind in ("report", "mixed"):
+                whole = f"Content-Type: multipart/{kind}; boundary=b\r\nX-Mailer: novell\r\n"
+                body = f"{part}--b\r\n\r\nx\r\n--b--\r\n"
+                yield f"{name}, multipart/{kind}", Heavy(plain(body, whole), unsigned)
     yield from _bounces_of_many_parts()
     mixed = "Content-Type: multipart/report; boundary=b\r\n"
     for unit in (";", '";', "a=b;", '"a;', "rfc822;<", "(", "<", "@,", "\\"):
@@ -350,7 +399,7 @@ def _bounces() -> Iterator[tuple[str, Heavy]]:
 
 
 def _bounces_of_many_parts() -> Iterator[tuple[str, Heavy]]:
-    """Letters in letters, and parts beside each other."""
+    """Within the octets that are searched for an old form: letters in letters, and parts beside each other."""
     any_unsigned = frozenset({"none", "refused", "unreadable"})
     for name, end in (("", "\r\n"), (", by CR alone", "\r")):
         letters = f"Content-Type: message/rfc822{end * 2}" * 900
