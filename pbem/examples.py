@@ -1,4 +1,7 @@
-"""The examples, installed or in a checkout; and the files of a new server, made by filling them in."""
+"""The examples: inside the installed package, or beside it in a checkout; and what is made by filling them in.
+
+A new server's files are made of those for operators, a new game's package of marbles. Nothing is written over here.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,32 @@ def example_folder() -> Path:
     """The folder with pbem.example.toml and what is added to a mail server."""
     installed = _PACKAGE / "examples"
     return installed if installed.is_dir() else _PACKAGE.parent / "config"
+
+
+def example_game() -> Path:
+    """The folder of the package with marbles, a whole game."""
+    installed = _PACKAGE / "examples" / "marbles"
+    return installed if installed.is_dir() else _PACKAGE.parent / "examples" / "marbles"
+
+
+def new_game(folder: Path, name: str) -> None:
+    """Write a package with a game into a folder: marbles, by another name."""
+    module, title = name.replace("-", "_"), name.replace("-", " ").title()
+    words = {
+        "pbem_marbles": f"pbem_{module}",
+        "test_marbles": f"test_{module}",
+        "MARBLES": title.upper(),
+        "Marbles": title,
+        "marbles": name,
+    }
+    source = example_game()
+    for path in sorted(source.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            place, text = str(path.relative_to(source)), path.read_text("utf-8")
+            for old, new in words.items():
+                place, text = place.replace(old, new), text.replace(old, new)
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            (folder / place).write_text(text, "utf-8")
 
 
 def words_of(kind: str, address: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`pbem check-game`: the conformance kit on a game of another package.
+"""`pbem new-game`, a copy of our example to begin a game with, and `pbem check-game`, the conformance kit on one.
 
 Thin: see `pbem.testing`. Implements docs/games.md.
 """
@@ -6,11 +6,13 @@ Thin: see `pbem.testing`. Implements docs/games.md.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
+from pbem import examples
 from pbem.cli.ending import Status
-from pbem.games.outside import UnusableGame, enable
+from pbem.games.outside import UnusableGame, check_name, enable
 from pbem.testing import CHECKS, Nonconforming, subject, write_records
 
 
@@ -42,3 +44,31 @@ def check_game(name: str, *, write: bool) -> None:
         else:
             click.echo(f"ok     {check}")
     sys.exit(Status.WELL if well else Status.REFUSED)
+
+
+_TOLD = """\
+{folder} is a package with the game "{name}": marbles, for you to change.
+Install it for the Python of pbem, and check it:
+
+    pip install -e '{folder}[test]'
+    pbem check-game {name}
+
+{folder}/README.md says what is where."""
+
+
+@click.command("new-game")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
+@click.argument("name")
+def new_game(folder: Path, name: str) -> None:
+    """Write a package with a game NAME into the new folder DIR: docs/games.md.
+
+    The game is marbles, which passes `pbem check-game`; change it into yours. The name has small letters and hyphens.
+    """
+    try:
+        check_name(name)
+    except UnusableGame as error:
+        raise click.BadParameter(str(error), param_hint="NAME") from error
+    if folder.exists() and any(folder.iterdir()):
+        raise click.BadParameter(f"{folder} is not empty", param_hint="DIR")
+    examples.new_game(folder, name)
+    click.echo(_TOLD.format(folder=folder, name=name))

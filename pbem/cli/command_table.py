@@ -41,6 +41,7 @@ COMMANDS: Final[Mapping[str, Entrance]] = {
     "backup": Entrance("pbem.cli.backup", "Copy the store, while the server runs."),
     "restore": Entrance("pbem.cli.backup", "Replace the store with a backup."),
     "move-store": Entrance("pbem.cli.backup", "Move the store into PostgreSQL, or back."),
+    "new-game": Entrance("pbem.cli.check_game", "Write a package with a game, to begin with."),
     "check-game": Entrance("pbem.cli.check_game", "Check a game of another package."),
     "check-config": Entrance("pbem.cli.doctor", "Report all faults of the configuration."),
     "doctor": Entrance("pbem.cli.doctor", "Examine the store, the transcripts, the clock and the mail."),
