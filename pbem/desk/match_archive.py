@@ -24,6 +24,7 @@ from pbem.match.step import Signed
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
 from pbem.match.transcript_replay import replay_transcript
+from pbem.proof import bundle
 from pbem.proof.signed_letters import BundleLetters
 from pbem.requests import DEFAULT, Requested, Sections, SignedForm, SubmitOrders, SubmitSetup
 from pbem.store.database import from_db, to_db
@@ -116,6 +117,14 @@ class MatchRepository:
         match = match.folded()
         self._keep(number, match, row.version)
         return match, row
+
+    def bundle(self, match: Match, row: MatchRow, seat: int | None = None) -> bytes:
+        """The bundle of a match: its finished games, and the papers of the running one that this seat may see."""
+        rows = self.matches.entries(row.number)
+        running = match.game if match.phase == "playing" else 0
+        papers = self.matches.papers(row.number, len(match.games), running, seat)
+        entries = [Entry.read(entry.entry) for entry in rows]
+        return bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
 
     def entry(self, number: int, seq: int) -> EntryRow | None:
         """An entry of a transcript as it was signed; None if there is none of this number."""

@@ -131,7 +131,7 @@ class Kept(msgspec.Struct, frozen=True):
     addresses: tuple[ReplyAddress, ...] = ()
     """The addresses that it brought for answers without a key."""
     standings: tuple[ToldStanding, ...] = ()
-    """The generation in which the server showed each head to programs."""
+    """The generation and phase in which the server showed each head to programs."""
     answered: tuple[Answered, ...] = ()
     """The outcomes of commands that it tells programs."""
     files: tuple[ToldFiles, ...] = ()

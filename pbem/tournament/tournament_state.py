@@ -136,6 +136,11 @@ class Tournament(msgspec.Struct, frozen=True):
     """The hashes of the signed words, and of the letters without a key, that were obeyed: none is obeyed twice."""
 
     @property
+    def number(self) -> int:
+        """The number in the id."""
+        return int(self.id[1:])
+
+    @property
     def groups(self) -> list[list[str]]:
         """The entrants of each group, in the order of the lot; only round robins have several groups."""
         drawn = sorted(self.entrants.values(), key=lambda entrant: entrant.ordinal)
@@ -248,7 +253,8 @@ class TournamentView(msgspec.Struct, frozen=True):
         """The terms, exactly those of the hash that `enter` names; None if they are others, or unreadable."""
         try:
             found = TournamentTerms.read(self.agreement)
-            is_same = found.of_matches is not None and found.hash(server, self.tournament) == self.hash
+            _ = found.of_matches  # raises if those are unreadable
+            is_same = found.hash(server, self.tournament) == self.hash
         except (KeyError, TypeError, ValueError):
             return None
         return found if is_same else None

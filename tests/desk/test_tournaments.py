@@ -97,7 +97,7 @@ class Club:
     def bundles(self) -> list[bytes]:
         desk = self.referee.desk
         matches = [int(pairing.match[1:]) for pairing in self.t.pairings if pairing.match]
-        return [desk.match_letters.bundle(*desk.archive.known(number), None) for number in matches]
+        return [desk.archive.bundle(*desk.archive.known(number), None) for number in matches]
 
 
 def letters_about(person: Mailbox, subject: str) -> list[str]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.letter_writer import LetterWriter
+    from pbem.desk.match_archive import MatchRepository
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.desk.match_letters import MatchLetters
     from pbem.letters.draft import Facts
@@ -124,12 +125,14 @@ def report(letters: MatchLetters, seated: SeatContext, _caller: Caller, command:
     return Reply("report", facts | seated.facts(), files, seated, [*([letter] if letter else ()), *again])
 
 
-def transcript(letters: MatchLetters, seated: SeatContext, _caller: Caller, _: Command[MailTranscript]) -> Reply:
+def transcript(
+    archive: MatchRepository, letters: MatchLetters, seated: SeatContext, _caller: Caller, _: Command[MailTranscript]
+) -> Reply:
     """`transcript`: the bundle of a match, as its seat may see it."""
     if not seated.match.seq:
         raise refused("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
     match, row, seat = seated.match, seated.row, seated.seat
-    name, content = f"{match.id}.pbem.zip", letters.bundle(match, row, seat)
+    name, content = f"{match.id}.pbem.zip", archive.bundle(match, row, seat)
     apart = letters.proof(match, row, seat, match, (name, content))
     facts = {"file_name": name, "apart": apart is not None} | seated.facts()
     if apart is not None:
