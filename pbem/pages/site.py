@@ -323,10 +323,7 @@ def link_preview(found: Bundle, language: str) -> LinkPreview | None:
     title = f"{', '.join(result['players'])}: {words(_won(result, words(Phrase(' to '))))}"
     names = {seat: name for seat, (name, _) in enumerate(last.record.seats, start=1)}
     judge = rules(last.record.game)
-    views: dict[int, Mapping[str, object]] = {}
-    for seat in range(1, len(last.record.seats) + 1):
-        told = [[said for report in turn if (said := judge.show(report, seat))] for turn in last.reports]
-        views[seat] = parts.view(judge, last.state, seat, told)
+    views = parts.views(judge, last.state, len(last.record.seats), last.reports)
     boards: list[Board] = part_of(last.record.game, "boards").truth(views, 1)
     return LinkPreview(title, " · ".join(line), card(title, " · ".join(line), boards, names))
 

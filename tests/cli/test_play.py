@@ -96,8 +96,9 @@ def test_a_match_from_the_proposal_to_the_proof(terminal: Terminal) -> None:
     assert "your setup\n  MD Rv1 Rv2 Rv3\n" in terminal("m1", ANN, "--yes")
     shown = terminal("m1")
     assert "Answered: setup m1 game 1: done." in shown
-    assert "bob's space, as you know it" in shown.lower()
-    assert "In turn 1 you may order" in shown
+    assert "bob's space, as you know it" in terminal("m1", "--full").lower()
+    assert "bob's space" in shown
+    assert "You may order: 1 conventional strike, 1 missile strike\n  pbem play m1 Gx3 m" in shown
     for cell in ("Rv1", "Rv3", "Bz5"):
         referee.turn((bob, ""))
         shown = terminal("m1", cell, "--final", "--yes")
@@ -107,6 +108,22 @@ def test_a_match_from_the_proposal_to_the_proof(terminal: Terminal) -> None:
     assert "closed: you won" in shown
     assert "verified" not in terminal(), "once is enough"
     assert "checks hold" in terminal("verify", "m1")
+    shown = terminal("m1")
+    assert "bob's space                               0 undamaged cells\n" in shown, "both fleets, as they were"
+    assert "Again          pbem play new spaceships bob\n" in shown
+
+
+def test_words_teach_whoever_writes_something_else(terminal: Terminal) -> None:
+    bob = agreed(terminal)
+    terminal.referee.send(bob, bob.filled("setup", BOB))
+    assert "pbem play setup m1    shows how a setup is written" in terminal("setup", "m1", "Q99", "--yes", status=1)
+    assert "your setup\n  " in terminal("setup", "m1", "--random", "--yes")
+    shown = terminal("m1", "Q99", "--yes", status=1)
+    assert "`Q99` is not an order" in shown
+    assert "which is: conventional strikes at Gx3" in shown
+    assert "Example:" in terminal("m1", "help")
+    assert "play against a program, here and now" in terminal("help")
+    assert "Where nobody can answer, say --yes." in terminal("m1", "Gx3", typed="", status=4)
 
 
 def test_orders_are_asked_about_once_and_nothing_is_sent_without_a_yes(terminal: Terminal) -> None:

@@ -91,6 +91,3 @@ def trial(table: PlayTable, game: str) -> None:
     if not (standing.phase == "playing" and standing.asked):
         standing = see_the_move(table, standing)
     show(table, standing)
-    if standing.asked:
-        which = f" --account {table.name}" if len(table.folders.accounts) > 1 else ""
-        click.echo(f"\nYour move: pbem play{which} {standing.match} ORDERS, such as those of the example")
