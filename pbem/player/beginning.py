@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pbem.mail_providers import provider_of
 from pbem.phrase import Phrase
 from pbem.player import mail_in, signing, trial_server
 from pbem.player.account_file import Account
@@ -20,6 +21,7 @@ from pbem.player.results import PlayResult, ToldLine, line_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pbem.mail_providers import MailProvider
     from pbem.match.view import MatchView
     from pbem.player.play_table import PlayTable
     from pbem.player.results import Say
@@ -59,6 +61,17 @@ class Introduced(PlayResult, frozen=True):
         yield ToldLine(Phrase("The server has not answered yet; `pbem play` goes on when it does."))
         why = Phrase("This letter, which nothing proves yet, may say why: “{subject}”")
         yield from (ToldLine(why.given(subject=line_of(subject, say))) for subject in self.subjects)
+
+
+def fill_in_ways(settings: dict[str, str]) -> MailProvider | None:
+    """Fill in how letters come and go where nothing says it; returns the provider whose hosts these are, if any."""
+    provider = provider_of(settings["address"])
+    if settings["mail_in"] or settings["mail_out"] or provider is None:
+        settings["mail_in"] = settings["mail_in"] or "maildir:~/Maildir"
+        settings["mail_out"] = settings["mail_out"] or "sendmail:"
+        return None
+    settings["mail_in"], settings["mail_out"] = provider.ways(settings["address"])
+    return provider
 
 
 def open_account(table: PlayTable, made: Account, *, new_key: bool, server_key: str = "") -> Introduced:

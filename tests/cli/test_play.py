@@ -18,7 +18,9 @@ from in_a_box.table import ANN, BOB, SMALL
 from in_a_box.terminal import Terminal
 from signing.domains import Domain, rsa_key
 
+from pbem.mail_providers import PROVIDERS, MailProvider
 from pbem.match.transcript import announcement, canonical, sha256_hex
+from pbem.player.account_file import Places
 from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
 from pbem.player.play_table import PlayTable
@@ -69,6 +71,24 @@ def test_a_newcomer_registers(terminal: Terminal) -> None:
     assert terminal().splitlines()[0] == "ann@play.example"
     for place in (".config/pbem/ann@play.example.toml", ".local/state/pbem/ann@play.example.sqlite", "key"):
         assert stat.S_IMODE((terminal.home / place).stat().st_mode) == 0o600, place
+
+
+def test_a_newcomer_registers_with_three_words_and_a_password(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = MailProvider("Home", "home.example", "127.0.0.1:1", "smtps://127.0.0.1:1", "https://home.example/programs")
+    monkeypatch.setitem(PROVIDERS, "home.example", home)
+    shown = terminal("register", typed="ann\nplay.example\nann@home.example\ns3cret\n", status=4)
+    assert "Your password at Home (a password for programs: https://home.example/programs)" in shown
+    folder = terminal.home / ".config/pbem"
+    account = Places(folder, folder).load()
+    assert account.mail_in == "imaps://ann%40home.example@127.0.0.1:1"
+    assert account.mail_out == "smtps://ann%40home.example@127.0.0.1:1"
+    assert (folder / "ann@play.example.password").read_text() == "s3cret\n"
+    assert account.key == str(folder / "ann@play.example_ed25519")
+    token_only = home._replace(password=None)
+    monkeypatch.setitem(PROVIDERS, "home.example", token_only)
+    assert "give a --token-command" in terminal("register", typed="ann\nb.example\nann@home.example\n", status=2)
 
 
 def test_a_registration_that_went_astray_is_sent_again_at_once(terminal: Terminal) -> None:
