@@ -6,6 +6,7 @@ Secrets (setups, orders) are shown only on demand, and with a warning.
 from __future__ import annotations
 
 import json
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.server.operators_store import OperatorsStore
 
+_LONGEST = 20
+"""The most matches that are read for the overview of all."""
 SECRETS = (
     "This shows setups and orders that nobody else may know while the game runs. An operator who tells a player"
     " breaks the game, and no signature shows it. Play in no match that you looked into."
@@ -84,7 +87,7 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
         "phase": stands.phase,
         "paused": found.paused,
         "at": f"game {stands.game}{turn}" if stands.game else "",
-        "waits for": [own.player for seat in found.seats if (own := view(found, seat)).asked],
+        "waits for": _asked(found),
         "settles at": found.resolve_at.strftime("%Y-%m-%d %H:%M UTC") if found.resolve_at else "",
         "scores": stands.totals if stands.ended else "",
         "rules": stands.hash,
@@ -120,6 +123,26 @@ def bundle_(number: int, file: Path, config_file: Path) -> None:
     entries = [Entry.read(row.entry) for row in rows]
     file.write_bytes(bundle.write(bundle.Bundle(entries, [row.signature for row in rows], papers)))
     click.echo(f"{file} has the proof of {found.id}: `pbem verify {file}`.")
+
+
+def waiting(store: OperatorsStore) -> list[dict[str, str]]:
+    """The matches that wait for somebody, those first in which nothing happened for longest: for whom, since when."""
+    rows = sorted(all_matches(store.database), key=itemgetter("last"))
+    found = [(row, _found(store, int(row["match"][1:]))[0]) for row in rows[:_LONGEST]]
+    return [
+        {"match": row["match"], "turn": _turn(match), "waits for": ", ".join(asked), "since": row["last"]}
+        for row, match in found
+        if (asked := _asked(match))
+    ]
+
+
+def _asked(match: Match) -> list[str]:
+    return [own.player for seat in match.seats if (own := view(match, seat)).asked and own.player]
+
+
+def _turn(match: Match) -> str:
+    stands = view(match, 0)
+    return f"turn {stands.turn}" if stands.phase == "playing" else stands.phase
 
 
 def _found(store: OperatorsStore, number: int) -> tuple[Match, list[dict[str, object]]]:

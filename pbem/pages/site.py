@@ -219,14 +219,6 @@ def composers(home: Home) -> Iterator[tuple[str, str]]:
             yield page_file(game, language), composer(game, home, language)
 
 
-def composer_folder(home: Home) -> Iterator[tuple[str, str]]:
-    """A folder of only the composers and a first page, for a server that publishes nothing else."""
-    yield from composers(home)
-    shown = {"address": home.address, **_begun()}
-    for language in LANGUAGES:
-        yield page_file("index", language), page("composers", home.server, (), shown=shown, language=language)
-
-
 def publish(folder: Path, files: Iterable[tuple[str, str | bytes]]) -> Published:
     """Bring a folder up to date, the index last; raises OSError, also for a folder with others' files.
 

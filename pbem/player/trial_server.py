@@ -58,6 +58,7 @@ def begin() -> None:
     try:
         for name, example in _FILES.items():
             content = (example_folder() / "init" / example).read_bytes()
+            content = content.replace(b"$examples", str(example_folder()).encode())
             replace(folder / name, content.replace(b":2525", b":" + port))
     except OSError as error:
         raise TrialServerError(f"{folder}: {error.strerror}") from error
