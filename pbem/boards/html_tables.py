@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FRESH: Final = "display:block;border:1px solid #ffd84a"
 """The style of a square in which something happened: within the cell, so that grids keep their size."""
 _LETTERS: Final = "font-family:Consolas,Menlo,monospace;font-size:12px;line-height:16px;text-align:center"
+_SIDE: Final = 18
+"""Of a cell: three layers of five columns are as wide as a phone."""
 _LINES: Final = "border-collapse:collapse;border-color:#808080;margin:0"
 _END: Final = '<br clear="all" style="clear:both">'
 """Tables stand side by side where there is room, and what follows beneath them."""
@@ -52,14 +54,12 @@ class BoardTable:
         name = escape(self.say(caption))
         grids = []
         for panel in board.panels:
-            # Three layers of five columns are as wide as a phone.
-            side = 18 if len(panel.columns) < 6 else 24
-            rows = [_row(row, tuple(squares), side) for row, squares in zip(panel.rows, panel.squares, strict=True)]
+            rows = [_row(row, tuple(squares)) for row, squares in zip(panel.rows, panel.squares, strict=True)]
             grids.append(
                 '<table border="1" cellspacing="0" cellpadding="0" align="left"'
                 f' style="{_LINES} 6px 6px 0;{_LETTERS}"'
                 f' summary="{f"{name} {panel.name}" if panel.name else name}">\n'
-                f"{_head(panel.name, tuple(panel.columns), side)}\n" + "\n".join(rows) + "\n</table>"
+                f"{_head(panel.name, tuple(panel.columns))}\n" + "\n".join(rows) + "\n</table>"
             )
         return _drawn("\n".join([*grids, _END]))
 
@@ -90,12 +90,12 @@ def _drawn(html: str) -> Markup:
 
 
 @lru_cache(maxsize=4096)
-def _row(name: str, squares: tuple[Square, ...], side: int) -> str:
+def _row(name: str, squares: tuple[Square, ...]) -> str:
     cells = "".join(map(markup, squares))
-    return f'<tr align="center"><th width="{side}" height="{side}" scope="row">{name}</th>{cells}</tr>'
+    return f'<tr align="center"><th width="{_SIDE}" height="{_SIDE}" scope="row">{name}</th>{cells}</tr>'
 
 
 @cache
-def _head(name: str, columns: Sequence[str], side: int) -> str:
-    cells = "".join(f'<th width="{side}" scope="col">{column}</th>' for column in columns)
-    return f'<tr><th width="{side}" height="{side}" scope="col">{name}</th>{cells}</tr>'
+def _head(name: str, columns: Sequence[str]) -> str:
+    cells = "".join(f'<th width="{_SIDE}" scope="col">{column}</th>' for column in columns)
+    return f'<tr><th width="{_SIDE}" height="{_SIDE}" scope="col">{name}</th>{cells}</tr>'

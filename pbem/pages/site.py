@@ -83,7 +83,8 @@ def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
     played = [{**t, "file": page_file(t["id"], language)} for t in site.get("tournaments", ())]
     running = [{**match, "feed": feed_file(match["m"].match, language)} for match in site["running"]]
     lists = {"invitations": invited, "tournaments": played, "running": running}
-    shown = {"house": "", **site, **_begun(), **lists, "feed": feed_file(FEED, language)}
+    begun = {"games": titles(), "languages": {name: _files(name) for name in ("index", *BUILT_IN)}}
+    shown = {"house": "", **site, **begun, **lists, "feed": feed_file(FEED, language)}
     return page("index", str(site["server"]), (), shown=shown, language=language)
 
 
@@ -129,12 +130,6 @@ def tournament(
         "feed": feed_file(t["id"], language),
     }
     return page("tournament", f"{t['title']}, {t['id']}", (), shown=shown, language=language)
-
-
-def _begun() -> dict[str, object]:
-    """The games on a first page: their titles, the pages of ours, and the page itself, by language."""
-    files = {name: _files(name) for name in ("index", *BUILT_IN)}
-    return {"games": titles(), "languages": files}
 
 
 def _files(name: str) -> list[tuple[str, str, str | None]]:

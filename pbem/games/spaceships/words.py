@@ -302,7 +302,6 @@ class Shot(NamedTuple):
     label: Phrase
     cell: str
     result: str
-    hit: bool
     exploded: str
     sunk: str
     flashcube: Line | None
@@ -408,7 +407,6 @@ def _shot(report: Report, seat: int | None, names: Mapping[int, str]) -> Shot:
         LABELS[kind],
         report["cell"],
         result,
-        kind not in {"scan", "kamikaze death"} and report["result"] != "miss",
         exploded,
         _sunk(report, seat) if "destroyed" in report else "",
         _flashcube(report, seat, names) if "flashcube" in report else None,
