@@ -11,22 +11,12 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
+from pbem.mail_providers import provider_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _PACKAGE = Path(__file__).parent
-
-PROVIDERS = {
-    "gmail.com": ("imap.gmail.com", "smtp.gmail.com"),
-    "googlemail.com": ("imap.gmail.com", "smtp.gmail.com"),
-    "fastmail.com": ("imap.fastmail.com", "smtp.fastmail.com"),
-    "icloud.com": ("imap.mail.me.com", "smtp.mail.me.com"),
-    "posteo.de": ("posteo.de", "posteo.de"),
-    "gmx.net": ("imap.gmx.net", "mail.gmx.net"),
-    "gmx.de": ("imap.gmx.net", "mail.gmx.net"),
-    "web.de": ("imap.web.de", "smtp.web.de"),
-}
-"""IMAP and submission of some providers; all others are guessed by the usual names."""
 
 
 def example_folder() -> Path:
@@ -65,10 +55,13 @@ def words_of(kind: str, address: str) -> dict[str, str]:
     """The words for the files of a server with this address, as far as they follow from it."""
     local, _, domain = address.rpartition("@")
     label = re.sub(r"[^a-z0-9.]+", "-", local).strip("-.")  # a host name has fewer characters (RFC 1123 2.1)
-    imap, submission = PROVIDERS.get(domain, (f"imap.{domain}", f"smtp.{domain}"))
+    provider = provider_of(address)  # hosts of others are guessed by the usual names
+    scheme, _, submission = (provider.submission if provider else f"smtps://smtp.{domain}").partition("://")
+    port, tls = ("465", "implicit") if scheme == "smtps" else ("587", "starttls")
     # A provider's domain is not ours: no name in it is. `.internal` is nobody's.
     server = domain if kind == "domain" else f"{label}.{domain.replace('.', '-')}.internal"
-    mail = {"imap": imap, "submission": submission}
+    imap = provider.imap if provider else f"imap.{domain}"
+    mail = {"imap": imap, "submission": submission, "port": port, "tls": tls}
     return {"address": address, "local": local, "domain": domain, "server": server, **mail}
 
 

@@ -28,6 +28,7 @@ LEAVES = {
     "i18n",
     "json_object",
     "linked_names",
+    "mail_providers",
     "networks",
     "phrase",
     "requests",

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from pbem.games.squares import Board, Square
     from pbem.phrase import Phrase
 
-FRESH: Final = "display:block;border:2px solid #ffd84a;margin:0 1px"
+FRESH: Final = "display:block;border:1px solid #ffd84a"
 """The style of a square in which something happened: within the cell, so that grids keep their size."""
-_LETTERS: Final = "font-family:Consolas,Menlo,monospace;font-size:13px;line-height:18px;text-align:center"
+_LETTERS: Final = "font-family:Consolas,Menlo,monospace;font-size:12px;line-height:16px;text-align:center"
+_SIDE: Final = 18
+"""Of a cell: three layers of five columns are as wide as a phone."""
 _LINES: Final = "border-collapse:collapse;border-color:#808080;margin:0"
 _END: Final = '<br clear="all" style="clear:both">'
 """Tables stand side by side where there is room, and what follows beneath them."""
@@ -55,7 +57,7 @@ class BoardTable:
             rows = [_row(row, tuple(squares)) for row, squares in zip(panel.rows, panel.squares, strict=True)]
             grids.append(
                 '<table border="1" cellspacing="0" cellpadding="0" align="left"'
-                f' style="{_LINES} 10px 10px 0;{_LETTERS}"'
+                f' style="{_LINES} 6px 6px 0;{_LETTERS}"'
                 f' summary="{f"{name} {panel.name}" if panel.name else name}">\n'
                 f"{_head(panel.name, tuple(panel.columns))}\n" + "\n".join(rows) + "\n</table>"
             )
@@ -90,10 +92,10 @@ def _drawn(html: str) -> Markup:
 @lru_cache(maxsize=4096)
 def _row(name: str, squares: tuple[Square, ...]) -> str:
     cells = "".join(map(markup, squares))
-    return f'<tr align="center"><th width="24" height="24" scope="row">{name}</th>{cells}</tr>'
+    return f'<tr align="center"><th width="{_SIDE}" height="{_SIDE}" scope="row">{name}</th>{cells}</tr>'
 
 
 @cache
 def _head(name: str, columns: Sequence[str]) -> str:
-    cells = "".join(f'<th width="24" scope="col">{column}</th>' for column in columns)
-    return f'<tr><th width="24" height="24" scope="col">{name}</th>{cells}</tr>'
+    cells = "".join(f'<th width="{_SIDE}" scope="col">{column}</th>' for column in columns)
+    return f'<tr><th width="{_SIDE}" height="{_SIDE}" scope="col">{name}</th>{cells}</tr>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -34,7 +35,9 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            near = get_close_matches(cmd_name, COMMANDS, 1)
+            meant = f"Did you mean `pbem {near[0]}`?" if near else "`pbem --help` lists them all."
+            raise click.UsageError(f"No such command '{cmd_name}'. {meant}", ctx)
         if _UNUSABLE in ctx.meta and cmd_name != "verify":  # which says what it can without the rules
             raise click.UsageError(ctx.meta[_UNUSABLE])
         place = COMMANDS[cmd_name]

@@ -36,8 +36,15 @@ def _another(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
+def _free(_ctx: click.Context, _param: click.Parameter, folder: Path) -> Path:
+    """The folder, if it has no server yet: nobody wants to be asked three questions first."""
+    if (folder / "pbem.toml").exists():
+        raise click.ClickException(f"{folder / 'pbem.toml'} already exists: nothing was written")
+    return folder
+
+
 @click.command()
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), callback=_free, is_eager=True)
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
@@ -48,12 +55,14 @@ def _another(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.option(
     "--address",
     type=_mail_address,
+    metavar="ADDRESS",
     prompt="The address that players write to",
     help="The address that players write to.",
 )
 @click.option(
     "--operator",
     type=_mail_address,
+    metavar="ADDRESS",
     callback=_another,
     prompt="Your own address, for reports of trouble",
     help="Your own address, for reports of trouble.",
@@ -78,6 +87,7 @@ def init(
         "operator": operator,
         "pbem": shutil.which("pbem") or str(Path(sys.executable).with_name("pbem")),
         "folder": str(folder.absolute()),
+        "examples": str(examples.example_folder()),
     }
     made = examples.server_files(kind, words)
     if there := [name for name in made if (folder / name).exists()]:
@@ -108,10 +118,14 @@ Left to do:
   4. Write a letter to $address that says: help
      The answer comes within a minute. pbem.service keeps the server running.""",
     "domain": """
-Left to do, as docs/operating.md, "Install", has it:
-  1. Copy pbem.toml to /etc/pbem/, systemd/* to /etc/systemd/system/.
-  2. Add postfix/main.cf and master.cf to your own, copy the tables beside them, and run: postfix reload
-  3. Add the records of dns.txt to the DNS.
+Left to do, as root:
+  1. useradd --system --home-dir /var/lib/pbem --shell /usr/sbin/nologin pbem
+     mkdir -p /etc/pbem && cp $here/pbem.toml /etc/pbem/
+     cp $here/systemd/* /etc/systemd/system/
+  2. Add $here/postfix/main.cf and master.cf to those in /etc/postfix,
+     cp $here/postfix/pbem_* /etc/postfix/, and run: postfix reload
+  3. Add the records of $here/dns.txt to the DNS.
   4. pbem check-config --config /etc/pbem/pbem.toml
-  5. systemctl enable --now pbem.socket pbem.service && pbem doctor --config /etc/pbem/pbem.toml""",
+  5. systemctl enable --now pbem.socket pbem.service
+     sudo -u pbem $pbem doctor --config /etc/pbem/pbem.toml""",
 }

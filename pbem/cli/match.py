@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.server.operators_store import OperatorsStore
     from pbem.store.matches import MatchRow
+
+_LONGEST = 20
+"""The most matches that are read for the overview of all."""
 
 _match_argument = click.argument("number", metavar="MATCH", callback=named)
 
@@ -74,7 +78,7 @@ def show(number: int, config_file: Path, *, as_json: bool) -> None:
         "phase": stands.phase,
         "paused": found.paused,
         "at": f"game {stands.game}{turn}" if stands.game else "",
-        "waits for": [own.player for seat in found.seats if (own := view(found, seat)).asked],
+        "waits for": _asked(found),
         "settles at": found.resolve_at.strftime("%Y-%m-%d %H:%M UTC") if found.resolve_at else "",
         "scores": stands.totals if stands.ended else "",
         "rules": stands.hash,
@@ -107,6 +111,27 @@ def bundle_(number: int, file: Path, config_file: Path) -> None:
 
 def _archive(store: OperatorsStore) -> MatchRepository:
     return MatchRepository(Matches(store.database, store.vault), People(store.database), store.config.server)
+
+
+def waiting(store: OperatorsStore) -> list[dict[str, str]]:
+    """The matches that wait for somebody, those first in which nothing happened for longest: for whom, since when."""
+    rows = sorted(all_matches(store.database), key=itemgetter("last"))
+    archive = _archive(store)
+    found = [(row, _loaded(archive, int(row["match"][1:]))[0]) for row in rows[:_LONGEST]]
+    return [
+        {"match": row["match"], "turn": _turn(match), "waits for": ", ".join(asked), "since": row["last"]}
+        for row, match in found
+        if (asked := _asked(match))
+    ]
+
+
+def _asked(match: Match) -> list[str]:
+    return [own.player for seat in match.seats if (own := view(match, seat)).asked and own.player]
+
+
+def _turn(match: Match) -> str:
+    stands = view(match, 0)
+    return f"turn {stands.turn}" if stands.phase == "playing" else stands.phase
 
 
 def _loaded(archive: MatchRepository, number: int) -> tuple[Match, MatchRow]:

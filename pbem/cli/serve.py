@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +23,21 @@ from pbem.player import trial_server
 from pbem.server.daemon import Daemon
 from pbem.server.logs import configure_logs
 from pbem.server.opening import StartError
+from pbem.server.site_server import served_site
 from pbem.store.owners import ALL, named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.smtp.intake import IntakePlace
+
+
+def _place(site: str) -> tuple[str, int]:
+    """The host and port of ADDRESS:PORT."""
+    host, _, port = site.rpartition(":")
+    if not (host and port.isascii() and port.isdigit() and int(port) < 65536):
+        raise click.BadParameter("write ADDRESS:PORT, such as 127.0.0.1:8080", param_hint="--site")
+    return host.strip("[]"), int(port)
 
 
 def write_ready(path: Path, places: Sequence[IntakePlace]) -> None:
@@ -48,7 +59,10 @@ def write_ready(path: Path, places: Sequence[IntakePlace]) -> None:
     metavar="ROLE,...",
     help="Take only these roles, if several servers share a store: intake, desk, post.",
 )
-def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None:
+@click.option(
+    "--site", default="", metavar="ADDRESS:PORT", help="Serve the public pages there, too, such as 127.0.0.1:8080."
+)
+def serve(config_file: Path, ready_file: Path | None, roles: str | None, site: str) -> None:
     """Accept letters, referee, and send letters, until SIGTERM or SIGINT.
 
     Without a configuration, it sets up a trial server in the user's data folder, which runs on this machine alone and
@@ -66,6 +80,8 @@ def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None
     def ready(places: Sequence[IntakePlace]) -> None:
         if ready_file is not None:
             write_ready(ready_file, places)
+        if sys.stdout.isatty():
+            click.echo(f"Letters to {config.mail_address} are answered now. Ctrl-C stops the server.")
 
     async def main() -> None:
         await Daemon(config, ready=ready, roles=does).run()
@@ -74,8 +90,14 @@ def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None
         config = load(config_file)
         if config.smarthost.maildirs and config.smtp.listen:
             click.echo(_TRYING.format(config=config, file=config_file, folder=config.smarthost.maildirs))
+            click.echo(_HOUSE if config.house.config else "", nl=False)
+            click.echo(_FOR_OTHERS)
         configure_logs(config.log)
-        asyncio.run(main())
+        with ExitStack() as stack:
+            if site:
+                host, port = stack.enter_context(served_site(_place(site), config_file))
+                click.echo(f"The site is at http://{host}:{port}/")
+            asyncio.run(main())
     except (ConfigError, StartError) as error:
         raise click.ClickException(str(error)) from error
 
@@ -84,8 +106,14 @@ _TRYING = """\
 This is a trial server. It takes letters to {config.mail_address} at {config.smtp.listen}; none leaves this machine.
 Its configuration is {file}; the store and the keys are beside it. Letters: mutt -f {folder}/ADDRESS
 
+"""
+
+_HOUSE = """\
 To play against the house, a program, in another terminal:  pbem play try
 or in a browser:                                         pbem play --browser
 
+"""
+
+_FOR_OTHERS = """\
 `pbem init DIR` begins a server for others. Ctrl-C stops this one; it resumes when you start it again.
 """

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pbem.cli.common import as_json, config_option, fields, legend, listed, opened
+from pbem.cli.match import waiting
 from pbem.phrase import harmless
 from pbem.server.examination import undone, works
 from pbem.store.inbox import Inbox
@@ -36,8 +37,9 @@ def status(config_file: Path, *, as_json: bool) -> None:
         left = left_behind(store.database)
         server, found = store.config.server, survey(store.database)
         leap = store.clock.stop
+        waits = waiting(store)
     if as_json:
-        told = {"server": server, "daemon": daemon, "left_behind": left, "undone": missing, **found}
+        told = {"server": server, "daemon": daemon, "left_behind": left, "undone": missing, **found, "waiting": waits}
         told["clock"] = str(leap) if leap else None
         click.echo(json.dumps(told, indent=1))
         return
@@ -60,6 +62,8 @@ def status(config_file: Path, *, as_json: bool) -> None:
     click.echo(f"matches      {_counts(found['matches']) or 'none'}")
     for match, since in found["paused"].items():
         click.echo(f"  paused       {match}, since {_time(since)}")
+    for one in waits:
+        click.echo(f"  {one['match']:<10} {one['turn']} waits for {one['waits for']} since {_time(one['since'])}")
     if found["instructions"]:
         click.echo(f"instructions {found['instructions']} waiting for the daemon")
 

@@ -113,7 +113,8 @@ class LogConfig(ConfigTable, frozen=True):
     """The log, on standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["json", "text"] = "json"
+    format: Literal["auto", "json", "text"] = "auto"
+    """`auto`: text in a terminal, else JSON."""
 
 
 class Config(ConfigTable, frozen=True):

@@ -60,6 +60,17 @@ def view(rules: AnyGame, state: State, seat: int | None, turns: Sequence[Sequenc
     return view
 
 
+def views(
+    rules: AnyGame, state: State, seats: int, turns: Sequence[Sequence[Report]]
+) -> dict[int, Mapping[str, object]]:
+    """The view of each of so many seats; `turns` holds all reports of each turn."""
+    told = {
+        seat: [[said for report in turn if (said := rules.show(report, seat))] for turn in turns]
+        for seat in range(1, seats + 1)
+    }
+    return {seat: view(rules, state, seat, reports) for seat, reports in told.items()}
+
+
 def _reports(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> Mapping[str, object]:
     return {
         "seat": seat,

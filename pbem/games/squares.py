@@ -4,6 +4,9 @@ A game with boards makes them from its view in its module `boards`: `boards(view
 `truth(views, seat)`, from all seats' views when everything is revealed; `blank()`, for a record sheet; and
 `happened(reports)`, a board of the turn itself or None. The words beside them are in its module `words`: phrases
 and rows, no layout. The room `boards` does the layout; a game without boards is played by text alone.
+
+For a terminal of 24 lines, `words` may have `glance(view, names)` and `end_at_a_glance(views, names, seat)`, a
+`Glance` each, and `in_brief(reports, seat, names)`, the lines of what changed in a turn.
 """
 
 from __future__ import annotations
@@ -62,3 +65,13 @@ class Board:
     def told(self) -> set[Square]:
         """The squares that a legend explains, each once."""
         return {square for panel in self.panels for row in panel.squares for square in row if square is not PLAIN}
+
+
+class Glance(NamedTuple):
+    """A position in a few lines: boards, each with its title and a count, their signs, and what may be ordered."""
+
+    boards: Sequence[tuple[str, str, Board]]
+    signs: Sequence[str]
+    due: Line | None = None
+    example: Sequence[str] = ()
+    """Orders to show how they are written, each a word of a command line."""

@@ -72,7 +72,8 @@ def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
     """
     invited = [{**match, "file": page_file(match["m"].match, language)} for match in site["invitations"]]
     played = [{**t, "file": page_file(t["id"], language)} for t in site.get("tournaments", ())]
-    shown = {"house": "", **site, **_begun(), "invitations": invited, "tournaments": played}
+    begun = {"games": titles(), "languages": {name: _files(name) for name in ("index", *BUILT_IN)}}
+    shown = {"house": "", **site, **begun, "invitations": invited, "tournaments": played}
     return page("index", str(site["server"]), (), shown=shown, language=language)
 
 
@@ -117,12 +118,6 @@ def tournament(
         "files": _files(t["id"]),
     }
     return page("tournament", f"{t['title']}, {t['id']}", (), shown=shown, language=language)
-
-
-def _begun() -> dict[str, object]:
-    """The games on a first page: their titles, the pages of ours, and the page itself, by language."""
-    files = {name: _files(name) for name in ("index", *BUILT_IN)}
-    return {"games": titles(), "languages": files}
 
 
 def _files(name: str) -> list[tuple[str, str, str | None]]:

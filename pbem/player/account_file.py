@@ -17,6 +17,7 @@ import tomli_w
 from pbem.config.toml_file import converted, read_as
 from pbem.durable import replace
 from pbem.player import PlayerTrouble
+from pbem.player.trial_server import SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,6 +108,11 @@ class Places(NamedTuple):
         """NAME@SERVER of all accounts."""
         return sorted(path.stem for path in self.config.glob("*@*.toml"))
 
+    @property
+    def usual(self) -> list[str]:
+        """Those of which one is meant if none is named: one at home only if there is no other."""
+        return [name for name in self.accounts if not name.endswith(f"@{SERVER}")] or self.accounts
+
     def file(self, account: str) -> Path:
         """The file of an account."""
         return self.config / f"{account}.toml"
@@ -124,9 +130,9 @@ class Places(NamedTuple):
         return self.config / f"{account}.{hashlib.sha256(line.encode()).hexdigest()[:16]}.pub"
 
     def load(self, account: str = "") -> Account:
-        """The account of this name, or the only one; raises `BadAccount`."""
-        known = self.accounts
+        """The account of this name, or the usual one if there are no two; raises `BadAccount`."""
         if not account:
+            known = self.usual
             if not known:
                 raise BadAccount("You have no account yet: pbem play register NAME@SERVER --help")
             if len(known) != 1:

@@ -9,18 +9,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pbem.games import rules
+from pbem.mail_providers import provider_of
 from pbem.phrase import Phrase
 from pbem.player import mail_in, signing, trial_server
 from pbem.player.account_file import Account
 from pbem.player.blind import OCTETS
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.opponent import Chance, strategy
+from pbem.player.opponent import STRATEGIES, Chance, strategy
 from pbem.player.results import PlayResult, ToldLine, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pbem.mail_providers import MailProvider
     from pbem.match.view import MatchView
     from pbem.player.play_table import PlayTable
     from pbem.player.results import Say
@@ -60,6 +61,17 @@ class Introduced(PlayResult, frozen=True):
         yield ToldLine(Phrase("The server has not answered yet; `pbem play` goes on when it does."))
         why = Phrase("This letter, which nothing proves yet, may say why: “{subject}”")
         yield from (ToldLine(why.given(subject=line_of(subject, say))) for subject in self.subjects)
+
+
+def fill_in_ways(settings: dict[str, str]) -> MailProvider | None:
+    """Fill in how letters come and go where nothing says it; returns the provider whose hosts these are, if any."""
+    provider = provider_of(settings["address"])
+    if settings["mail_in"] or settings["mail_out"] or provider is None:
+        settings["mail_in"] = settings["mail_in"] or "maildir:~/Maildir"
+        settings["mail_out"] = settings["mail_out"] or "sendmail:"
+        return None
+    settings["mail_in"], settings["mail_out"] = provider.ways(settings["address"])
+    return provider
 
 
 def open_account(table: PlayTable, made: Account, *, new_key: bool, server_key: str = "") -> Introduced:
@@ -133,13 +145,19 @@ def begin_to_play(table: PlayTable, game: str) -> MatchView:
     if standing is None:
         raise Impossible("The house has not answered yet; the same command goes on when it has.")
     if standing.phase == "setup" and standing.asked:
-        # A fleet is placed as the house would: at random.
-        options = rules(game).options(
-            table.letters.matches.setup_asked(standing.match)["options"], len(standing.players)
-        )
-        text = strategy(game).setup(_LEVEL, Chance(os.urandom(OCTETS)), options, standing.seat)
-        table.settle(table.letters.set_up(standing.match, text, table.now()))
+        table.settle(table.letters.set_up(standing.match, setup_at_random(table, standing), table.now()))
     return standing
+
+
+def setup_at_random(table: PlayTable, standing: MatchView) -> str:
+    """A setup for the next game of a match, as a program would make it; raises `Impossible`."""
+    options = table.letters.judge.options(standing.match)
+    if standing.rules not in STRATEGIES:
+        raise Impossible("No program here knows how to set up {game}.", game=standing.rules)
+    try:
+        return strategy(standing.rules).setup(_LEVEL, Chance(os.urandom(OCTETS)), options, standing.seat)
+    except ValueError as error:
+        raise Impossible("No setup was found for the options of {match}.", match=standing.match) from error
 
 
 def see_the_move(table: PlayTable, before: MatchView) -> MatchView:
@@ -162,11 +180,11 @@ def see_the_move(table: PlayTable, before: MatchView) -> MatchView:
 
 def _save_account(table: PlayTable) -> None:
     """Write the account of a newcomer at home, with a key of its own."""
+    trial_server.begin()
+    host, port = trial_server.listens_at()
     key = table.folders.config / f"{table.name}_ed25519"
     if not key.exists():
         signing.make(key, _ADDRESS)
-    trial_server.begin()
-    host, port = trial_server.listens_at()
     table.folders.save(
         Account(
             name=_NAME,

@@ -372,12 +372,14 @@ class PlayRoom:
             path = self._folders.passkey(asked.account, asked.passkey)
             durable.replace(path, f"{asked.passkey}\n".encode())
             given["key"] = str(path)
+        if beginning.fill_in_ways(given) and asked.password and not asked.password_file:
+            given["password_file"] = str(self._folders.config / f"{asked.account}.password")
         made = Account(name=name, server=server, **given)
         if asked.password:
             # It goes into the file that its owner named, which must not be there yet.
-            if not asked.password_file:
+            if not made.password_file:
                 raise BadAccount("Name the file into which the password goes.")
-            path = Path(asked.password_file).expanduser()
+            path = Path(made.password_file).expanduser()
             try:
                 durable.make_folder(path.parent)
                 durable.write(path, f"{asked.password}\n".encode(), new=True)

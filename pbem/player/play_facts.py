@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import GAMES, rules
+from pbem.games import GAMES, parts, rules
 from pbem.mail.calendar import Appointment
+from pbem.match import record
 from pbem.match.state import RUNNING
 from pbem.match.view import OVER, TermsView
 from pbem.phrase import clean
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.player_modes import matches_like
 from pbem.player.results import line_of
+from pbem.proof import bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pbem.json_object import JsonObject
     from pbem.letters.render import Templates
@@ -82,6 +84,19 @@ def composed(agent: Agent, standing: MatchView) -> JsonObject | None:
 def seen(agent: Agent, standing: MatchView) -> JsonObject | None:
     """The latest position that the player knows, with the reports of the turn before; None if there is none."""
     return matches_like(standing, agent).seen(standing) if standing.phase in {"playing", "closed"} else None
+
+
+def revealed(letters: Correspondence, match: str) -> dict[int, Mapping[str, object]] | None:
+    """The end of a match's last game as each seat saw it, from the bundle; None until that has come."""
+    content = letters.memory.bundle(match)
+    if content is None:
+        return None
+    papers = bundle.read(content).papers
+    records = [record.read(papers[name].decode()) for name in papers if name.startswith("records/")]
+    last = max(records, key=lambda game: game.round or 0)
+    played = list(record.replayed(last))
+    _, _, state = played[-1]
+    return parts.views(rules(last.game), state, len(last.seats), [reports for _, reports, _ in played[1:]])
 
 
 # In words, for the terminal and for the templates of the page.

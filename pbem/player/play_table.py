@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pbem.games import Refused
+from pbem.match.view import OVER
 from pbem.phrase import Phrase
 from pbem.player import mail_in, mail_out, signing, trial_server
 from pbem.player.correspondence import Correspondence
@@ -23,7 +24,7 @@ from pbem.player.correspondence.standings import Impossible
 from pbem.player.known import MatchKnown
 from pbem.player.memory import Memory
 from pbem.player.player_modes import agent_of, matches_like
-from pbem.player.results import PlayResult, ToldLine, line_of
+from pbem.player.results import PlayResult, ToldLine, line_of, lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -142,14 +143,17 @@ class PlayTable:
         self.unproved: set[str] = set()
         """Subjects of letters that cannot be judged before the server's key is known."""
         self._hindered: dict[str, str] = {}
+        self._serves = False
 
     @cached_property
     def account(self) -> Account:
         """The account."""
-        account = self.folders.load(self.name)
-        if account.server == trial_server.SERVER:
-            self.afterwards.enter_context(trial_server.running())
-        return account
+        return self.folders.load(self.name)
+
+    @property
+    def at_home(self) -> bool:
+        """True if the account is one of the trial server, which this machine runs."""
+        return self.account.server == trial_server.SERVER
 
     @cached_property
     def key(self) -> signing.SigningKey:
@@ -201,7 +205,7 @@ class PlayTable:
         events = list(mail_in.fetch(self.letters, self.source, self.now))
         events += self.agent.hear(events, self.now())
         for event in events:
-            self.front.show(event)
+            self._show(event)
         self.unproved = {event.subject for event in events if event.kind == "unpinned"}
         # A match whose game has ended by these letters is verified.
         memory = self.letters.memory
@@ -213,7 +217,23 @@ class PlayTable:
                     known.proved = ended
         if (self.letters.registration.confirm(self.now()) is not None) | self._act():
             self.send()
+        # At home nothing happens unless the server runs, and to start it takes longer than everything else.
+        waits = any(not one.asked and one.phase not in OVER for one in self.letters.matches.standings)
+        if waits or self.letters.memory.in_state("sent"):
+            self._serve()
         return events
+
+    def _serve(self) -> None:
+        """Have the trial server at work until this table is left, if the account is there and waits for it."""
+        if self.at_home and not self._serves:
+            self._serves = True
+            with self.front.waiting("the server on this machine"):
+                self.afterwards.enter_context(trial_server.running())
+
+    def _show(self, result: PlayResult) -> None:
+        """Show what came of a letter: of those that never leave this machine, only what is wrong."""
+        if not self.at_home or any(line.loud for line in lines(result)):
+            self.front.show(result)
 
     def _act(self) -> bool:
         """Prepare what needs no decision in sealed matches, and show which orders in advance count now."""
@@ -229,13 +249,16 @@ class PlayTable:
     def send(self) -> bool:
         """Send all letters that are ready; returns whether none is left."""
         complete = True
+        if self.letters.outbox.unsent():
+            self._serve()
         for result in mail_out.flush(self.letters, lambda form: mail_out.send(self.account, form)):
-            self.front.show(result)
+            self._show(result)
             complete &= isinstance(result, mail_out.LetterSent)
         return complete
 
     def wait(self, until: Callable[[], bool], what: str) -> bool:
         """Look for letters until something has come; returns whether it came in time. Ctrl-C ends the wait alone."""
+        self._serve()
         end, pause = time.monotonic() + self.patience, _SOON
         try:
             while True:

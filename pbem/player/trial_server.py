@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 from contextlib import closing, contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,12 @@ _ENDING = 20.0  # seconds in which it ends
 
 
 def begin() -> None:
-    """Write the files of this user's trial server, unless a server is configured there."""
+    """Write the files of this user's trial server, unless a server is configured there.
+
+    Raises `TrialServerError` where no server can run: then nothing is written.
+    """
+    if find_spec("aiosmtpd") is None:
+        raise TrialServerError("This needs the libraries of the server: install pbem with them, as pbem[server]")
     config_file = home(os.environ)
     folder = config_file.parent
     if config_file.exists():
@@ -52,6 +58,7 @@ def begin() -> None:
     try:
         for name, example in _FILES.items():
             content = (example_folder() / "init" / example).read_bytes()
+            content = content.replace(b"$examples", str(example_folder()).encode())
             replace(folder / name, content.replace(b":2525", b":" + port))
     except OSError as error:
         raise TrialServerError(f"{folder}: {error.strerror}") from error

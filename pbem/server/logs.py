@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def configure_logs(config: LogConfig) -> None:
     """Send structured logs to standard error, one line each, with no word of any letter in them."""
     renderer: structlog.typing.Processor = structlog.processors.JSONRenderer()
-    if config.format == "text":
+    if config.format == "text" or (config.format == "auto" and sys.stderr.isatty()):
         renderer = structlog.dev.ConsoleRenderer(colors=False)
     structlog.configure(
         processors=[

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,9 +13,6 @@ from pbem.cli.group import group
 from pbem.config.file import faults, load
 from pbem.server.daemon import Daemon
 from pbem.server.opening import StartError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -45,6 +43,10 @@ def test_without_a_configuration_one_is_made_and_said(home: Path, monkeypatch: p
         "pbem play try",
     ):
         assert words in done.output
+    config_of_house, without = home.read_text(), home.read_text().replace('[house]\nconfig = "house.toml"\n', "")
+    home.write_text(without)
+    assert "pbem play try" not in CliRunner().invoke(group, ["serve"]).output, "there is no house to play with"
+    home.write_text(config_of_house)
     home.write_text(home.read_text() + "# mine\n")
     CliRunner().invoke(group, ["serve"])
     assert home.read_text().endswith("# mine\n"), "what is there is not made again"
@@ -83,7 +85,13 @@ def test_init_writes_what_can_be_used(tmp_path: Path, kind: str) -> None:
         for words in ("MX   10 mail.mail.example.", "v=spf1 mx -all", "v=DMARC1"):
             assert words in texts["dns.txt"]
         assert r"/^my\.games(\+[^@]+)?@mail\.example$/" in texts["postfix/pbem_recipients"]
-    again = CliRunner().invoke(group, ["init", str(folder)], input=answers)
+    for name in filter(None, re.findall(r"(?m)^# .* (\S+/pbem.example.toml) explains", texts["pbem.toml"])):
+        assert Path(name).is_file(), name
+    assert not [name for name, text in texts.items() if re.search(r"(?<![./\w])(docs|config)/|\$examples", text)]
+    if kind == "domain":
+        assert "useradd --system" in done.output
+        assert f"cp {folder}/pbem.toml /etc/pbem/" in done.output
+    again = CliRunner().invoke(group, ["init", str(folder)], input="")
     assert again.exit_code == 4
     assert "already exists: nothing was written" in again.output
 
@@ -107,6 +115,9 @@ def test_init_takes_options_and_says_what_is_no_address(tmp_path: Path) -> None:
         "i.example",
         "smtp.gmail.com",
     )
+    on_icloud = CliRunner().invoke(group, ["init", str(tmp_path / "i"), *options, "--address", "me@icloud.com"])
+    assert on_icloud.exit_code == 0, on_icloud.output
+    assert load(tmp_path / "i/pbem.toml").smarthost.tls == "starttls"
     bad = CliRunner().invoke(group, ["init", str(tmp_path / "x"), *options, "--address", "nonsense"])
     assert bad.exit_code == 2
     assert '"nonsense" is not an address' in bad.output

@@ -140,6 +140,7 @@ def test_status_says_how_the_server_stands(house: House) -> None:
     assert "1 aside" in text
     assert "unreachable  bob, since 2026-03-01 12:00 UTC" in text
     assert "1 playing" in text
+    assert "  m1         turn 2 waits for bob since 2026-03-01 12:00 UTC" in text
     found = house.found("status")
     assert (found["outbox"]["failed"], found["players"], found["daemon"]) == (1, 2, None)
 

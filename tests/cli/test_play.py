@@ -18,7 +18,9 @@ from in_a_box.table import ANN, BOB, SMALL
 from in_a_box.terminal import Terminal
 from signing.domains import Domain, rsa_key
 
+from pbem.mail_providers import PROVIDERS, MailProvider
 from pbem.match.transcript import announcement, canonical, sha256_hex
+from pbem.player.account_file import Places
 from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
 from pbem.player.play_table import PlayTable
@@ -71,6 +73,24 @@ def test_a_newcomer_registers(terminal: Terminal) -> None:
         assert stat.S_IMODE((terminal.home / place).stat().st_mode) == 0o600, place
 
 
+def test_a_newcomer_registers_with_three_words_and_a_password(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = MailProvider("Home", "home.example", "127.0.0.1:1", "smtps://127.0.0.1:1", "https://home.example/programs")
+    monkeypatch.setitem(PROVIDERS, "home.example", home)
+    shown = terminal("register", typed="ann\nplay.example\nann@home.example\ns3cret\n", status=4)
+    assert "Your password at Home (a password for programs: https://home.example/programs)" in shown
+    folder = terminal.home / ".config/pbem"
+    account = Places(folder, folder).load()
+    assert account.mail_in == "imaps://ann%40home.example@127.0.0.1:1"
+    assert account.mail_out == "smtps://ann%40home.example@127.0.0.1:1"
+    assert (folder / "ann@play.example.password").read_text() == "s3cret\n"
+    assert account.key == str(folder / "ann@play.example_ed25519")
+    token_only = home._replace(password=None)
+    monkeypatch.setitem(PROVIDERS, "home.example", token_only)
+    assert "give a --token-command" in terminal("register", typed="ann\nb.example\nann@home.example\n", status=2)
+
+
 def test_a_registration_that_went_astray_is_sent_again_at_once(terminal: Terminal) -> None:
     """As with a mistyped way out: the same command with the right one need not wait for a day."""
     given = ("register", "ann@play.example", "--address", terminal.ann.address, "--key", "~/key")
@@ -96,8 +116,9 @@ def test_a_match_from_the_proposal_to_the_proof(terminal: Terminal) -> None:
     assert "your setup\n  MD Rv1 Rv2 Rv3\n" in terminal("m1", ANN, "--yes")
     shown = terminal("m1")
     assert "Answered: setup m1 game 1: done." in shown
-    assert "bob's space, as you know it" in shown.lower()
-    assert "In turn 1 you may order" in shown
+    assert "bob's space, as you know it" in terminal("m1", "--full").lower()
+    assert "bob's space" in shown
+    assert "You may order: 1 conventional strike, 1 missile strike\n  pbem play m1 Gx3 m" in shown
     for cell in ("Rv1", "Rv3", "Bz5"):
         referee.turn((bob, ""))
         shown = terminal("m1", cell, "--final", "--yes")
@@ -107,6 +128,22 @@ def test_a_match_from_the_proposal_to_the_proof(terminal: Terminal) -> None:
     assert "closed: you won" in shown
     assert "verified" not in terminal(), "once is enough"
     assert "checks hold" in terminal("verify", "m1")
+    shown = terminal("m1")
+    assert "bob's space                               0 undamaged cells\n" in shown, "both fleets, as they were"
+    assert "Again          pbem play new spaceships bob\n" in shown
+
+
+def test_words_teach_whoever_writes_something_else(terminal: Terminal) -> None:
+    bob = agreed(terminal)
+    terminal.referee.send(bob, bob.filled("setup", BOB))
+    assert "pbem play setup m1    shows how a setup is written" in terminal("setup", "m1", "Q99", "--yes", status=1)
+    assert "your setup\n  " in terminal("setup", "m1", "--random", "--yes")
+    shown = terminal("m1", "Q99", "--yes", status=1)
+    assert "`Q99` is not an order" in shown
+    assert "which is: conventional strikes at Gx3" in shown
+    assert "Example:" in terminal("m1", "help")
+    assert "play against a program, here and now" in terminal("help")
+    assert "Where nobody can answer, say --yes." in terminal("m1", "Gx3", typed="", status=4)
 
 
 def test_orders_are_asked_about_once_and_nothing_is_sent_without_a_yes(terminal: Terminal) -> None:

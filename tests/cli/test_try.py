@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import pty
 import re
+import shlex
 import socket
 import subprocess
 import threading
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
+from click.testing import CliRunner
 from machines.post_office import PBEM
 from machines.serve_process import serving
 from world.listening import free_port
 
+from pbem.cli.play.overview import play
 from pbem.examples import example_folder
 from pbem.games import GAMES
+from pbem.player import trial_server as trial_server_module
+from pbem.player.account_file import Account, Places
 from pbem.player.trial_server import SERVER, running
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
-
-ORDERS = {
-    "spaceships": ["Gx3"],
-    "dueling-masters": ["--nothing"],
-    "shoot-em-up": ["A: FMS", "B: LRF", "C: MMS"],
-}
 
 
 @pytest.fixture
@@ -60,6 +62,20 @@ def pbem(user: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def in_a_terminal(user: Path, *words: str, **more: str) -> str:
+    """The output of a command in a terminal."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(user), "LC_ALL": "C.UTF-8"} | more
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([PBEM, *words], env=environment, cwd=user, stdin=theirs, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        output = b""
+        with contextlib.suppress(OSError):  # the end of a terminal is an error (Linux)
+            while read := os.read(ours, 65536):
+                output += read
+    os.close(ours)
+    return output.decode()
+
+
 @pytest.mark.parametrize(
     "game", ["spaceships", *(pytest.param(game, marks=pytest.mark.long) for game in GAMES if game != "spaceships")]
 )
@@ -67,19 +83,56 @@ def test_one_command_to_the_board_and_another_to_the_report(user: Path, game: st
     first = pbem(user, "play", "try", game)
     assert first.returncode == 0, first.stderr
     assert "turn 1: your move" in first.stdout
-    assert "pbem play m1 ORDERS" in first.stdout
-    orders = ORDERS[game]
-    if game == "dueling-masters":  # where one must move: the example of the board
-        orders = re.findall(r"(?m)^Example: +(.*)$", first.stdout)[0].split()
-    second = pbem(user, "play", "m1", *orders, "--yes")
+    assert not re.search("recovery code|sent by|Came:", first.stdout), "mail that never leaves this machine"
+    example = re.findall(r"(?m)^  pbem play m1 (.*)    \(--full explains it\)$", first.stdout)
+    second = pbem(user, "play", "m1", *shlex.split(example[0]), "--yes")
     assert second.returncode == 0, second.stderr
-    assert re.search(r"Came: .*, turn 1\n", second.stdout), second.stdout
+    assert re.search(r"m1: turn [23]: your move\n.*\.\n", second.stdout), second.stdout
+    shown = second.stdout[second.stdout.index(", m1: turn") :].splitlines()
+    assert len(shown) < 24
+    assert max(map(len, shown)) <= 76
+    # To look again, no server is started.
+    log = user / ".local/share/pbem/server.log"
+    before = log.read_bytes()
+    assert in_a_terminal(user, "play", "m1").count("\x1b[") > 20
+    assert "\x1b[" not in in_a_terminal(user, "play", "m1", NO_COLOR="1")
+    assert log.read_bytes() == before
     # The same game is shown again, and nothing was left running.
     again = pbem(user, "play", "try", game)
     assert "new:" not in again.stdout
     assert re.search("m1: turn [23]: your move", again.stdout), again.stdout
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port_of(user)))
+
+
+def test_without_the_servers_libraries_nothing_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial_server_module, "find_spec", lambda _: None)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    done = CliRunner().invoke(play, ["try"])
+    assert "install pbem with them, as pbem[server]" in done.output
+    assert not list(tmp_path.rglob("*.*"))
+
+
+def test_an_account_at_home_is_not_in_the_way_of_another(tmp_path: Path) -> None:
+    places = Places(tmp_path, tmp_path)
+    guest = Account(
+        name="guest",
+        server=SERVER,
+        server_address=f"pbem@{SERVER}",
+        address="guest@home.localhost",
+        key="",
+        mail_in="maildir:mail",
+        mail_out="sendmail:",
+    )
+    places.save(guest)
+    assert places.load() == guest
+    ann = msgspec.structs.replace(guest, name="ann", server="play.example")
+    places.save(ann)
+    assert places.load() == ann
 
 
 def test_a_server_that_runs_is_used_and_goes_on(user: Path) -> None:

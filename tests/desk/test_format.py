@@ -23,7 +23,7 @@ def test_reports_come_as_html_too(referee: Referee) -> None:
         referee.turn((ann, cell), (bob, ""))
     for subject, words in (
         ("game 1 begins", "Your space: 3 undamaged cells"),
-        ("turn 1", "<li>strike <b>Rv1</b>: <b>hit</b>"),
+        ("turn 1", "</b>: strike Rv1: hit"),
         (", the end", "LG3 Bz5"),
     ):
         letter = bob.find(subject) if subject != "turn 1" else ann.find(subject)

@@ -318,3 +318,13 @@ def test_ink_can_be_read_on_its_tint(tint: tuple[str, str]) -> None:
 
     one, other = sorted(map(light, tint), reverse=True)
     assert (one + 0.05) / (other + 0.05) >= 4.5
+
+
+def test_three_layers_are_as_wide_as_a_phone() -> None:
+    """390 pixels, less the margins of a page; each grid has its own margin and the lines of its cells."""
+    (board, _) = part_of("spaceships", "boards").blank()
+    drawn = TEMPLATES.environment.filters["grids"](board, "")
+    head = drawn[drawn.index("<tr>") : drawn.index("</tr>")]
+    widths = [int(width) + 1 for width in re.findall('width="([0-9]+)"', head)]
+    assert len(widths) == 6
+    assert 3 * (sum(widths) + 1 + 6) <= 390 - 2 * 8

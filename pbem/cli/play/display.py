@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
-from pbem.games import GAMES
+from pbem.cli.play.terminal_boards import drawn, in_lines, shaped
+from pbem.games import GAMES, part_of
 from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.phrase import Span, clean
+from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import Contradiction, Impossible
-from pbem.player.play_facts import match_facts, seen, terms_of, title_of
+from pbem.player.play_facts import match_facts, revealed, seen, terms_of, title_of
 from pbem.player.results import indented, line_of
 from pbem.player.secret_vault import BadSecrets
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from pbem.games.squares import Glance
+    from pbem.json_object import JsonObject
     from pbem.match.view import MatchView
     from pbem.player.play_table import PlayTable
 
+
+_ROWS = 24
+"""The lines of the smallest terminal, of which the shell's prompt has one."""
 
 DOUBTFUL = (
     "The steps that came do not end the game. Reveal your secrets only if it ended otherwise, as by an agreed draw."
@@ -121,12 +129,12 @@ def _until(deadline: str | None, now: datetime) -> str:
     return f", until {end.astimezone():%a %d %b %H:%M}" + (f" ({Span(left)} left)" if left > 0 else " (over)")
 
 
-def show(table: PlayTable, standing: MatchView) -> None:
-    """The boards of a match, or what it waits for."""
+def show(table: PlayTable, standing: MatchView, *, full: bool = False) -> None:
+    """A match in the 24 lines of a terminal, or what it waits for; in full: everything, as in letters."""
     if standing.rules not in GAMES:
         raise Impossible(f"{standing.match} cannot be shown: {not_enabled(standing.rules)}.")
     try:
-        _show_letters(table, standing)
+        _show_letters(table, standing, full=full)
     except (BadSecrets, BrokenPipeError, Contradiction, Impossible, sqlite3.Error):
         raise
     except Exception as error:  # the server may have sent anything
@@ -134,7 +142,7 @@ def show(table: PlayTable, standing: MatchView) -> None:
         raise Impossible(said) from error
 
 
-def _show_letters(table: PlayTable, standing: MatchView) -> None:
+def _show_letters(table: PlayTable, standing: MatchView, *, full: bool) -> None:
     from pbem.letters.render import Templates
 
     letters = table.letters
@@ -145,14 +153,18 @@ def _show_letters(table: PlayTable, standing: MatchView) -> None:
         text = Templates().render(f"player/{template}.txt", rules=rules, seat=seat, **facts)
         click.echo(clean(text.rstrip("\n")))
 
-    click.echo(f"{title_of(letters, standing)}, {name}: {_whose(table, standing)}")
-    click.echo(f"You are {names[seat]}, seat {seat}.\n")
+    click.echo("\n".join(in_lines(f"{title_of(letters, standing)}, {name}: {_whose(table, standing)}".split())))
     if standing.phase == "setup":
         asked = letters.matches.setup_asked(name)
+        click.echo(f"You are {names[seat]}, seat {seat}.\n")
         display("setup", options=asked["options"])
-        click.echo(f"\nSend it: pbem play setup {name} LINE LINE ..., or --from FILE, or pbem play {name} --open")
-    elif (found := seen(table.agent, standing)) is not None:
+        click.echo(f"\nSend it: {_called(table)} setup {name} LINE LINE ..., or --random, or --from FILE,")
+        click.echo(f"or on the page: {_called(table)} {name} --open")
+    elif (found := seen(table.agent, standing)) is not None and full:
+        click.echo(f"You are {names[seat]}, seat {seat}.\n")
         display("match", names=names, reports=found["reports"], view=found["view"])
+    elif found is not None:
+        _show_position(table, standing, found, display)
     elif standing.agreement:
         click.echo(clean(Templates().render("letters/terms.txt", m=terms_of(letters, standing))))
         if (agreed := letters.matches.terms(name).rules_package) != (here := PACKAGES.get(rules)):
@@ -168,6 +180,71 @@ def _show_letters(table: PlayTable, standing: MatchView) -> None:
         click.echo(f"\nYours, but it does not count{why}:\n\n{indented(facts['unused'])}")
     for fault in facts["refused"]:
         click.echo(f"  - {line_of(fault)}")
+
+
+def _show_position(table: PlayTable, standing: MatchView, found: JsonObject, display: Callable[..., None]) -> None:
+    """The position in the lines of a terminal, or in full if the game has no words for that; or the end."""
+    names, seat, words = standing.names, standing.seat, part_of(standing.rules, "words")
+    if not hasattr(words, "glance"):
+        display("match", names=names, reports=found["reports"], view=found["view"])
+    elif standing.phase == "closed" and (views := revealed(table.letters, standing.match)) is not None:
+        _show_glance([], words.end_at_a_glance(views, names, seat), _what_next(table, standing))
+    else:
+        changed = []
+        if found["reports"]:
+            display("headline", names=names, reports=found["reports"])
+            for line in words.in_brief(found["reports"], seat, names):
+                changed += in_lines(f"{line.label}: {'; '.join(line.parts)}".split(), indent=2)
+        glance = words.glance(found["view"], names)
+        _show_glance(changed, glance, _what_to_order(table, standing, glance))
+
+
+def _show_glance(changed: Sequence[str], glance: Glance, next_: Sequence[str]) -> None:
+    """What changed, the boards, what the player can do; and what the signs mean, if there is room for it."""
+    lines, signs = [*changed, *drawn(glance)], shaped("\n".join(in_lines(glance.signs, "  "))).split("\n")
+    if 2 + len(lines) + len(signs) + len(next_) < _ROWS:
+        lines += signs
+    click.echo("\n".join([*lines, *next_]))
+
+
+def _what_to_order(table: PlayTable, standing: MatchView, glance: Glance) -> list[str]:
+    """What may be ordered, with an example of it."""
+    called = f"  {_called(table)} {standing.match}"
+    if not glance.due:
+        return [f"{called} --full    shows all of it"]
+    due = in_lines(f"{glance.due.label}: {', '.join(glance.due.parts)}".split(), indent=2)
+    return [*due, f"{called} {shlex.join(map(clean, glance.example))}    (--full explains it)"]
+
+
+def how_to_write(table: PlayTable, standing: MatchView) -> list[str]:
+    """What can be sent in a match, and how it is written, for a player who wrote something else."""
+    called, words = f"{_called(table)} {standing.match}", part_of(standing.rules, "words")
+    if standing.phase == "setup":
+        return [f"{_called(table)} setup {standing.match}    shows how a setup is written; --random makes one"]
+    found = seen(table.agent, standing)
+    if found is None or not hasattr(words, "glance"):
+        return [f"{called} --full    shows what may be ordered"]
+    glance = words.glance(found["view"], standing.names)
+    meaning = []
+    if example := glance.example:
+        _, judged, _ = table.read(standing, [" ".join(example), "\n".join(example)])
+        said = "; ".join(map(str, in_words(standing.rules, judged)))
+        meaning = in_lines(f"which is: {said}".split(), indent=2)
+    return [*_what_to_order(table, standing, glance), *meaning]
+
+
+def _what_next(table: PlayTable, standing: MatchView) -> list[str]:
+    """What a player can do once a match is over."""
+    others = " ".join(name for seat, name in standing.names.items() if seat != standing.seat)
+    again = f"try {standing.rules}" if table.at_home else f"new {standing.rules} {others}"
+    rows = {"Again": again, "See each turn": f"{standing.match} --open", "Check it all": f"verify {standing.match}"}
+    return [f"{what:13}  {_called(table)} {words}" for what, words in rows.items()]
+
+
+def _called(table: PlayTable) -> str:
+    """The command for this account, which must be named if it is not the usual one."""
+    name = table.account.id
+    return "pbem play" if table.folders.usual == [name] else f"pbem play --account {name}"
 
 
 def when(turn: int) -> str:

@@ -47,6 +47,9 @@ class _Play(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and MATCH.fullmatch(args[0].lower()):
             return "match", self.commands["match"], [args[0].lower(), *args[1:]]
+        if args == ["help"]:
+            click.echo(ctx.get_help())
+            ctx.exit()
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -78,6 +81,8 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool, calen
 
     Everything is signed with your SSH key. To begin: pbem play register --help
     """  # noqa: D301 - click wants the very character
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False  # no-color.org
     ctx.obj = PlayTable(places(os.environ), account, Terminal(), patience)
     ctx.call_on_close(ctx.obj.afterwards.close)
     if (browser or calendar) and ctx.invoked_subcommand is not None:

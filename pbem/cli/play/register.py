@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from pbem import durable
 from pbem.cli.play.display import show
 from pbem.games import BUILT_IN
 from pbem.player.account_file import Account, split
-from pbem.player.beginning import ACCOUNT, PATIENCE, begin_to_play, open_account, see_the_move
+from pbem.player.beginning import ACCOUNT, PATIENCE, begin_to_play, fill_in_ways, open_account, see_the_move
 
 if TYPE_CHECKING:
     from pbem.player.play_table import PlayTable
 
+_KEY = "~/.ssh/id_ed25519"
+
 
 @click.command()
-@click.argument("account", metavar="NAME@SERVER")
-@click.option("--address", required=True, help="Your mail address, to which the server writes.")
+@click.argument("account", metavar="[NAME@SERVER]", required=False)
+@click.option("--address", default="", help="Your mail address, to which the server writes.")
 @click.option("--to", "server_address", default="", help="The server's address, if it is not pbem@SERVER.")
 @click.option(
     "--key",
-    default="~/.ssh/id_ed25519",
-    show_default=True,
+    default="",
+    show_default=f"{_KEY}, or one is made",
     help="Your SSH key: a private key, or the .pub of a key in an agent.",
 )
 @click.option("--new-key", is_flag=True, help="Make that key; it must not exist yet.")
@@ -31,16 +35,16 @@ if TYPE_CHECKING:
 @click.option(
     "--in",
     "mail_in",
-    default="maildir:~/Maildir",
-    show_default=True,
+    default="",
+    show_default="your provider's, or maildir:~/Maildir",
     metavar="URL",
     help="Where your letters arrive: maildir:PATH, mbox:PATH, imaps://USER@HOST or lmtp://127.0.0.1:PORT.",
 )
 @click.option(
     "--out",
     "mail_out",
-    default="sendmail:",
-    show_default=True,
+    default="",
+    show_default="your provider's, or sendmail:",
     metavar="URL",
     help="Where letters go: smtps://USER@HOST, submission://USER@HOST, smtp://HOST:PORT, sendmail: or drafts:FOLDER.",
 )
@@ -54,7 +58,7 @@ if TYPE_CHECKING:
 def register(
     table: PlayTable,
     /,
-    account: str,
+    account: str | None,
     new_key: bool,
     no_key: bool,
     server_key: str,
@@ -64,17 +68,42 @@ def register(
     """Open an account, and prove to the server that the key is yours.
 
     NAME is what you will be called there, SERVER the server's name: `pbem play register anna@play.example --address
-    anna@home.example` writes to pbem@play.example. If it was interrupted, the same command continues.
+    anna@home.example` writes to pbem@play.example. What is missing is asked for; hosts of large mail providers are
+    known. If it was interrupted, the same command continues.
     """
+    if account is None:
+        account = "@".join(click.prompt(what) for what in ("Your name there, such as anna", "The server's name"))
+    settings["address"] = settings["address"] or click.prompt("Your mail address")
     name, server = split(account)
     if no_key and new_key:
         raise click.UsageError("--no-key, or --new-key")
-    if no_key:
+    default = Path(_KEY).expanduser()
+    if not settings["key"] and not no_key:
+        own = table.folders.config / f"{name}@{server}_ed25519"
+        settings["key"] = _KEY if default.exists() or new_key else str(own)
+        new_key |= not default.exists() and not own.exists()
+    elif no_key:
         settings["key"] = ""
+    _ask_password(table, f"{name}@{server}", settings)
     made = Account(name=name, server=server, server_address=server_address or f"pbem@{server}", **settings)
     if server_key and not re.fullmatch("[0-9a-f]{64}", server_key):
         raise click.UsageError("--server-key: 64 hex digits")
     table.front.show(open_account(table, made, new_key=new_key, server_key=server_key))
+
+
+def _ask_password(table: PlayTable, account: str, settings: dict[str, str]) -> None:
+    """Ask for the password at a known provider, and keep it in a file of its own."""
+    provider = fill_in_ways(settings)
+    if provider is None or any(settings[name] for name in ("password_file", "password_command", "token_command")):
+        return
+    if provider.password is None:
+        raise click.UsageError(f"{provider.title} takes no passwords of programs: give a --token-command")
+    file = table.folders.config / f"{account}.password"
+    if not file.exists():
+        where = f" (a password for programs: {provider.password})" if provider.password else ""
+        password = click.prompt(f"Your password at {provider.title}{where}", hide_input=True)
+        durable.replace(file, f"{password}\n".encode())
+    settings["password_file"] = str(file)
 
 
 @click.command("try")
@@ -91,6 +120,3 @@ def trial(table: PlayTable, game: str) -> None:
     if not (standing.phase == "playing" and standing.asked):
         standing = see_the_move(table, standing)
     show(table, standing)
-    if standing.asked:
-        which = f" --account {table.name}" if len(table.folders.accounts) > 1 else ""
-        click.echo(f"\nYour move: pbem play{which} {standing.match} ORDERS, such as those of the example")

@@ -5,20 +5,21 @@ Sentences are proposals and agreements, press, draws, resignations.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pbem.cli.play.display import DOUBTFUL, list_rows, show, when
+from pbem.cli.ending import Status
+from pbem.cli.play.display import DOUBTFUL, how_to_write, list_rows, show, when
 from pbem.cli.play.terminal import at_table, confirm, play_in_browser, settle, turn_options, yes_option
-from pbem.games import GAMES
-from pbem.player.beginning import see_the_move
+from pbem.games import GAMES, Refused
+from pbem.player.beginning import see_the_move, setup_at_random
 from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import named
 from pbem.player.play_facts import title_of, tournament_terms
 from pbem.player.refereed_matches import KeptHere
 from pbem.player.results import line_of
-from pbem.player.trial_server import SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--from", "file", type=click.File("r"), help="Read the orders, or the setup, from a file; - is the keyboard."
 )
+@click.option("--full", is_flag=True, help="Show everything that the letters say.")
 @click.option("--open", "browser", is_flag=True, help="Play it on the page in the browser.")
 @turn_options
 @yes_option
@@ -48,6 +50,7 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     final: bool,
     nothing: bool,
     file: Any,
+    full: bool,
     browser: bool,
     turn: int | None,
     yes: bool,
@@ -58,8 +61,8 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     texts = [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
     if browser:
         play_in_browser(table, match)
-    elif not texts:
-        show(table, standing)
+    elif not texts or orders == ("help",):
+        show(table, standing, full=full or bool(orders))
     else:
         turn = turn if turn is not None and table.is_later(standing, turn) else None
         if turn is None and standing.phase == "setup":
@@ -77,7 +80,12 @@ def _hand_over(
     turn: int | None = None,
 ) -> None:
     """Read back a setup or orders, ask, and send them."""
-    text = read_back(table, standing, texts, asking=not yes, turn=turn)
+    try:
+        text = read_back(table, standing, texts, asking=not yes, turn=turn)
+    except Refused as refused:
+        table.front.show(refused)
+        click.echo("\n".join(how_to_write(table, standing)), err=True)
+        sys.exit(Status.REFUSED)
     waits = table.waits_here(standing, turn)
     confirm(table, yes, standing, "Keep it here, for the agent to commit to when it is due?" if waits else "")
     prepared = table.hand_over(standing, text, final=final, turn=turn)
@@ -85,7 +93,7 @@ def _hand_over(
     if isinstance(prepared, KeptHere):
         return
     settle(table, prepared.form)
-    if table.account.server == SERVER and turn is None and standing.phase == "playing":
+    if table.at_home and turn is None and standing.phase == "playing":
         show(table, see_the_move(table, standing))
 
 
@@ -141,16 +149,18 @@ def _print_read(table: PlayTable, standing: MatchView, judged: Judged, turn: int
 @click.argument("match")
 @click.argument("lines", nargs=-1)
 @click.option("--from", "file", type=click.File("r"), help="Read the setup from a file; - is the keyboard.")
+@click.option("--random", "at_random", is_flag=True, help="Have it made at random, as a program would.")
 @yes_option
 @at_table
-def setup(table: PlayTable, match: str, lines: tuple[str, ...], file: Any, yes: bool) -> None:
+def setup(table: PlayTable, match: str, lines: tuple[str, ...], file: Any, at_random: bool, yes: bool) -> None:
     """Send the secret setup of a game: each argument is a line of it, such as "DS Rv1-Ow2"."""
     standing = table.letters.matches.standing(match)
-    if not (lines or file):
+    if not (lines or file or at_random):
         show(table, standing)
         return
     table.letters.matches.setup_asked(match)
-    _hand_over(table, standing, ["\n".join(lines) if lines else file.read()], yes=yes)
+    text = setup_at_random(table, standing) if at_random else "\n".join(lines) if lines else file.read()
+    _hand_over(table, standing, [text], yes=yes)
 
 
 @click.command()
@@ -250,8 +260,10 @@ def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, yes
 @click.option("--whole", is_flag=True, help="The whole match, not only this game.")
 def resign(table: PlayTable, match: str, whole: bool, yes: bool) -> None:
     """Resign the game, or the whole match."""
-    game = table.letters.matches.standing(match).game
-    _say(table, match, "resign", "match" if whole else f"game {game}", yes)
+    standing = table.letters.matches.standing(match)
+    _say(table, match, "resign", "match" if whole else f"game {standing.game}", yes)
+    if table.at_home:
+        show(table, see_the_move(table, standing))
 
 
 @_about_match()

@@ -99,7 +99,13 @@ def confirm(table: PlayTable, yes: bool, shown: MatchView | None = None, questio
     """Ask once; then the match must be as it was shown: another `pbem play` may have fetched meanwhile."""
     if not yes:
         question = question or ("Sign and send?" if table.account.key else "Send?")
-        click.confirm(question, default=True, abort=True)
+        try:
+            click.confirm(question, default=True, abort=True)
+        except click.Abort:
+            if sys.stdin.isatty():
+                raise
+            click.echo(err=True)
+            raise click.ClickException("Nothing was signed. Where nobody can answer, say --yes.") from None
     if shown is not None:
         table.demand_unchanged(shown.match, moment(shown))
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games.dueling_masters.board import ASTEROID, HOME, pieces
 from pbem.games.dueling_masters.boards import boards as boards_of
-from pbem.games.squares import Line, Square
+from pbem.games.dueling_masters.boards import truth as true_boards
+from pbem.games.squares import Glance, Line, Square
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -114,6 +115,24 @@ def truth(views: Mapping[int, View], names: Mapping[int, str], seat: int, boards
     return Position(title, TRUE_SIGNS, sides, _homes(views[seat], names))
 
 
+def glance(view: View, names: Mapping[int, str]) -> Glance:
+    """The position in a few lines."""
+    where, due = position(view, names), entitled(view)
+    pieces = [Phrase("{piece} {square}", piece=move.piece, square=move.square) for move in due.moves]
+    may = Line(Phrase("Move one of"), pieces) if pieces else None
+    return _at_a_glance(where, may, due.example)
+
+
+def end_at_a_glance(views: Mapping[int, View], names: Mapping[int, str], seat: int) -> Glance:
+    """Both sides as they were, in a few lines."""
+    return _at_a_glance(truth(views, names, seat, true_boards(views, seat)))
+
+
+def _at_a_glance(where: Position, due: Line | None = None, example: str = "") -> Glance:
+    boards = [(side.title, "", side.board) for side in where.sides]
+    return Glance(boards, [*where.homes.parts, *where.signs], due, example.split())
+
+
 def _homes(view: View, names: Mapping[int, str]) -> Line:
     scores = enumerate(view["scores"], start=1)
     return Line(HOMES, [Phrase("{name} {score}", name=names[seat], score=score) for seat, score in scores])
@@ -204,6 +223,11 @@ def events(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]
                 name = names[report["seat"]]
                 told = Phrase("{name} has no legal move, so {name} passes", name=name)
                 yield Event(Phrase("pass"), (Phrase("{name} has no legal move", name=name),), told)
+
+
+def in_brief(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Line]:
+    """The events of a turn, each in a line."""
+    yield from (Line(event.label, event.parts) for event in events(reports, seat, names))
 
 
 def summary(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Phrase:

@@ -15,7 +15,7 @@ from pbem.games.shoot_em_up.board import board as board_of
 from pbem.games.shoot_em_up.boards import boards as boards_of
 from pbem.games.shoot_em_up.boards import happened, marked
 from pbem.games.shoot_em_up.notation import EDGES
-from pbem.games.squares import Line, Square
+from pbem.games.squares import Glance, Line, Square
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -84,6 +84,24 @@ def position(view: View, names: Mapping[int, str], boards: Sequence[Board] | Non
     left = [Phrase("{name} {score}", name=name, score=view["scores"][seat - 1]) for seat, name in whose.items()]
     sides = [_side(view, seat, name, whose[seat]) for seat, name in names.items()]
     return Position(board, key, sides, ordered, Line(Phrase("Ships left"), left))
+
+
+def glance(view: View, names: Mapping[int, str]) -> Glance:
+    """The position in a few lines."""
+    where, due = position(view, names), entitled(view)
+    sides = [Phrase("{name}: {left}", name=side.title, left=side.left) for side in where.sides]
+    actions = [Phrase("{sign} {meaning}", sign=letter, meaning=action) for letter, action in ACTIONS.items()]
+    return Glance(
+        [("", "", where.board)],
+        [*sides, ARROWS],
+        Line(Phrase("Three actions for each ship"), actions) if due else None,
+        due.examples.splitlines() if due else (),
+    )
+
+
+def end_at_a_glance(views: Mapping[int, View], names: Mapping[int, str], seat: int) -> Glance:
+    """The board as it was: nothing was hidden."""
+    return glance(views[seat], names)._replace(due=None, example=())
 
 
 def _side(view: View, seat: int, name: str, whose: str) -> Side:
@@ -171,6 +189,13 @@ def actions(reports: Sequence[Report], seat: int | None, names: Mapping[int, str
         yield Action(
             title, hits, replace(board, name=""), Line(Phrase("Shields"), shields), Line(Phrase("Ships"), ships)
         )
+
+
+def in_brief(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Line]:
+    """The hits of each action in which there were any."""
+    for action in actions(reports, seat, names):
+        if action.hits:
+            yield Line(action.title, [part for hit in action.hits for part in hit.parts])
 
 
 def summary(reports: Sequence[Report], seat: int | None) -> Phrase:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games.spaceships.boards import LETTERS
 from pbem.games.spaceships.boards import boards as boards_of
+from pbem.games.spaceships.boards import truth as true_boards
 from pbem.games.spaceships.ships import TYPES
-from pbem.games.squares import PLAIN, Line, Square
+from pbem.games.squares import PLAIN, Glance, Line, Square
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -102,6 +103,29 @@ def truth(views: Mapping[int, View], names: Mapping[int, str], seat: int, boards
         if board.seat != seat:
             title = Phrase("{name}'s space, as it was", name=names[board.seat])
         yield _own(own, board, title, Phrase("{title}, layer", title=title))
+
+
+def glance(view: View, names: Mapping[int, str]) -> Glance:
+    """The position in a few lines."""
+    due = entitled(view)
+    kinds = [Phrase("{count} {what}", count=kind.number, what=kind.what) for kind in due.kinds] if due else []
+    may = Line(Phrase("You may order"), kinds) if kinds else None
+    return _at_a_glance(list(spaces(view, names)), names, may, [kind.example for kind in due.kinds] if due else [])
+
+
+def end_at_a_glance(views: Mapping[int, View], names: Mapping[int, str], seat: int) -> Glance:
+    """Both spaces as they were, in a few lines."""
+    return _at_a_glance(list(truth(views, names, seat, true_boards(views, seat))), names)
+
+
+def _at_a_glance(
+    spaces: Sequence[Space], names: Mapping[int, str], due: Line | None = None, example: Sequence[str] = ()
+) -> Glance:
+    own, *others = spaces
+    titles = [own.title, *(Phrase("{name}'s space", name=names[space.board.seat]) for space in others)]
+    boards = [(title, space.cells, space.board) for title, space in zip(titles, spaces, strict=True)]
+    signs = {sign[:2]: sign for space in spaces for sign in space.symbols if not sign.startswith(".")}
+    return Glance(boards, list(signs.values()), due, [word for order in example for word in order.split()])
 
 
 def _own(own: OwnSpace, board: Board, title: Phrase, caption: Phrase) -> Space:
@@ -278,7 +302,6 @@ class Shot(NamedTuple):
     label: Phrase
     cell: str
     result: str
-    hit: bool
     exploded: str
     sunk: str
     flashcube: Line | None
@@ -311,6 +334,25 @@ def actions(
     for actor in dict.fromkeys([*(report["seat"] for report in reports), *sorted(names)]):
         shots = [_shot(report, seat, names) for report in reports if report["seat"] == actor]
         yield Phrase("You") if actor == seat else names[actor], shots
+
+
+def in_brief(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Line]:
+    """The actions of each side in a line: equal results of one kind together, then what they cost and showed."""
+    for whose, shots in actions(reports, seat, names):
+        cells: dict[tuple[str, str], list[str]] = {}
+        for shot in shots:
+            cells.setdefault((shot.label, shot.result), []).append(shot.cell)
+        done: list[str] = [
+            Phrase("{what} {cells}: {result}", what=what, cells=" ".join(where), result=result)
+            for (what, result), where in cells.items()
+        ]
+        done += [said for shot in shots for said in (shot.exploded, shot.sunk) if said]
+        done += [
+            Phrase("{cells}: {what}", cells=shot.flashcube.label, what=" ".join(shot.flashcube.parts))
+            for shot in shots
+            if shot.flashcube
+        ]
+        yield Line(whose, done or [NOTHING])
 
 
 def summary(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Phrase:
@@ -365,7 +407,6 @@ def _shot(report: Report, seat: int | None, names: Mapping[int, str]) -> Shot:
         LABELS[kind],
         report["cell"],
         result,
-        kind not in {"scan", "kamikaze death"} and report["result"] != "miss",
         exploded,
         _sunk(report, seat) if "destroyed" in report else "",
         _flashcube(report, seat, names) if "flashcube" in report else None,

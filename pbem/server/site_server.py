@@ -1,0 +1,117 @@
+"""The public site, served over HTTP by `pbem serve --site`: the files of `pbem publish`, read only, nothing computed.
+
+A process of its own brings the files up to date every minute. Put a proxy that speaks HTTPS in front of it.
+Implements docs/operating.md, "Pages for the web".
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import threading
+from contextlib import contextmanager, suppress
+from functools import partial
+from http import HTTPStatus
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+from urllib.parse import urlsplit
+
+import structlog
+
+from pbem.bound_process import bound
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator
+
+AGAIN, SOON = 60.0, 2.0  # seconds between two looks for what changed; after trouble, such as no store yet
+VISITORS: Final = 64  # connections at the same time; the next is closed
+
+log = structlog.get_logger()
+
+
+class _Site(ThreadingHTTPServer):
+    """Serves the files of a folder, each visitor in a thread."""
+
+    daemon_threads = True
+
+    def __init__(self, place: tuple[str, int], folder: Path) -> None:
+        self._room = threading.BoundedSemaphore(VISITORS)
+        super().__init__(place, partial(_SiteRequest, directory=str(folder)))
+
+    def process_request(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
+        """Answer in a thread, if there is room for one."""
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(
+        self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
+    ) -> None:
+        """Answer, and make room for the next."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+
+class _SiteRequest(SimpleHTTPRequestHandler):
+    """A request for a page: GET or HEAD of a file that was published, and of nothing else."""
+
+    server_version, sys_version = "pbem", ""
+    timeout = 10.0
+
+    def send_head(self) -> BinaryIO | None:
+        """A file that the list of those that were published names."""
+        name = urlsplit(self.path).path.removeprefix("/") or "index.html"
+        published: dict[str, str] = {}
+        with suppress(OSError, ValueError):  # nothing is published yet
+            published = json.loads(Path(self.directory, "published.json").read_bytes())
+        if name not in published:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return None
+        self.path = f"/{name}"
+        return super().send_head()
+
+    def end_headers(self) -> None:
+        """No browser takes a file for another type than it has."""
+        self.send_header("X-Content-Type-Options", "nosniff")
+        super().end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: who reads the site is nobody's business."""
+
+
+@contextmanager
+def served_site(place: tuple[str, int], config_file: Path) -> Iterator[tuple[str, int]]:
+    """Serve the site at a host and port while this lasts, and keep it up to date; returns the bound host and port."""
+    stop = threading.Event()
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made, "site")
+
+        def publish() -> None:
+            while not stop.is_set():
+                command = bound("publish", str(folder), "--config", str(config_file))
+                with subprocess.Popen(  # noqa: S603 - this very program
+                    command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+                ) as done:
+                    assert done.stderr is not None
+                    wrong = done.stderr.read().decode(errors="replace").strip()
+                if done.returncode:
+                    log.warning("site not published", error=wrong[-200:])
+                stop.wait(SOON if done.returncode else AGAIN)
+
+        with _Site(place, folder) as site:
+            threads = [threading.Thread(target=work, daemon=True) for work in (publish, site.serve_forever)]
+            for thread in threads:
+                thread.start()
+            try:
+                host, port = site.server_address[:2]
+                yield str(host), int(port)
+            finally:
+                stop.set()
+                site.shutdown()
+                threads[0].join()
