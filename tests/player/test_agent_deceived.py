@@ -461,6 +461,35 @@ def resigned(referee: Referee, owners: list[Owner], what: str) -> None:
     assert referee.match().awaits
 
 
+def test_options_that_were_told_falsely_are_shown_by_the_letters(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In later games of a continued match: nobody has agreed on them, and an illegal fleet loses."""
+    ann = owners[0]
+    for name in ("setup_document", "position_document"):
+        honest = getattr(SealedFiles, name)
+
+        def document(files: SealedFiles, match: Match, row: Any, seat: int, out: Any, honest: Any = honest) -> Any:
+            found = honest(files, match, row, seat, out)
+            return found | ({"options": {"fleet": "cost:3"}} if match.game == 2 and seat != BOB else {})
+
+        monkeypatch.setattr(SealedFiles, name, document)
+    propose(referee, owners, "spaceships", "\nkind: continued\ngames: 2")
+    for game, what in ((1, "game 1"), (2, "match")):
+        for _ in live(owners):
+            if (referee.match().game, referee.match().turn) == (game, 1):
+                break
+        ann.agent.hear(ann.receive(), referee.now)
+        ann.letters.say("m1", f"resign m1 {what}", referee.now)
+        ann.flush()
+    live_out(owners)
+    assert referee.match().phase == "closed"
+    assert [owner.proof.checks[-1].holds for owner in owners] == [True, True]
+    assert not owners[1].proof.accusing
+    found = [finding for letter in ann.proof.accusing for finding in letter.findings]
+    assert any("other options than those of the game" in finding.found for finding in found)
+
+
 @pytest.mark.parametrize("what", ["game 1", "match"])
 def test_both_agents_reveal_after_a_resignation(referee: Referee, owners: list[Owner], what: str) -> None:
     """Who resigned knows; the other one's agent reads the signed resignation."""
