@@ -16,7 +16,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from desk.test_tournaments import Club
 from in_a_box.machine import Machine
-from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
+from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, seated, steps_of
 from in_a_box.referee import form_in, new
 
 from pbem.desk import bulletin
@@ -324,6 +324,24 @@ def test_nothing_is_revealed_because_the_server_says_so(
     assert steps_of(referee.match(), BOB) == before
     for owner in (ann, bob):
         owner.close()
+
+
+def test_nothing_is_revealed_because_of_a_resignation_that_had_no_effect(
+    referee: Referee, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bob thinks that his letter was lost, and plays on; the server could not enter it any more."""
+    with seated(referee, tmp_path, Careful, Careful) as (ann, bob):
+        propose(referee, [ann, bob], "spaceships")
+        for _ in live([ann, bob]):
+            if referee.match().turn == 1:
+                break
+        bob.receive()
+        bob.letters.outbox.has_left(bob.letters.say("m1", "resign m1 match", referee.now))
+        desk = Asking(monkeypatch)
+        live_out([ann, bob])
+        assert desk.asked
+        assert not bob.memory.prepared("reveal", "m1")
+        assert bob.agent.asks("m1")
 
 
 @pytest.fixture
