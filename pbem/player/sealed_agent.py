@@ -406,17 +406,15 @@ class Agent:
         """True if the game has ended by signed steps, or by a resignation signed here or by the other player.
 
         Anything else is only the server's claim, and a server in league with the opponent would like to see the
-        secrets. What we do not know to have said is its claim, too.
+        secrets. What we do not know to have said is its claim, too; and a resignation of ours that had no effect in
+        its turn can have none later.
         """
-        match, place = standing.match, f"; game {standing.game} "
-        resigned = [
-            sent for sent in self.memory.prepared("resign", match) if place in sent.place and sent.state != "refused"
-        ]
-        if resigned:
-            return True
         try:
             game = self._checked(standing)
-            return game.is_over and self._secrets(standing, game) is not None
+            place = f"; game {standing.game} turn {game.table.turn}; "
+            ours = self.memory.prepared("resign", standing.match)
+            resigned = any(place in sent.place and sent.state != "refused" for sent in ours)
+            return resigned or (game.is_over and self._secrets(standing, game) is not None)
         except (Contradiction, Impossible):
             return False
 

@@ -16,7 +16,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from desk.test_tournaments import Club
 from in_a_box.machine import Machine
-from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
+from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, seated, steps_of
 from in_a_box.referee import form_in, new
 
 from pbem.desk import bulletin
@@ -326,6 +326,24 @@ def test_nothing_is_revealed_because_the_server_says_so(
         owner.close()
 
 
+def test_nothing_is_revealed_because_of_a_resignation_that_had_no_effect(
+    referee: Referee, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bob thinks that his letter was lost, and plays on; the server could not enter it any more."""
+    with seated(referee, tmp_path, Careful, Careful) as (ann, bob):
+        propose(referee, [ann, bob], "spaceships")
+        for _ in live([ann, bob]):
+            if referee.match().turn == 1:
+                break
+        bob.receive()
+        bob.letters.outbox.has_left(bob.letters.say("m1", "resign m1 match", referee.now))
+        desk = Asking(monkeypatch)
+        live_out([ann, bob])
+        assert desk.asked
+        assert not bob.memory.prepared("reveal", "m1")
+        assert bob.agent.asks("m1")
+
+
 @pytest.fixture
 def house(referee: Referee, tmp_path: Path) -> Iterator[Machine]:
     with closing(Machine(referee, referee.person("house"), tmp_path / "house" / "memory.sqlite")) as found:
@@ -459,6 +477,35 @@ def resigned(referee: Referee, owners: list[Owner], what: str) -> None:
     ann.letters.say("m1", f"resign m1 {what}", referee.now)
     ann.flush()
     assert referee.match().awaits
+
+
+def test_options_that_were_told_falsely_are_shown_by_the_letters(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In later games of a continued match: nobody has agreed on them, and an illegal fleet loses."""
+    ann = owners[0]
+    for name in ("setup_document", "position_document"):
+        honest = getattr(SealedFiles, name)
+
+        def document(files: SealedFiles, match: Match, row: Any, seat: int, out: Any, honest: Any = honest) -> Any:
+            found = honest(files, match, row, seat, out)
+            return found | ({"options": {"fleet": "cost:3"}} if match.game == 2 and seat != BOB else {})
+
+        monkeypatch.setattr(SealedFiles, name, document)
+    propose(referee, owners, "spaceships", "\nkind: continued\ngames: 2")
+    for game, what in ((1, "game 1"), (2, "match")):
+        for _ in live(owners):
+            if (referee.match().game, referee.match().turn) == (game, 1):
+                break
+        ann.agent.hear(ann.receive(), referee.now)
+        ann.letters.say("m1", f"resign m1 {what}", referee.now)
+        ann.flush()
+    live_out(owners)
+    assert referee.match().phase == "closed"
+    assert [owner.proof.checks[-1].holds for owner in owners] == [True, True]
+    assert not owners[1].proof.accusing
+    found = [finding for letter in ann.proof.accusing for finding in letter.findings]
+    assert any("other options than those of the game" in finding.found for finding in found)
 
 
 @pytest.mark.parametrize("what", ["game 1", "match"])

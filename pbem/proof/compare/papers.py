@@ -138,6 +138,11 @@ class Positions:
             turn = notice.match.turn
             if turn and turn % STRIDE == 0 and notice.match.turns:
                 self._milestones.setdefault(notice.match.game, {})[turn] = notice.match
+        self._options = {
+            notice.match.game: json.loads(canonical(dict(notice.match.options.changed)))
+            for notice in notices
+            if notice.kind in {"setup", "begin"} and notice.match.options is not None
+        }
         self._positions = {
             (notice.match.game, seat, notice.match.prev): notice.match
             for notice in notices
@@ -163,6 +168,9 @@ class Positions:
         seq = self.index.seqs[prev]
         if play.keys_in(document) - self._keys:
             return _later_or_differs(file, what, f"{file.name} shows a key that no entry of the bundle names", seq)
+        options = self._options.get(game) if isinstance(game, int) else None
+        if options is not None and document.get("options", options) != options:
+            return _differs(file, what, f"{file.name} shows other options than those of the game", seq)
         match = self._positions.get((game, seat, prev)) if isinstance(game, int) and isinstance(seat, int) else None
         if match is None and not (play.hides or asked):
             return _differs(file, what, f"{file.name} cites the head {prev}, with which no letter came", seq)
