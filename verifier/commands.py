@@ -194,7 +194,7 @@ def read_commands(text: str, *, signed: bool = True, left: list[str] | None = No
 
 
 def is_broken(text: str) -> bool:
-    """Whether a line at the margin follows a long one with a comment."""
+    """True if a line at the margin follows a long one with a comment."""
     lines = text.split("\n")
     pairs = itertools.pairwise(lines)
     return any(len(one.rstrip()) >= 60 and "#" in one and other[:1] not in {"", " ", "#"} for one, other in pairs)

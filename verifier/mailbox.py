@@ -112,7 +112,7 @@ IN_PARTS = re.compile(rb"(?m)^--\S+[ \t]*\r?\n[!-9;-~]+:")
 
 
 def says_otherwise(raw: bytes, body: bytes) -> bool:
-    """Whether other headers that encode the body could leave other words outside of its quotes."""
+    """True if other headers that encode the body could leave other words outside of its quotes."""
     message = entity(raw)
     if message.get_content_maintype() == "multipart":
         boundary = message.get_boundary() or ""

@@ -446,7 +446,7 @@ class TestTheLog:
     ],
 )
 def test_what_a_position_tells_of_a_sealed_game(change: dict[str, Any], standing: str) -> None:
-    """That no reveal was asked for while it was on."""
+    """A position shows that no reveal was asked for during the game."""
     bench = against("sealed-running")
     match = next(notice.match for notice in reversed(proved("sealed-running").notices) if notice.kind == "step")
     sealed = of_seat(match, None) | change
