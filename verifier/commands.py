@@ -216,10 +216,6 @@ def text_in(parts: Sequence[Part]) -> str:
     return next(iter(texts_in(parts)), "")
 
 
-def texts_of(message: Message) -> list[str]:
-    return texts_in([*parts_of(message)])
-
-
 def texts_in(parts: Sequence[Part]) -> list[str]:
     """The text that alone holds commands, or all if none does."""
     shown = [part for part in parts if part.kind == "text/plain" and not part.attached]

@@ -290,7 +290,7 @@ def quoted(line: str) -> bool:
 
 
 def header(lines: Sequence[str]) -> int:
-    """The number of lines of a header that begins with the first, and of the empty ones below it; 0 if none begins."""
+    """The number of lines of a header that begins here, with the empty ones below it; 0 if none does."""
     at = 0
     while at < len(lines):
         more = begun(lines[at:]) or (1 if at and kind(lines[at]) else 0) or introduced(lines[at:])

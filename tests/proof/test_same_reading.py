@@ -20,12 +20,12 @@ from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.proof import bundle, one_letter
 from pbem.proof.signed_letters import BundleLetters
 from verifier.commands import holds_commands as held
-from verifier.commands import read_commands, text_of, texts_of
+from verifier.commands import read_commands, text_of, texts_in
 from verifier.conventions import No
 from verifier.letters import whole
 from verifier.mailbox import server_vouched
 from verifier.one_letter import Place, given
-from verifier.text import author_of, entity, marked, plain
+from verifier.text import author_of, entity, marked, parts_of, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,7 +119,8 @@ def test_the_same_text_of_several_parts() -> None:
         letter = read_letter(raw)
         several += letter.several
         assert clean(text_of(entity(raw))).rstrip() == clean(letter.text or "").rstrip(), raw
-        first, second = ([clean(one).rstrip() for one in texts] for texts in (letter.texts, texts_of(entity(raw))))
+        both = letter.texts, texts_in([*parts_of(entity(raw))])
+        first, second = ([clean(one).rstrip() for one in texts] for texts in both)
         assert first == second, raw
     assert several > 50
 
