@@ -11,7 +11,7 @@ from data.material import EXAMPLES
 from pages.test_feeds import folder
 from pages.test_site import PAGES, carried, play
 from PIL import Image, ImageChops
-from vectors.make import VECTORS
+from vectors.make import good
 
 from pbem.boards import picture
 from pbem.games import part_of
@@ -20,16 +20,9 @@ from pbem.match import record
 from pbem.match.changed import replace
 from pbem.pages.match_page import decisive_turn, decisive_turns
 from pbem.pages.site import link_preview
-from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from in_a_box.referee import Referee
-
-    from pbem.proof.bundle import Bundle
-
-
-def vector(name: str) -> Bundle:
-    return bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -51,7 +44,7 @@ def test_the_turn_that_cost_the_losers_most_is_decisive(game: str, turn: int) ->
 
 
 def test_a_record_that_is_not_legal_decides_nothing() -> None:
-    found = vector("default")
+    found = good("default")
     path = "records/game-1.pbem.toml"
     for text in (b"record = 2", b"\xff", found.papers[path].replace(b'"Rv1"', b'"Rv9"')):
         assert decisive_turns(replace(found, papers={**found.papers, path: text})) == {}
@@ -91,9 +84,9 @@ def test_only_what_is_over_and_revealed_has_a_picture(referee: Referee) -> None:
     referee.begun("settle: 0")
     assert not [name for name in folder(referee) if name.endswith(".png")]
     for name in ("running", "sealed-running", "sealed-silent"):
-        assert [link_preview(vector(name), language) for language in LANGUAGES] == [None, None]
+        assert [link_preview(good(name), language) for language in LANGUAGES] == [None, None]
     for name in ("sealed", "sealed-dueling-masters", "sealed-shoot-em-up", "substitute", "three-seats"):
-        assert link_preview(vector(name), "en")
+        assert link_preview(good(name), "en")
 
 
 @pytest.mark.parametrize("words", ["ann", "a" * 32, ", ".join(["w" * 32] * 4)])

@@ -12,7 +12,7 @@ from attackers import forgers
 from attackers.forgers import checked, fails, holds, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.witnessed import KEY, proof, witness
-from vectors.make import VECTORS
+from vectors.make import good
 from world.mutations import rewritten, signed_again
 
 from pbem.desk.sealed_files import of_seat
@@ -20,7 +20,6 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence, text_name
 from pbem.match.events.sealed_events import sealed
 from pbem.match.transcript import Entry, announcement, sha256_hex, statement, voucher
-from pbem.proof import bundle
 from pbem.proof.compare.chain import latest
 from pbem.proof.compare.finding import Finding
 from pbem.proof.kept import Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper, ToldFiles
@@ -40,10 +39,6 @@ UNSIGNED = (
     " signature"
 )
 OTHER = "0" * 64
-
-
-def good(name: str) -> Bundle:
-    return bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
 
 
 @cache
