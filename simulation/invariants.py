@@ -26,14 +26,13 @@ from simulation.sealed import untrue
 from simulation.verdicts import judged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from pbem.store.database import Database
     from simulation.world import World
 
-TO = re.compile(rb"(?im)^In-Reply-To:\s+(\S+)")
-BULLETIN = re.compile(rb"(?m)^X-Pbem-Bulletin:((?:(?:\r\n)?[ \t]+\S+)+)")
 TO = re.compile(rb"(?im)^To: .*?([^\s<>]+@[^\s<>]+)")
+SET_ASIDE = re.compile(rb"(?m)^Subject: \[pbem\] (A|Your) letter was set aside\r$")
 REFUSED = re.compile("is not paused|is paused|not under way")
 """What the server may answer to an instruction that came too late."""
 
@@ -49,7 +48,8 @@ def check(world: World) -> None:
         # A letter refused because a sync failed, or a commit got no answer, may still be there: nobody can tell.
         refused = {} if world.figures.full or world.figures.distant else world.refused
         operator = world.operator
-        answered = world.answered.keys() - operator.lost
+        lost = {*operator.lost, *_set_aside(world, database, vault)}
+        answered = world.answered.keys() - lost
         seen = Seen(
             database,
             vault,
@@ -58,7 +58,7 @@ def check(world: World) -> None:
             world.players.values(),
             world.proved,
             refused,
-            operator.lost,
+            lost,
             operator.ended,
             untrue(world),
         )
@@ -70,7 +70,7 @@ def check(world: World) -> None:
             *_kept_at_once(world, database, vault),
             *_obeyed(world, database),
             *_one_use(world, seen.taken),
-            *_answered_as_before(world),
+            *_answered_as_before(world, lost),
             *_nobody_was_late(world),
             *_nobody_reads_along(world),
             *(line for part in world.parts for line in part.broken()),
@@ -98,6 +98,17 @@ def _remembered(world: World, database: Database) -> list[tuple[str, bytes]]:
         for at, taken in enumerate(world.taken)
         if at not in world.operator.forgotten or (name_of(taken.raw).decode(), taken.recipient) in written
     ]
+
+
+def _set_aside(world: World, database: Database, vault: Vault) -> Iterator[tuple[bytes, str]]:
+    """The letters that were set aside as case 9 says: the server died three times since they came, and told so."""
+    inbox = Inbox(database, vault)
+    told = {(taken.recipient, subject[1]) for taken in world.taken if (subject := SET_ASIDE.search(taken.raw))}
+    for row in database.rows("SELECT id, sender, received FROM inbox WHERE state = 'aside'"):
+        ended = world.aside.get(row["id"], world.now())
+        deaths = sum(from_db(row["received"]) <= at <= ended for at in world.deaths)
+        if deaths >= 3 and {(row["sender"], b"Your"), (world.machine.config.operator, b"A")} <= told:
+            yield inbox.raw(row["id"]), row["sender"]
 
 
 def _kept_at_once(world: World, database: Database, vault: Vault) -> Iterator[str]:
@@ -138,7 +149,7 @@ def _one_use(world: World, remembered: Sequence[tuple[str, bytes]]) -> Iterator[
         )
 
 
-def _answered_as_before(world: World) -> Iterator[str]:
+def _answered_as_before(world: World, lost: Collection[tuple[bytes, str]]) -> Iterator[str]:
     """A stranger with few letters gets an answer to each.
 
     A letter may be handled a day after it came, or after days in a mailbox: those of the days around count with it.
@@ -149,7 +160,7 @@ def _answered_as_before(world: World) -> Iterator[str]:
     for (raw, sender), day in world.answered.items():
         within = world.handled_within + bool(world.figures.steps)  # the server's days may begin at other hours
         around = sum(days[day + timedelta(days=by)] for by in range(-within, within + 1))
-        asked = sender == world.stranger.address and (raw, sender) not in world.operator.lost
+        asked = sender == world.stranger.address and (raw, sender) not in lost
         if asked and around <= EACH and sha256(name_of(raw)).hexdigest() not in answered:
             yield f"a stranger got no answer on {day}, with {around} letters around it: {name_of(raw).decode()}"
 

@@ -42,6 +42,11 @@ SHORTEST = 0.25  # days
 CHANCES = ("careless", "forged", "pauses", "restores", "moves", "liars", "held", "distant")
 """What a smaller week has none of, each a probability."""
 
+CALM = replace(
+    Week(parts=(), deaths=0, accidents=False, troubles=False, lies=0, pace="4h"), **dict.fromkeys(CHANCES, 0.0)
+)
+"""A week in which nothing goes wrong."""
+
 A_CHILD = 200  # weeks that one process runs, about, before another goes on
 
 MEMORY = Path("/dev/shm")

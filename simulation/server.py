@@ -279,7 +279,7 @@ class Machine:
     def fall_asleep(self, seconds: float) -> None:
         """As `sleep`, at once."""
         if self.runs:
-            self.world.figures.naps += 1
+            self.world.note_death("naps")
             self.world.note(self.name, "sleeps for", span(seconds))
             self.loop.sleep(self.host)
             if self.world.base is not None and self.draw.random() < FROZEN:
@@ -338,11 +338,8 @@ class Machine:
         if self.world.base is not None:
             self.world.base.lose(self.host, power=power)
         self.world.note(*(("the power fails of", self.name) if power else (self.name, "is killed")))
-        if power:
-            self.boots += 1
-            self.world.figures.power_cuts += 1
-        else:
-            self.world.figures.kills += 1
+        self.boots += power
+        self.world.note_death("power_cuts" if power else "kills")
         self.world.network.unplug(self.host)
         if self._change is not None:
             self._change.cancel()
@@ -549,7 +546,7 @@ class Desk:
             machine.put_off_power_cut()
         if machine._is_time(point):
             if draw.random() < 0.3:
-                machine.world.figures.desk_deaths += 1
+                machine.world.note_death("desk_deaths")
                 machine.world.note("a desk dies at:", point)
                 raise Killed(point)
             machine.world.note(machine.name, "comes to its end at:", point)
@@ -596,7 +593,7 @@ class Desk:
 
     def _stall(self, point: str) -> None:
         """Hang until the daemon ends this desk, which no longer answers."""
-        self._machine.world.figures.stalls += 1
+        self._machine.world.note_death("stalls")
         self._machine.world.note("a desk hangs at:", point)
         self._loop.pause(self._machine.draw.random() * 60)
         raise Killed(point)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NAME = "fay"
 OFTEN, ASKS = 900.0, 3600.0
-"""How often somebody looks whether there is something to say, and asks: the same words get 30 answers a day."""
+"""Seconds between two looks for something to say, and two requests: the same words get 30 answers a day."""
 FORM = re.compile(rf"(?ms)^substitute (m\d+) {NAME} for (\w+)\s+[0-9a-f]{{64}}$.*?^end$")
 
 

@@ -13,28 +13,16 @@ import pytest
 from machines.deaths import POINTS
 
 from pbem.match.changed import replace
-from simulation.invariants import check
-from simulation.runs import CHANCES
+from simulation.invariants import Broken, check
+from simulation.runs import CALM
 from simulation.server import Desk, Killed
-from simulation.world import Week, World, logs
+from simulation.world import World, logs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CALM = replace(
-    Week(
-        days=0.5,
-        games=("spaceships",),
-        parts=(),
-        leisure=6000.0,
-        pace="4h",
-        deaths=0,
-        accidents=False,
-        troubles=False,
-    ),
-    **dict.fromkeys(CHANCES, 0.0),
-)
+DAY = replace(CALM, days=0.5, games=("spaceships",), leisure=6000.0)
 HOUR = 3600.0
 TWICE = (*POINTS, *(point for point in POINTS if not point.startswith("clock")))
 """All points, but for those of the clock, which has little to do in half a day, twice."""
@@ -43,7 +31,7 @@ TWICE = (*POINTS, *(point for point in POINTS if not point.startswith("clock")))
 @pytest.mark.parametrize("seed", [1, 2])
 def test_deaths_at_each_point(tmp_path: Path, seed: int) -> None:
     """By the seed, they are the machine's, the server's or, where it passes, the desk's alone."""
-    with World(tmp_path, f"deaths {seed}", CALM) as world:
+    with World(tmp_path, f"deaths {seed}", DAY) as world:
         world.machine.planned = [*TWICE]
         world.run()
         check(world)
@@ -78,6 +66,10 @@ def test_case_09_a_letter_that_crashes_the_desk(tmp_path: Path, monkeypatch: pyt
             (reference,) = database.rows("SELECT reference FROM inbox WHERE state = 'aside'")[0].values()
         told = [taken.recipient for taken in world.taken if reference.encode() in taken.raw]
         assert sorted(told) == ["eve@mail.example", "operator@play.example"]
+        check(world)
+        del world.deaths[2:]
+        with pytest.raises(Broken, match="answered with 250, and aside"):
+            check(world)
 
 
 @pytest.mark.parametrize("point", ["letter leased", "effects written"])
@@ -101,7 +93,7 @@ def test_case_09_deaths_of_the_host_count_for_nothing(
 @contextmanager
 def asked(folder: Path) -> Iterator[World]:
     """A server to which a stranger writes."""
-    with World(folder, "asked", CALM) as world, logs(world):
+    with World(folder, "asked", DAY) as world, logs(world):
         world.machine.start()
         wait(world, HOUR)
         yield world

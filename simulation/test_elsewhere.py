@@ -10,8 +10,8 @@ import pytest
 
 from pbem.match.changed import replace
 from simulation.elsewhere import IDLE, LEASE, SILENCE, TAKEOVER
-from simulation.runs import CHANCES
-from simulation.world import Week, World, logs
+from simulation.runs import CALM
+from simulation.world import World, logs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,19 +19,14 @@ if TYPE_CHECKING:
 
     from simulation.server import Machine
 
-CALM = replace(
-    Week(
-        days=0.3, games=("shoot-em-up",), parts=(), leisure=1800.0, deaths=0, accidents=False, troubles=False, lies=0
-    ),
-    **{**dict.fromkeys(CHANCES, 0.0), "distant": 1.0},
-)
+SHARED = replace(CALM, days=0.3, games=("shoot-em-up",), leisure=1800.0, distant=1.0)
 BEGUN = 3600.0  # seconds after which both are at work
 
 
 @contextmanager
 def both(tmp_path: Path) -> Iterator[World]:
     """Two servers at work, with nothing to do."""
-    with World(tmp_path, "both", CALM) as world, logs(world), world.elsewhere():
+    with World(tmp_path, "both", SHARED) as world, logs(world), world.elsewhere():
         world.machine.start()
         world.begin(world.follow(world.machines[1]))
         wait(world, BEGUN)

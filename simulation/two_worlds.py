@@ -14,7 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simulation.world import Week, World
+from pbem.match.changed import replace
+from simulation.runs import CALM
+from simulation.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,17 +31,7 @@ OPEN = {"shoot-em-up": b"position.json"}
 
 def letters_of(reader: str, game: str, secrets: str) -> list[tuple[float, list[bytes]]]:
     """When each letter came to a player until the first turn was over, and its content."""
-    week = Week(
-        days=0.3,
-        games=(game,),
-        parts=(),
-        leisure=3600.0,
-        careless=0.0,
-        forged=0.0,
-        deaths=0,
-        accidents=False,
-        troubles=False,
-    )
+    week = replace(CALM, days=0.3, games=(game,), leisure=3600.0, pace="1d")
     with tempfile.TemporaryDirectory() as folder, World(Path(folder), f"two worlds {game}", week) as world:
         world.players["ann"].keep_other_secrets(secrets)
         world.run()

@@ -192,6 +192,10 @@ class World:
         """Whether the week is over, and the rest is being finished."""
         self.answered: dict[tuple[bytes, str], date] = {}
         """Letters that were answered with 250, who sent them, and the day."""
+        self.deaths: list[datetime] = []
+        """When a server or its desk died, hung or slept."""
+        self.aside: dict[int, datetime] = {}
+        """When letters were set aside, by their place in the inbox."""
         self.repeated: dict[tuple[bytes, str], datetime] = {}
         """Letters among them that their programs sent once more, and when first."""
         self.refused: dict[tuple[bytes, str], None] = {}
@@ -205,7 +209,7 @@ class World:
         """The letters that were sent once more, though their first sending was in no doubt."""
         self._overs: dict[str, float] = {}
         """When the first letter with the proof of a match was sent."""
-        self.excused: set[str] = {"the clock leapt: nothing is decided"}
+        self.excused: set[str] = {"the clock leapt: nothing is decided", "letter set aside"}
         """What the server may log as an error."""
         self._context = copy_context()
         """Where the world's own tasks run, on no machine, whoever starts them."""
@@ -279,6 +283,8 @@ class World:
 
     def hear(self, method: str, event: MutableMapping[str, Any]) -> None:
         """The server logged something."""
+        if event["event"] == "letter set aside":
+            self.aside[event["inbox"]] = self.now()
         dead = any(machine.dead for machine in self.machines if machine.host == PLACE.get())
         is_error = method in {"error", "exception", "critical"} and event["event"] not in self.excused
         if is_error and not dead:
@@ -292,6 +298,11 @@ class World:
             trouble = {"FullError", "BusyError", "'451'"} if self.figures.distant else {"FullError"}
             if not any(one in str(words) for one in trouble):
                 self.faults.append(f"{self.now():%a %d %b %H:%M:%S} {event['event']} {words}")
+
+    def note_death(self, kind: str) -> None:
+        """A server or its desk ends, or stops for a while, at work on whatever letter it has leased."""
+        setattr(self.figures, kind, getattr(self.figures, kind) + 1)
+        self.deaths.append(self.now())
 
     def note(self, *words: object, raw: bytes = b"") -> None:
         """Write a line of the story, perhaps about a letter."""

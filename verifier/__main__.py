@@ -51,14 +51,9 @@ def main() -> int:
                 status = status or int((fate := end(content, paper.read_bytes())) == "dropped")
                 print(f"{paper}: {fate}")
             if isinstance(found, Tournament):
-                print(f"table: {standings(found)}")
+                groups = [", ".join(f"{row['entrant']} {row['points']}" for row in group) for group in table(found)]
+                print("table:", " / ".join(groups) or "nobody entered")
     return status
-
-
-def standings(state: Tournament) -> str:
-    """The lines of each group with their points, the best first."""
-    groups = [", ".join(f"{row['entrant']} {row['points']}" for row in group) for group in table(state)]
-    return " / ".join(groups) or "nobody entered"
 
 
 def run() -> int:

@@ -194,7 +194,7 @@ def read_commands(text: str, *, signed: bool = True, left: list[str] | None = No
 
 
 def is_broken(text: str) -> bool:
-    """Whether a line at the margin follows a long one with a comment."""
+    """True if a line at the margin follows a long one with a comment."""
     lines = text.split("\n")
     pairs = itertools.pairwise(lines)
     return any(len(one.rstrip()) >= 60 and "#" in one and other[:1] not in {"", " ", "#"} for one, other in pairs)
@@ -214,10 +214,6 @@ def text_of(message: Message) -> str:
 def text_in(parts: Sequence[Part]) -> str:
     """The text that is read: of several, the one that holds commands, or the first (6.1)."""
     return next(iter(texts_in(parts)), "")
-
-
-def texts_of(message: Message) -> list[str]:
-    return texts_in([*parts_of(message)])
 
 
 def texts_in(parts: Sequence[Part]) -> list[str]:

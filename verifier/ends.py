@@ -98,19 +98,14 @@ def revealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str] | N
 def go_on_or_close(match: Match, entry: Entry, result: Result, closing: tuple[int, str] | None) -> None:
     match.results.append(result)
     match.totals = [total + score for total, score in zip(match.totals, result.scores, strict=True)]
-    match.phase = "ended"
+    match.phase, target = "ended", match.terms["target"]
     if closing is not None:
         match.due.append(("closed", closing))
-    elif over(match):
+    elif match.terms["games"] == match.game or (target is not None and max(match.totals) >= target):
         single = match.terms["kind"] == "single" and result.reason != "rules"
         match.due.append(("closed", (winner_of(match), result.reason if single else "agreed length")))
     else:
         ask_setups(match, entry, result)
-
-
-def over(match: Match) -> bool:
-    target = match.terms["target"]
-    return match.terms["games"] == match.game or (target is not None and max(match.totals) >= target)
 
 
 def winner_of(match: Match) -> int:

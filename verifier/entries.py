@@ -109,7 +109,7 @@ UNREADABLE = (
 
 @contextlib.contextmanager
 def judging(entry: Entry) -> Iterator[None]:
-    """What does not hold, does not hold at this entry."""
+    """Report each fault in this block at this entry."""
     try:
         yield
     except No as error:

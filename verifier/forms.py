@@ -193,7 +193,7 @@ RULINGS: dict[str, Form] = {
 
 
 def check_body(body: dict[str, Any], kinds: Form, sent: str) -> None:
-    """Whether a body has this form; if a letter is in it, with the words that it `sent`, it may be by mailbox."""
+    """Check the keys and values of a body; if it has a letter, which the key `sent` shows, that may be by mailbox."""
     if sent in kinds and BY_MAILBOX.keys() & body.keys():
         kinds = kinds | BY_MAILBOX
     must(body.keys() == kinds.keys(), "other keys in the body")

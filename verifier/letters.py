@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from verifier.commands import Command, read_commands, texts_of
+from verifier.commands import Command, read_commands, texts_in
 from verifier.conventions import Body, No, moment, must, sha256
 from verifier.mailbox import dkim_holds, evidence
 from verifier.one_letter import MOST, SENTENCES, Place, detail_in, given
 from verifier.papers import read_evidence
 from verifier.rules import Refused
 from verifier.signature import Key, signed_text
-from verifier.text import entity, plain
+from verifier.text import entity, parts_of, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -156,7 +156,7 @@ def in_one_letter(
     letter: Letter, paper: Mapping[str, Any], commands: list[Command], seat: int, player: str
 ) -> list[Command]:
     """The commands of a letter, or what it gives at its reply address if it has none (6.7)."""
-    match, texts = letter.match, texts_of(letter.message)
+    match, texts = letter.match, texts_in([*parts_of(letter.message)])
     bare_letter = len(texts) > 1 or not any(map(whole, commands))
     if "evidence" not in paper or "rev" not in paper or not bare_letter or not match.replies:
         return commands

@@ -112,7 +112,7 @@ IN_PARTS = re.compile(rb"(?m)^--\S+[ \t]*\r?\n[!-9;-~]+:")
 
 
 def says_otherwise(raw: bytes, body: bytes) -> bool:
-    """Whether other headers that encode the body could leave other words outside of its quotes."""
+    """True if other headers that encode the body could leave other words outside of its quotes."""
     message = entity(raw)
     if message.get_content_maintype() == "multipart":
         boundary = message.get_boundary() or ""
@@ -228,13 +228,8 @@ def key_counts(sig: Mapping[str, str], rec: Mapping[str, str]) -> bool:
     algorithms = [one.strip() for one in rec.get("h", "sha256").split(":")]
     owner = sig.get("i", sig["d"]).rpartition("@")[2].lower()
     strict = "s" not in flags or owner == sig["d"].lower()
-    usable = (
-        rec.get("v", "DKIM1") == "DKIM1"
-        and bool(rec.get("p"))
-        and "y" not in flags
-        and bool({"*", "email"} & set(services))
-    )
-    return usable and "sha256" in algorithms and strict
+    usable = rec.get("v", "DKIM1") == "DKIM1" and bool(rec.get("p")) and "y" not in flags
+    return usable and strict and "sha256" in algorithms and bool({"*", "email"} & {*services})
 
 
 def dkim_signed(
@@ -256,16 +251,9 @@ def dkim_signed(
     rest = list(headers)
     said = b""
     for asked in sig["h"].split(":"):
-        place = next(
-            (
-                at
-                for at in reversed(range(len(rest)))
-                if rest[at][0].strip().lower() == asked.strip().lower().encode()
-            ),
-            None,
-        )
-        if place is not None:
-            said += way(*rest.pop(place)) + b"\r\n"
+        places = [at for at, (key, _) in enumerate(rest) if key.strip().lower() == asked.strip().lower().encode()]
+        if places:
+            said += way(*rest.pop(places[-1])) + b"\r\n"
     key, value = headers[number]
     said += way(key, re.sub(rb"(?<=[; \t\n])b=[^;]*", b"b=", value, count=1)).rstrip()
     return dkim_key_holds(sig, tags(record_text), said)

@@ -159,7 +159,7 @@ def of_these_terms(place: Place, lines: Sequence[str], *, quoted: bool) -> bool:
 
 
 def given(place: Place, text: str) -> Command | None:
-    """What a text that has no command gives at this place."""
+    """The command that a text without one gives at this place."""
     written, lines = text.split("\n"), marked(text).split("\n")
     mine = lines[: next((at for at, line in enumerate(lines) if line.rstrip() == "--"), None)]
     if " ".join(line for line in mine if not line.lstrip().startswith(">")).lower().split()[:1] == ["stop"]:

@@ -83,7 +83,7 @@ class Match:
     ending: tuple[Result, tuple[int, str] | None] | None = None
     reveals: dict[int, tuple[str, dict[int, str]]] = field(default_factory=dict)
     teller: int = 0
-    """Whose letter is being entered."""
+    """The seat whose letter is being entered."""
     mail: tuple[str, str] = ("", "")
 
     @property

@@ -279,7 +279,7 @@ def marked(text: str) -> str:
 
 
 def marks_tell(rest: Sequence[str], *, above: bool) -> bool:
-    """Whether the lines below a header bear marks, and are not just what our answer repeats."""
+    """True if the lines below a header bear marks, and are not just what our answer repeats."""
     said = [line.strip("> ") for line in itertools.takewhile(lambda line: quoted(line) or not line.strip(), rest)]
     last = max((at for at, line in enumerate(said) if line), default=-1)
     return last >= 0 and (not above or "" in said[:last])
@@ -290,7 +290,7 @@ def quoted(line: str) -> bool:
 
 
 def header(lines: Sequence[str]) -> int:
-    """How many lines belong to the header that begins with the first, with the empty ones below it; 0: none does."""
+    """The number of lines of a header that begins here, with the empty ones below it; 0 if none does."""
     at = 0
     while at < len(lines):
         more = begun(lines[at:]) or (1 if at and kind(lines[at]) else 0) or introduced(lines[at:])
@@ -320,7 +320,7 @@ def begun(lines: Sequence[str]) -> int:
 
 
 def named(lines: Sequence[str]) -> int:
-    """How many fields in any language begin here, of which the first has an address, and another a time."""
+    """The number of fields in any language that begin here; the first has an address, another a time."""
     fields = [line.strip() for line in itertools.takewhile(lambda line: NAMED.fullmatch(line.strip()), lines[:6])]
     if len(fields) < 3 or "@" not in fields[0]:
         return 0
@@ -342,7 +342,7 @@ def beginnings(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def below(lines: Sequence[str]) -> Sequence[str]:
-    """What begins at the first line that is not empty."""
+    """The lines from the first that is not empty."""
     return lines[next((at for at, line in enumerate(lines) if line.strip()), len(lines)) :]
 
 

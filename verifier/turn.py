@@ -147,9 +147,5 @@ def check_reports(match: Match, entry: Entry, turn: int, reports: Sequence[Repor
         if not all_of_it:  # where a checked piece went is its owner's (8.4)
             shown = [{key: one[key] for key in one if key != "to" or one["seat"] == seat} for one in reports]
         made = {"pbem": "reports 1", "server": match.server, "match": match.id, "game": match.game, "seat": seat}
-        made |= {
-            "turn": turn,
-            "salt": found["salt"],
-            "reports": shown,
-        }
+        made |= {"turn": turn, "salt": found["salt"], "reports": shown}
         must(canonical(made).encode() == paper, f"{path} does not come out")

@@ -163,7 +163,7 @@ def player_finds(table: SealedMatch, lie: Lie) -> bool:
 
 
 def pasted(table: SealedMatch) -> Iterator[SignedText]:
-    """What was signed in each letter of the game."""
+    """The signed text of each letter of the game."""
     for path, content in table.papers.items():
         if path.startswith(("letters/game-", "letters/step-")):
             yield SignedText(content.partition(b"\r\n\r\n")[2].replace(b"\r\n", b"\n"))

@@ -12,7 +12,7 @@ import pytest
 from attackers.forgers import with_entry
 from click.testing import CliRunner
 from in_a_box.referee import Referee, attachment
-from vectors.make import VECTORS
+from vectors.make import good
 
 from pbem.cli.group import group
 from pbem.match.changed import replace
@@ -69,7 +69,7 @@ def test_a_match_becomes_a_page(tmp_path: Path) -> None:
 
 def test_letters_of_a_running_game_are_not_shown_but_those_that_all_got_at_once() -> None:
     """A draw that was offered in it, say: entries 3 and 4 are of the game before, which began with entry 2."""
-    found = bundle.read((VECTORS / "good" / "running.pbem.zip").read_bytes())
+    found = good("running")
     more = {"letters/draw-8-seat-1.eml": b"", "letters/keys-9-seat-1.eml": b""}
     shown = revealed(replace(found, papers={**found.papers, **more})).papers.keys()
     assert {"letters/draw-3-seat-1.eml", "letters/draw-4-seat-2.eml", "letters/keys-9-seat-1.eml"} <= shown
@@ -87,7 +87,7 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["terms", "bundle", "server", "players"])
 def test_a_hostile_bundle_moves_no_cursor(tmp_path: Path, name: str) -> None:
     path, escape = tmp_path / "m1.pbem.zip", "\x1b[31mred"
-    found = bundle.read((VECTORS / "good" / "ssh.pbem.zip").read_bytes())
+    found = good("ssh")
     said = {"terms": {**found.entries[0].body["terms"], "game": escape}}.get(name, escape)
     path.write_bytes(bundle.write(with_entry(found, 0, lambda body: body.update({name: said}))))
     done = CliRunner().invoke(group, ["publish", str(path)], color=True)

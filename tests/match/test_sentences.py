@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING
-
 import pytest
-from vectors.make import VECTORS
+from vectors.make import good
 
 from pbem.match.events import TYPES
 from pbem.match.transcript import Entry
-from pbem.proof import bundle
-
-if TYPE_CHECKING:
-    from pbem.proof.bundle import Bundle
 
 DKIM = "mailbox, DKIM with the key record that the server kept"
 SENTENCES = {
@@ -57,11 +50,6 @@ SENTENCES = {
         "JVhG8EHGeLU"
     ),
 }
-
-
-@cache
-def good(name: str) -> Bundle:
-    return bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
 
 
 @pytest.mark.parametrize(("name", "seq"), SENTENCES)

@@ -15,14 +15,13 @@ from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, form_in, new
 from judges.strange_place import TAG
 from pages.test_site import PAGES, SMALL, SMALL_ANN, SMALL_BOB, play
 from playing.random_players import PLAYERS, sensible_orders
-from vectors.make import VECTORS
+from vectors.make import good
 
 from pbem.desk.public import Public
 from pbem.desk.tournament.tournament_pages import public_tournaments
 from pbem.i18n import LANGUAGES
 from pbem.pages import fragment, home_page, site
 from pbem.pages.match_page import replay
-from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from in_a_box.referee import Mailbox
@@ -100,7 +99,7 @@ def main(folder: Path) -> None:
         files = dict(site.pages({**facts, **public.site()}, public.finished(), (), played))
         referee.close()
     for name in ("dueling-masters", "three-seats", "sealed", "continued", "running"):
-        found = bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+        found = good(name)
         files[f"replay-{name}.{TAG}.html"] = replay(found, language=TAG)
     files[f"home.{TAG}.html"] = home_page("", TAG)
     (folder / "links.json").write_text(json.dumps(composing()))

@@ -17,7 +17,7 @@ from in_a_box.referee import Referee
 from in_a_box.sealed_seats import agreed, play
 from page_scripts.javascript import PAGES, Scripts
 from signing.dresses import beside, part, several
-from vectors.make import VECTORS
+from vectors.make import VECTORS, good
 from world.mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten, signed_again
 
 from pbem.desk.public import Public, signed_form
@@ -134,7 +134,7 @@ def test_a_true_bundle_has_the_same_head_and_nothing_that_fails(path: Path, veri
 
 
 def test_the_secret_of_reply_addresses_is_checked(verifier: Scripts) -> None:
-    found, path = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes()), "evidence/replies-2.txt"
+    found, path = good("one-letter"), "evidence/replies-2.txt"
     paper = found.papers[path]
     missing = replace(found, papers={name: one for name, one in found.papers.items() if name != path})
     assert (fails(verifier, missing) or "").endswith(f"{path} is missing")
@@ -148,7 +148,7 @@ def test_the_secret_of_reply_addresses_is_checked(verifier: Scripts) -> None:
 
 def test_what_was_set_aside_may_be_left_out_while_a_game_runs(verifier: Scripts) -> None:
     """The list of it may be there all the same, as may any paper that has its hash."""
-    found = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
+    found = good("one-letter")
     shown = ("evidence/agreed", "evidence/mailbox-1", "letters/agreed", "traces/game-1-turn", "openings")
     papers = {name: paper for name, paper in found.papers.items() if name.startswith(shown)}
     running = replace(found, entries=found.entries[:4], signatures=found.signatures[:4], papers=papers)
@@ -157,7 +157,7 @@ def test_what_was_set_aside_may_be_left_out_while_a_game_runs(verifier: Scripts)
 
 
 def test_a_page_of_a_match_that_runs_keeps_what_belongs_to_games_that_are_over() -> None:
-    found = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
+    found = good("one-letter")
     begun = replace(found.entries[1], seq=9, body={**found.entries[1].body, "game": 2})
     running = replace(
         found, entries=(*found.entries[:7], begun), papers={**found.papers, "evidence/replies-9.txt": b""}
@@ -169,7 +169,7 @@ def test_a_page_of_a_match_that_runs_keeps_what_belongs_to_games_that_are_over()
 
 @pytest.mark.parametrize("entries", [1, 2])
 def test_a_page_of_a_keyless_match_that_runs_has_the_secret_of_the_agreement(verifier: Scripts, entries: int) -> None:
-    found = bundle.read((VECTORS / "good/by-words-alone.pbem.zip").read_bytes())
+    found = good("by-words-alone")
     of_the_agreement = re.compile(r"[a-z]+/(agreed|mailbox-1-|replies-game-0)")
     papers = {path: paper for path, paper in found.papers.items() if of_the_agreement.match(path)}
     running = replace(found, entries=found.entries[:entries], signatures=found.signatures[:entries], papers=papers)
@@ -193,7 +193,7 @@ OTHERWISE: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("way", OTHERWISE)
 def test_an_entry_that_is_written_otherwise_is_none(way: str, verifier: Scripts) -> None:
-    found = bundle.read((VECTORS / "good" / "ssh.pbem.zip").read_bytes())
+    found = good("ssh")
     for at, entry in enumerate(found.entries):
         line = OTHERWISE[way](entry.canonical())
         assert line != entry.canonical()
@@ -209,7 +209,7 @@ def test_an_entry_that_is_written_otherwise_is_none(way: str, verifier: Scripts)
 @pytest.mark.parametrize("deep", [DEPTH, DEPTH + 1, 3000])
 def test_an_entry_nested_too_deep_is_refused_in_the_same_words(deep: int, verifier: Scripts) -> None:
     """However deep an engine could read: whoever asks the page and `pbem verify` hears the same."""
-    found = bundle.read((VECTORS / "good" / "ssh.pbem.zip").read_bytes())
+    found = good("ssh")
     line = found.entries[2].canonical()[:-1] + b',"x":' + b"[" * (deep - 1) + b"]" * (deep - 1) + b"}"
     changed = replace(found, entries=(*found.entries[:2], Written(1, "", "", "", {}, line), *found.entries[3:]))
     try:
@@ -298,7 +298,7 @@ def others_keys(body: dict[str, Any]) -> None:
     ids=["place", "key", "rules"],
 )
 def test_a_server_that_lies_is_found_out(forge: Callable[[Bundle], Bundle], said: str, verifier: Scripts) -> None:
-    found = bundle.read((VECTORS / "good" / "ssh.pbem.zip").read_bytes())
+    found = good("ssh")
     assert fails(verifier, forge(found)) == said
 
 
@@ -325,7 +325,7 @@ def test_letters_are_judged_in_the_shapes_that_mail_programs_give_them(
     shape: Callable[[bytes], bytes], left_open: bool, verifier: Scripts
 ) -> None:
     """What does not fit its signature may have been rewrapped, which `pbem verify` can undo: it is left open."""
-    found = bundle.read((VECTORS / "good" / "ssh.pbem.zip").read_bytes())
+    found = good("ssh")
     head, _, body = found.papers[LETTER].partition(b"Content-Type:")
     said = checks(verifier, rewritten(found, LETTER, head + shape(body.partition(b"\r\n\r\n")[2])))
     assert False not in [one["holds"] for one in said]
@@ -334,7 +334,7 @@ def test_letters_are_judged_in_the_shapes_that_mail_programs_give_them(
 
 @pytest.mark.parametrize(("old", "new"), [("turn = 2", "turn = 1"), ("seat = 2", "seat = 3"), (None, "")])
 def test_the_record_must_say_who_left_the_game_and_when(old: str | None, new: str, verifier: Scripts) -> None:
-    found = bundle.read((VECTORS / "good" / "one-leaves.pbem.zip").read_bytes())
+    found = good("one-leaves")
     record = found.papers["records/game-1.pbem.toml"].decode()
     before, left, after = record.partition("[[resigned]]\nseat = 2\nturn = 2\n\n")
     other = before + (left.replace(old, new) if old else "") + after
@@ -362,7 +362,7 @@ def credulous(verifier: Scripts) -> Scripts:
 
 
 def test_keys_under_which_nothing_is_proved_are_refused_alike(credulous: Scripts) -> None:
-    found = bundle.read((VECTORS / "good" / "claim.pbem.zip").read_bytes())
+    found = good("claim")
     verdicts = set()
     for key in (*points(), b"", bytes(31), bytes([2, *bytes(32)])):
         other = signed_again(with_entry(found, 0, lambda body: body.update(server_key=key.hex())))  # noqa: B023
@@ -374,7 +374,7 @@ def test_keys_under_which_nothing_is_proved_are_refused_alike(credulous: Scripts
 
 
 def test_signatures_that_are_written_otherwise_are_refused_alike(credulous: Scripts) -> None:
-    found = bundle.read((VECTORS / "good" / "claim.pbem.zip").read_bytes())
+    found = good("claim")
     made = found.signatures[1]
     numbers = (0, 1, ORDER - 1, ORDER, ORDER + 1, ORDER + int.from_bytes(made[32:], "little"), 2**256 - 1)
     cases = [point + made[32:] for point in points()] + [made[:32] + one.to_bytes(32, "little") for one in numbers]
@@ -429,7 +429,7 @@ def test_the_page_accuses_nobody_whom_pbem_verify_does_not(verifier: Scripts) ->
 
 @pytest.mark.parametrize(("name", "version"), [("ssh", 2), ("ssh", None), ("sealed", 3), ("sealed", "1")])
 def test_a_version_that_the_page_does_not_know_is_refused(verifier: Scripts, name: str, version: object) -> None:
-    found = bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+    found = good(name)
     forged = signed_again(with_entry(found, 0, lambda body: body.update(bundle=version)))
     assert "which this page cannot read" in str(fails(verifier, forged))
     assert not checked(forged)[-1].holds
@@ -543,7 +543,7 @@ def published(verifier: Scripts, referee: Referee) -> list[str]:
 
 
 def test_forms_whose_signature_the_page_cannot_check_are_not_published() -> None:
-    found = bundle.read((VECTORS / "good" / "ssh-rsa.pbem.zip").read_bytes())
+    found = good("ssh-rsa")
     agreement = found.entries[0].body
     for seat, signs in (("1", False), ("2", True)):
         letter = found.papers[f"letters/game-1-turn-1-seat-{seat}.eml"]
@@ -612,7 +612,7 @@ def test_the_page_of_a_sealed_match_without_its_letters_is_proved(tmp_path: Path
     ],
 )
 def test_a_paper_of_a_step_is_read_and_not_only_hashed(verifier: Scripts, old: bytes, new: bytes, said: str) -> None:
-    found = bundle.read((VECTORS / "good" / "sealed.pbem.zip").read_bytes())
+    found = good("sealed")
     path = "steps/game-1-turn-1-seat-1-answers.txt"
     forged = rewritten(found, path, found.papers[path].replace(old, new, 1))
     assert fails(verifier, forged) == said
@@ -629,7 +629,7 @@ def test_a_paper_of_a_step_is_read_and_not_only_hashed(verifier: Scripts, old: b
 def test_a_step_opens_what_was_committed_to_when_it_is_due(
     verifier: Scripts, change: dict[str, object], said: str
 ) -> None:
-    found = bundle.read((VECTORS / "good" / "sealed.pbem.zip").read_bytes())
+    found = good("sealed")
     forged = signed_again(with_entry(found, 2, lambda body: body.update(change)))
     assert fails(verifier, forged) == f"steps: game 1: {said}"
     assert not checked(forged)[-1].holds
@@ -691,7 +691,7 @@ def test_a_game_after_one_that_was_not_revealed_is_drawn_and_checked(tmp_path: P
 @pytest.mark.parametrize("change", [{"winner": 2}, {"scores": [4, 0]}])
 @pytest.mark.parametrize("name", ["ssh", "continued", "sealed", "sealed-silent", "sealed-shoot-em-up", "draw"])
 def test_the_match_must_end_as_its_games_say(verifier: Scripts, name: str, change: dict[str, object]) -> None:
-    found = bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+    found = good(name)
     forged = signed_again(with_entry(found, -1, lambda body: body.update(change)))
     assert not checked(forged)[-1].holds
     assert (fails(verifier, forged) or "").endswith("winner and scores of the match do not follow from its games")
@@ -703,7 +703,7 @@ def test_the_match_must_end_as_its_games_say(verifier: Scripts, name: str, chang
 def test_the_orders_of_a_sealed_game_are_those_that_were_committed_to(
     verifier: Scripts, name: str, old: str, new: str
 ) -> None:
-    found = bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+    found = good(name)
     path = "records/game-1.pbem.toml"
     before, head, turns = found.papers[path].decode().partition("[[turn]]")
     assert old in turns

@@ -1,4 +1,4 @@
-"""What of our games one reader cannot have learned: the changes that `pbem.testing.secrecy` tries, for each game.
+"""Secrets that one reader of a game cannot have learned: the changes that `pbem.testing.secrecy` tries, by game.
 
 What a change may be is told here; whether it shows is left to the rules.
 """

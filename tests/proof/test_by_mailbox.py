@@ -10,7 +10,7 @@ import pytest
 from attackers.forgers import both, holds, index, proof, with_entry, with_papers
 from in_a_box.referee import Mailbox, Referee
 from judges.honest import accused
-from vectors.make import VECTORS, asked, home, keyless, reply
+from vectors.make import asked, good, home, keyless, reply
 from world.mutations import signed_again
 
 from pbem.match.changed import replace
@@ -69,7 +69,7 @@ def resigning(
     change: Callable[[bytes], bytes], added: bytes, tags: dict[str, str], signed: tuple[str, ...] = SIGNED
 ) -> bytes:
     """A bundle in which Bob's resignation is changed, signed by his domain anew, and gets a header above it."""
-    found = bundle.read((VECTORS / "good/mailbox.pbem.zip").read_bytes())
+    found = good("mailbox")
     paper, path = "evidence/resign-5-seat-2.txt", "letters/resign-5-seat-2.eml"
     raw = found.papers[path]
     letter = added + home().craft(change(raw[raw.index(b"From:") :]), headers=signed, **tags)

@@ -9,7 +9,7 @@ import pytest
 from attackers.forgers import Store, against, fails, holds, index, proof, saying, with_entry
 from in_a_box.referee import Mailbox, Referee, form_in
 from judges.honest import accused
-from vectors.make import SETUPS, SMALL, THREE, VECTORS, key
+from vectors.make import SETUPS, SMALL, THREE, good, key
 from vectors.make import by as sent_by
 from world.mutations import rewritten, signed_again
 
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-
-
-def good(name: str) -> Bundle:
-    return bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
 
 
 def standings(found: Bundle, letter: EmailMessage) -> dict[str, str]:

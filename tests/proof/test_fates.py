@@ -9,7 +9,7 @@ import pytest
 from attackers.droppers import second_standing
 from attackers.forgers import with_papers
 from judges.profiled import calls
-from vectors.make import VECTORS
+from vectors.make import good
 from world.mutations import signed_again
 
 from pbem.match.changed import replace
@@ -21,7 +21,7 @@ from pbem.proof.compare.fates import Fate, Fates
 if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
 
-WHOLE = bundle.read((VECTORS / "good/ssh-rsa.pbem.zip").read_bytes())
+WHOLE = good("ssh-rsa")
 """Commitments are entry 2, the turns 3 to 5; entry 6 ends the game, 7 reveals it, and 8 closes the match."""
 UNREVEALED = replace(WHOLE, entries=WHOLE.entries[:5])
 BEFORE, AFTER = "2028-06-01T11:59:00Z", "2028-06-01T12:00:01Z"

@@ -12,7 +12,7 @@ from attackers import forgers
 from attackers.forgers import checked, fails, holds, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.witnessed import KEY, proof, witness
-from vectors.make import VECTORS
+from vectors.make import good
 from world.mutations import rewritten, signed_again
 
 from pbem.desk.sealed_files import of_seat
@@ -20,7 +20,6 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence, text_name
 from pbem.match.events.sealed_events import sealed
 from pbem.match.transcript import Entry, announcement, sha256_hex, statement, voucher
-from pbem.proof import bundle
 from pbem.proof.compare.finding import Finding
 from pbem.proof.kept import Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper, ToldFiles
 from pbem.proof.kept_letters import LIMITS, kept
@@ -39,10 +38,6 @@ UNSIGNED = (
     " signature"
 )
 OTHER = "0" * 64
-
-
-def good(name: str) -> Bundle:
-    return bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
 
 
 @cache
@@ -429,7 +424,7 @@ class TestTheLog:
     ],
 )
 def test_what_a_position_tells_of_a_sealed_game(change: dict[str, Any], standing: str) -> None:
-    """That no reveal was asked for while it was on."""
+    """A position shows that no reveal was asked for during the game."""
     bench = against("sealed-running")
     match = next(notice.match for notice in reversed(proved("sealed-running").notices) if notice.kind == "step")
     sealed = of_seat(match, None) | change

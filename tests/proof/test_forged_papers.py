@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers.forgers import fails, holds, index, proof, with_entry, with_papers
-from vectors.make import SETUPS, SMALL, VECTORS
+from vectors.make import SETUPS, SMALL, good
 from world.mutations import rewritten, signed_again
 
 from pbem.match import record, submissions
@@ -16,7 +16,6 @@ from pbem.match.changed import replace
 from pbem.match.documents import Trace, Withdrawal
 from pbem.match.events import TYPES
 from pbem.match.transcript import Entry, sha256_hex
-from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from pbem.requests import SignedForm
 
 
-def good(name: str) -> Bundle:
-    found = bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+def sound(name: str) -> Bundle:
+    found = good(name)
     holds(found)
     return found
 
@@ -54,7 +53,7 @@ def traced(found: Bundle, papers: dict[str, bytes]) -> Bundle:
 
 @pytest.fixture(scope="module")
 def found() -> Bundle:
-    return good("withdrawal")
+    return sound("withdrawal")
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +131,7 @@ def for_another_seat(entry: dict[str, Any]) -> None:
     ],
 )
 def test_sentences(name: str, kind: str, lie: Callable[[dict[str, Any]], None], word: str) -> None:
-    found = good(name)
+    found = sound(name)
     at = next(at for at, entry in enumerate(found.entries) if entry.type == kind)
     fails(signed_again(with_entry(found, at, lie), at), word)
 
@@ -153,11 +152,11 @@ def test_a_letter_that_came_after_its_effect_is_named(found: Bundle, paper: str,
 
 @pytest.mark.parametrize("path", ["evidence/game-1-setup-seat-2.txt", "evidence/game-1-turn-1-seat-2.txt"])
 def test_evidence_that_is_none_is_named(path: str) -> None:
-    fails(rewritten(good("mailbox"), path, b"x"), f"{path}: cannot be read")
+    fails(rewritten(sound("mailbox"), path, b"x"), f"{path}: cannot be read")
 
 
 def test_no_clock_stands_when_all_is_over() -> None:
-    found = good("resignation")
+    found = sound("resignation")
     halted = replace(found.entries[-1], type="halted", body={"seat": 1, "reason": "unreachable"})
     at = len(found.entries)
     fails(signed_again(replace(found, entries=(*found.entries, halted)), at), "`halted` does not follow here")

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import against, both
-from vectors.make import SMALL, VECTORS
+from vectors.make import SMALL, good
 from world.mutations import SERVER_KEY, signed_again
 
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt, Withdrawal
 from pbem.match.transcript import sha256_hex, voucher
-from pbem.proof import bundle
 from pbem.proof.kept import Attached, Kept, SignedPaper
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def judged(found: Bundle, paper: bytes) -> JudgedLetter:
 )
 def test_a_receipt_that_no_program_reads_is_not_passed_over(old: str, new: str) -> None:
     """Of orders that were dropped: signed, it looks like one to a person alone."""
-    found = bundle.read((VECTORS / "good" / "running.pbem.zip").read_bytes())
+    found = good("running")
     receipt = found.papers["receipts/game-2-turn-1-seat-1.txt"].decode()
     strange = receipt.replace(old, new)
     assert strange != receipt
@@ -51,7 +50,7 @@ def test_a_receipt_that_no_program_reads_is_not_passed_over(old: str, new: str) 
 class TestTimesBeyondTheCalendar:
     def test_a_receipt_of_the_first_day(self) -> None:
         """It is a lie, but not one that keeps the verifier from its work."""
-        found = bundle.read((VECTORS / "good" / "default.pbem.zip").read_bytes())
+        found = good("default")
         (path,) = [path for path in found.papers if path.startswith("withdrawals/")]
         values = Withdrawal.read(found.papers[path].decode())
         given = {field.name: getattr(values, field.name) for field in fields(Withdrawal)}
@@ -60,7 +59,7 @@ class TestTimesBeyondTheCalendar:
 
     def test_a_deadline_on_the_last_day(self) -> None:
         """In a game that runs, nobody has looked at the deadline of a miss yet."""
-        found = bundle.read((VECTORS / "good" / "running.pbem.zip").read_bytes())
+        found = good("running")
         receipt = Receipt.read(found.papers["receipts/game-2-turn-1-seat-1.txt"].decode())
         at = len(found.entries)
         body = {"game": 2, "turn": 2, "seat": 1, "deadline": "9999-12-31T23:59:59Z"}
@@ -74,7 +73,7 @@ CHANGED = {"seat": 1, "how": "signed", "added": [], "revoked": [], "letters": {}
 
 
 @pytest.mark.parametrize(
-    ("kind", "good", "lie"),
+    ("kind", "true", "lie"),
     [
         ("draw", {**SAID, "word": "offer"}, {"word": "accepted"}),
         ("annul", {**SAID, "word": "offer"}, {"word": ""}),
@@ -82,10 +81,10 @@ CHANGED = {"seat": 1, "how": "signed", "added": [], "revoked": [], "letters": {}
         ("vacation", {"seat": 1, "from": "2026-02-01", "to": "2026-02-28"}, {"to": "2026-02-29"}),
     ],
 )
-def test_words_of_a_game_that_runs(kind: str, good: dict[str, object], lie: dict[str, object]) -> None:
+def test_words_of_a_game_that_runs(kind: str, true: dict[str, object], lie: dict[str, object]) -> None:
     """What nobody can check yet says at least one of the words that such an entry may say."""
-    found = bundle.read((VECTORS / "good" / "running.pbem.zip").read_bytes())
-    for said, outcome in ((good, True), ({**good, **lie}, False)):
+    found = good("running")
+    for said, outcome in ((true, True), ({**true, **lie}, False)):
         entry = replace(found.entries[-1], type=kind, body=said)
         forged = signed_again(replace(found, entries=(*found.entries, entry)), len(found.entries))
         assert both(forged) is outcome

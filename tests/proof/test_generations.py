@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import Referee
 
 from pbem.desk import bulletin
 from pbem.proof.kept_letters import kept
@@ -15,17 +14,7 @@ from pbem.store.operator import Instructions
 from verifier import Wrong, verified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from in_a_box.referee import Mailbox
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    referee = Referee(tmp_path)
-    yield referee
-    referee.close()
+    from in_a_box.referee import Mailbox, Referee
 
 
 def named(referee: Referee, generation: int) -> None:
@@ -102,7 +91,7 @@ def test_a_generation_that_no_entry_tells_of_is_two_stories(referee: Referee, fi
 def test_an_end_that_no_entry_tells_of_is_two_stories(
     referee: Referee, monkeypatch: pytest.MonkeyPatch, *, over: bool, phase: str
 ) -> None:
-    """Who believes it orders nothing more, and misses turns."""
+    """A player who believes it sends no more orders, and misses turns."""
     ann, _ = referee.begun()
     if over:
         referee.send(ann, "resign m1 match\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import fails, holds
-from vectors.make import VECTORS, home
+from vectors.make import good, home
 from world.mutations import rewritten
 
 from pbem.mail.commands import clean, parse
@@ -87,7 +87,7 @@ SALT = "0" * 64
 
 def stages() -> list[Match]:
     """A match as it is proposed, as it waits for setups, and in its first turn."""
-    found = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
+    found = good("one-letter")
     proposed = replace(begin(found.entries[0]), phase="proposed")
     later = [replay_transcript(found.entries, BundleLetters(found.papers), until=until) for until in (1, 2)]
     return [replace(match, replies=SALT) for match in (proposed, *later)]
@@ -196,7 +196,7 @@ def test_both_verifiers_read_the_same_commands_in_a_text_that_no_key_signed() ->
 
 @pytest.fixture
 def found() -> Bundle:
-    return bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
+    return good("one-letter")
 
 
 def signed(found: Bundle, *changes: tuple[str, str], headers: str = "", over: tuple[str, ...] = ("to",)) -> Bundle:

@@ -12,7 +12,7 @@ from attackers.forgers import fails_for_both, renamed, saying, second, with_entr
 from click.testing import CliRunner
 from in_a_box.outside import enabled, found_in, install
 from in_a_box.referee import Referee, attachment
-from vectors.make import GOOD, KEPT, VECTORS
+from vectors.make import GOOD, KEPT, VECTORS, good
 from world.mutations import mutated, signed_again
 
 from pbem.cli.group import group
@@ -226,7 +226,7 @@ def test_other_terms_than_were_agreed_are_found(proof: bytes) -> None:
 def test_a_game_of_our_own_has_no_package(proof: bytes) -> None:
     """Or a server could leave it open by whose rules it played."""
     package = bundle.read(proof).entries[0].body["terms"]["rules_package"]
-    found = bundle.read((VECTORS / "good" / "claim.pbem.zip").read_bytes())
+    found = good("claim")
     terms = {**found.entries[0].body["terms"], "rules_package": package}
     fails_for_both(signed_again(with_entry(found, 0, saying(terms=terms))), "which are pbem's own")
 

@@ -12,7 +12,7 @@ from attackers.forgers import fails, holds, proof, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER, Referee
 from judges.honest import accused
-from vectors.make import SETUPS, SMALL, VECTORS
+from vectors.make import SETUPS, SMALL, good
 from world.mutations import signed_again
 
 from pbem.identity import BadKey, Verdict, parse_key, ssh
@@ -22,7 +22,7 @@ from pbem.match.changed import replace
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
-from pbem.proof import bundle, key_changes
+from pbem.proof import key_changes
 from pbem.proof.kept import SignedHead
 from pbem.proof.kept_letters import kept
 from pbem.proof.normal_form import normal_text
@@ -31,11 +31,6 @@ from pbem.requests import AddKey, Seal, SubmitOrders
 
 if TYPE_CHECKING:
     from pbem.mail.message import Letter
-    from pbem.proof.bundle import Bundle
-
-
-def good(name: str) -> Bundle:
-    return bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
 
 
 class TestForms:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from vectors.make import VECTORS
+from vectors.make import good
 
 from pbem.identity.sender_auth import vouch
 from pbem.mail.commands import clean, holds_commands, parse
@@ -17,15 +17,15 @@ from pbem.mail.message import read_letter
 from pbem.mail.quotes import marked as marked_by_first
 from pbem.match.changed import replace
 from pbem.match.transcript_replay import begin, replay_transcript
-from pbem.proof import bundle, one_letter
+from pbem.proof import one_letter
 from pbem.proof.signed_letters import BundleLetters
 from verifier.commands import holds_commands as held
-from verifier.commands import read_commands, text_of, texts_of
+from verifier.commands import read_commands, text_of, texts_in
 from verifier.conventions import No
 from verifier.letters import whole
 from verifier.mailbox import server_vouched
 from verifier.one_letter import Place, given
-from verifier.text import author_of, entity, marked, plain
+from verifier.text import author_of, entity, marked, parts_of, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,14 +119,16 @@ def test_the_same_text_of_several_parts() -> None:
         letter = read_letter(raw)
         several += letter.several
         assert clean(text_of(entity(raw))).rstrip() == clean(letter.text or "").rstrip(), raw
-        first, second = ([clean(one).rstrip() for one in texts] for texts in (letter.texts, texts_of(entity(raw))))
+        first, second = (
+            [clean(one).rstrip() for one in texts] for texts in (letter.texts, texts_in([*parts_of(entity(raw))]))
+        )
         assert first == second, raw
     assert several > 50
 
 
 @pytest.mark.parametrize("phase", ["proposed", "setup", "playing"])
 def test_the_same_commands_and_what_is_given_without_one(phase: str) -> None:
-    found = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
+    found = good("one-letter")
     match = begin(found.entries[0])
     if phase != "proposed":
         match = replay_transcript(found.entries, BundleLetters(found.papers), until=1 if phase == "setup" else 2)

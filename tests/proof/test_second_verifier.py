@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 OPEN = {"openpgp", "smime"}
 """Formats whose signatures the second one does not look at: it may find less."""
+PARTLY = {*OPEN, "sealed-running", "sealed-silent"}
 NAMES = sorted({*GOOD, *KEPT})
 ROW = re.compile(r"(?m)^\| `(\S+)` \| `(\S+)` \| .* \| (\S+) \| (.*) \|$")
 README = (VECTORS / "README.md").read_text()
@@ -63,7 +64,7 @@ def differ(name: str, seed: int) -> str | None:
 @pytest.mark.parametrize("name", NAMES)
 def test_good_bundles_hold(name: str) -> None:
     assert checked(content("good", name))[-1].holds
-    assert second(content("good", name)) is None
+    assert bool(verified(content("good", name)).open) == (name in PARTLY)
     assert f"| `{name}` |" in README
 
 
@@ -207,9 +208,5 @@ def test_the_second_reads_keys_that_a_mail_program_wrapped(name: str) -> None:
 
 
 def test_what_the_second_leaves_open_is_told() -> None:
-    for name in OPEN:
-        assert verified(content("good", name)).open
-    assert not verified(content("good", "ssh")).open
-    assert not verified(content("good", "sealed")).open
     (said,) = verified(content("good", "sealed-silent")).open
     assert said == "whether what ann ordered in game 1 was due, as it is not revealed"

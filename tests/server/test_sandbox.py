@@ -17,7 +17,6 @@ import msgspec
 import pytest
 import structlog
 from data.material import KEYS, SIGNED, mails
-from in_a_box.referee import Referee
 from signing.domains import Domain, rsa_key
 
 from pbem.config.limits import Limits
@@ -30,6 +29,8 @@ from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from in_a_box.referee import Referee
 
     from pbem.mail.message import Letter
 
@@ -49,12 +50,6 @@ def _quiet() -> Iterator[None]:
 def worker() -> Iterator[Worker]:
     with closing(Worker(Limits())) as worker:
         yield worker
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    with closing(Referee(tmp_path)) as referee:
-        yield referee
 
 
 def big(octets: int) -> bytes:

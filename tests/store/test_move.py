@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.boxes import Inbox, Outbox
-from in_a_box.referee import Referee
 from in_a_box.small_games import FLEETS
 from in_a_box.stores import place
 from judges.honest import bundles_now
@@ -21,12 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    referee = Referee(tmp_path)
-    yield referee
-    referee.close()
+    from in_a_box.referee import Referee
 
 
 @pytest.fixture

@@ -53,6 +53,11 @@ FALSE = {"false": {"turn": 1, "step": "answers", "ruling": "22"}}
 KEPT = {"openpgp", "smime"}
 
 
+def good(name: str) -> Bundle:
+    """The bundle of a true match."""
+    return bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+
+
 def proof(referee: Referee, person: Mailbox) -> bytes:
     """The bundle as this player may have it now."""
     referee.send(person, "transcript m1\n", sign=False)
@@ -683,8 +688,7 @@ def write() -> None:
         if name not in KEPT or not path.exists():
             path.write_bytes(made(name))
     for name, (of, lie) in LIES.items():
-        content = (VECTORS / "good" / f"{of}.pbem.zip").read_bytes()
-        (VECTORS / "bad" / f"{name}.pbem.zip").write_bytes(lie(bundle.read(content)))
+        (VECTORS / "bad" / f"{name}.pbem.zip").write_bytes(lie(good(of)))
 
 
 if __name__ == "__main__":

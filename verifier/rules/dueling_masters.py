@@ -8,15 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
-from verifier.rules import (
-    Conditional,
-    Options,
-    Paper,
-    Refused,
-    Report,
-    Result,
-    demand,
-)
+from verifier.rules import Conditional, Options, Paper, Refused, Report, Result, demand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

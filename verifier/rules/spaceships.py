@@ -11,17 +11,7 @@ from itertools import combinations, permutations, product, zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
-from verifier.rules import (
-    Conditional,
-    Options,
-    Paper,
-    Refused,
-    Report,
-    best,
-    chosen,
-    demand,
-    is_conditional,
-)
+from verifier.rules import Conditional, Options, Paper, Refused, Report, best, chosen, demand, is_conditional
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
