@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simulation.world import World
 
 NAME = "fay"
-OFTEN, ASKS = 900.0, 3600.0
+OFTEN, ASKS = 900.0, 7200.0
 """Seconds between two looks for something to say, and two requests: the same words get 30 answers a day."""
 FORM = re.compile(rf"(?ms)^substitute (m\d+) {NAME} for (\w+)\s+[0-9a-f]{{64}}$.*?^end$")
 
