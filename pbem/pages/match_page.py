@@ -16,7 +16,7 @@ from pbem.i18n import ENGLISH
 from pbem.letters.safe_text import visible
 from pbem.match import record
 from pbem.match.events import BEGIN, OPEN
-from pbem.pages import deflated, feed_file, page, page_file, ruled, told
+from pbem.pages import deflated, feed_file, numbered_rulings, page, page_file, ruled, told
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -104,6 +104,7 @@ def replay(
     title = Phrase("{match} at {server}", match=visible(agreed["match"]), server=visible(agreed["server"]))
     shown = {
         "game": game,
+        "rulings": numbered_rulings(game, language),
         "home": on_site.home,
         "index": page_file("index", language),
         "files": on_site.files,

@@ -19,9 +19,9 @@ import msgspec
 from markupsafe import Markup
 
 from pbem.boards.picture import card
-from pbem.games import BUILT_IN, part_of, parts, rules, titles
+from pbem.games import BUILT_IN, GAMES, part_of, parts, rules, titles
 from pbem.i18n import ENGLISH, LANGUAGES, catalogue, say, template_folder
-from pbem.pages import Home, composer, feed_file, page, page_file, served
+from pbem.pages import Home, composer, feed_file, page, page_file, rules_page, served
 from pbem.pages.match_page import Link, OnSite, Witnessed, decisive_turns, replay
 from pbem.phrase import Phrase
 from pbem.tournament.tournament_entries import result_of
@@ -96,6 +96,7 @@ def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str 
         "address": site["address"],
         "index": page_file("index", language),
         "board": page_file(m.rules, language) if m.rules in BUILT_IN else "",
+        "rules": page_file(f"rules-{m.rules}", language),
         "game": m.rules,
         "match": match,
         "files": _files(m.match),
@@ -133,7 +134,7 @@ def tournament(
 
 def _begun() -> dict[str, object]:
     """The games on a first page: their titles, the pages of ours, and the page itself, by language."""
-    files = {name: _files(name) for name in ("index", *BUILT_IN)}
+    files = {name: _files(name) for name in ("index", *BUILT_IN, *(f"rules-{game}" for game in GAMES))}
     return {"games": titles(), "languages": files}
 
 
@@ -213,10 +214,15 @@ def _lists(
 
 
 def composers(home: Home) -> Iterator[tuple[str, str]]:
-    """The composers, by their names: one for each game of ours in each language."""
-    for game in BUILT_IN:
-        for language in LANGUAGES:
+    """The composers and the rules, by their files, in each language: pages know our games, and all have rules."""
+    for language in LANGUAGES:
+        for game in BUILT_IN:
             yield page_file(game, language), composer(game, home, language)
+        for game in GAMES:
+            yield (
+                page_file(f"rules-{game}", language),
+                rules_page(game, home.server, _files(f"rules-{game}"), language),
+            )
 
 
 def composer_folder(home: Home) -> Iterator[tuple[str, str]]:

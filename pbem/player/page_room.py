@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pbem import durable
-from pbem.games import BUILT_IN, Refused
+from pbem.games import BUILT_IN, GAMES, Refused
 from pbem.identity import ssh
 from pbem.identity.verdict import BadSignature
 from pbem.letters.render import Templates
-from pbem.pages import home_page
+from pbem.pages import home_page, rules_page
 from pbem.phrase import Phrase, clean
 from pbem.player import PlayerTrouble, beginning
 from pbem.player.account_file import Account, BadAccount, split
@@ -234,6 +234,8 @@ class PlayRoom:
             after = asked.get("after", "")
             number, latest = self.news.after(int(after) if re.fullmatch("[0-9]{1,9}", after) else 0, _NEWS)
             return as_json({"number": number, "latest": latest})
+        if name == "rules" and (game := asked.get("game")) in GAMES:
+            return PageAnswer(rules_page(game, language=self._language).encode())
         view = self._views.named.get(name)
         if view is None or not {"account", "match"} <= asked.keys():
             return None

@@ -22,12 +22,13 @@ def test_the_pages_lie_beside_the_store(tmp_path: Path) -> None:
     assert isinstance(config.store, Path)
     folder = config.store.parent / "pages"
     write_composers(config, folder)
-    names = {page_file(game, language) for game in ("index", *GAMES) for language in LANGUAGES}
+    pages = ("index", *GAMES, *(f"rules-{game}" for game in GAMES))
+    names = {page_file(name, language) for name in pages for language in LANGUAGES}
     assert {path.name for path in folder.glob("*.html")} == names
     assert "pbem@play.example" in (folder / "spaceships.html").read_text()
     first = (folder / "index.html").read_text()
     assert 'href="mailto:pbem@play.example?subject=register%20NAME&amp;body=register%20NAME%0D%0A"' in first
-    assert "rules%20shoot-em-up" in first
+    assert 'href="rules-shoot-em-up.html"' in first
     stamps = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
     write_composers(config, folder)
     assert {path.name: path.stat().st_mtime_ns for path in folder.glob("*.html")}.items() <= stamps.items()

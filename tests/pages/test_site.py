@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from in_a_box.referee import Mailbox
 
-COMPOSERS = {name for game in GAMES for name in (f"{game}.html", f"{game}.de.html")}
+COMPOSERS = {f"{name}{tag}.html" for game in GAMES for name in (game, f"rules-{game}") for tag in ("", ".de")}
 SMALL = "fleet: cost:3\nsettle: 0"
 SMALL_ANN, SMALL_BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 
@@ -197,7 +197,7 @@ def test_press_is_shown_where_its_writer_made_it_public(referee: Referee) -> Non
         {"game": 1, "turn": 1, "by": "bob", "text": "To </script> all of you."},
         {"game": 1, "turn": 2, "by": "bob", "text": "After the first turn."},
     ]
-    assert html.count("</script>") == 2
+    assert html.count("</script>") == 3
     assert "game-1-turn-3-seat-1" in data["forms"]
     assert not {"game-1-turn-1-seat-1", "game-1-turn-2-seat-1"} & set(data["forms"])
     out = html + json.dumps(data) + "".join(paper.decode() for paper in published.papers.values())
@@ -410,7 +410,7 @@ def test_the_command_fills_a_folder(tmp_path: Path, referee: Referee) -> None:
         '[smtp]\nlisten = "127.0.0.1:1"\n'
     )
     folder = tmp_path / "www"
-    for counts in ("16 written, 0 unchanged", "0 written, 16 unchanged"):
+    for counts in ("22 written, 0 unchanged", "0 written, 22 unchanged"):
         done = CliRunner().invoke(group, ["publish", str(folder), "--config", str(config)])
         assert done.exit_code == 0, done.output
         assert counts in done.output
