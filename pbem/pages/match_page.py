@@ -101,9 +101,17 @@ def replay(
         "logged": [{"seq": seq, "proof": proof} for seq, proof in witnessed.logged],
         "witnesses": list(witnessed.keys),
     }
-    title = Phrase("{match} at {server}", match=visible(agreed["match"]), server=visible(agreed["server"]))
+    title = Phrase(
+        "{title}: {names} ({match} at {server})",
+        title=rules(game).title,
+        names=", ".join(visible(agreed["players"][seat]["name"]) for seat in sorted(agreed["players"])),
+        match=visible(agreed["match"]),
+        server=visible(agreed["server"]),
+    )
     shown = {
         "game": game,
+        "game_title": rules(game).title,
+        "rules": page_file(f"rules-{game}", language) if on_site.home else "",
         "rulings": numbered_rulings(game, language),
         "home": on_site.home,
         "index": page_file("index", language),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from pbem.games.squares import Board
     from pbem.json_object import JsonObject
+    from pbem.match.view import MatchView
     from pbem.proof.bundle import Bundle
 
 
@@ -81,7 +82,7 @@ def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
     """
     invited = [{**match, "file": page_file(match["m"].match, language)} for match in site["invitations"]]
     played = [{**t, "file": page_file(t["id"], language)} for t in site.get("tournaments", ())]
-    running = [{**match, "feed": feed_file(match["m"].match, language)} for match in site["running"]]
+    running = [{**match, "file": page_file(match["m"].match, language)} for match in site["running"]]
     lists = {"invitations": invited, "tournaments": played, "running": running}
     shown = {"house": "", **site, **_begun(), **lists, "feed": feed_file(FEED, language)}
     return page("index", str(site["server"]), (), shown=shown, language=language)
@@ -106,6 +107,30 @@ def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str 
     return page("invitation", f"{m.title}, {m.match}", (), shown=shown, language=language)
 
 
+def under_way(site: Mapping[str, Any], match: Mapping[str, Any], language: str = ENGLISH) -> str:
+    """The page of a public match that is played: who plays, how it stands, and its news; no board."""
+    m = match["m"]
+    shown = {
+        "server": site["server"],
+        "address": site["address"],
+        "index": page_file("index", language),
+        "rules": page_file(f"rules-{m.rules}", language),
+        "tournament": page_file(m.tournament, language) if m.tournament else "",
+        "game": m.rules,
+        "match": match,
+        "news": sorted(match["news"], key=lambda one: -one.seq)[:MOST],
+        "files": _files(m.match),
+        "feed": feed_file(m.match, language),
+    }
+    return page("running", _titled(m), (), shown=shown, language=language)
+
+
+def _titled(m: MatchView) -> Phrase:
+    """The title of a match's page."""
+    names = ", ".join(map(str, m.names.values()))
+    return Phrase("{title}: {names} ({match})", title=m.title, names=names, match=m.match)
+
+
 def qr_code(address: str) -> Markup:
     """An address as a QR code, dark on light in any scheme, as phones want it: an SVG of no fixed size."""
     import segno
@@ -124,6 +149,8 @@ def tournament(
         "address": site["address"],
         "index": page_file("index", language),
         "t": t,
+        "game": t["game_name"],
+        "rules": page_file(f"rules-{t['game_name']}", language),
         "matches": matches,
         "carried": sorted(found.files),
         "files": _files(t["id"]),
@@ -162,15 +189,18 @@ def pages(
     for invited in site["invitations"]:
         for tag in LANGUAGES:
             yield page_file(invited["m"].match, tag), invitation(site, invited, tag)
-    for match in finished:
-        news += match.news
-        files = _files(match.summary["m"].match) if match.bundle is not None else []
-        summaries.append((match.summary, {tag: file for tag, file, _ in files}))
-        yield from _replays(site, match, files, witnesses)
+    for match in site["running"]:
+        for tag in LANGUAGES:
+            yield page_file(match["m"].match, tag), under_way(site, match, tag)
+    for ended in finished:
+        news += ended.news
+        files = _files(ended.summary["m"].match) if ended.bundle is not None else []
+        summaries.append((ended.summary, {tag: file for tag, file, _ in files}))
+        yield from _replays(site, ended, files, witnesses)
     for found in tournaments:
         news += found.news
         yield from found.files.items()
-    with_page = [match["m"].match for match in site["invitations"]]
+    with_page = [match["m"].match for match in (*site["invitations"], *site["running"])]
     with_page += [summary["m"].match for summary, files in summaries if files]
     yield from feeds(site, news, {*with_page, *(found.facts["id"] for found in tournaments)})
     yield from _lists(site, summaries, tournaments)
@@ -206,6 +236,7 @@ def _lists(
     """The pages of tournaments, and the index, in each language."""
     for tag in LANGUAGES:
         own = {summary["m"].match: files[tag] for summary, files in summaries if tag in files}
+        own |= {match["m"].match: page_file(match["m"].match, tag) for match in site["running"]}
         for found in tournaments:
             yield page_file(found.facts["id"], tag), tournament(site, found, own, tag)
         finished_here = [{**summary, "file": files.get(tag, "")} for summary, files in summaries]

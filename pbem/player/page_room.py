@@ -102,7 +102,8 @@ class PlayRoom:
             "send": (ComposedRequest, self._send),
             "say": (SentenceRequest, self._say),
             "ask": (SentenceRequest, self._ask_server),
-            "new": (SentenceRequest, self._propose),
+            "new": (SentenceRequest, partial(self._propose, "new")),
+            "announce": (SentenceRequest, partial(self._propose, "tournament new")),
             "take-part": (TakingPartRequest, self._take_part),
             "practise": (PractiseRequest, self._practise),
             "register": (RegisterRequest, self._register),
@@ -338,10 +339,10 @@ class PlayRoom:
         self._answered, self._asked = "", (table, table.letters.ask(" ".join(asked.word.split()), table.now()))
         return {"sent": table.send()}
 
-    def _propose(self, asked: SentenceRequest) -> JsonObject:
+    def _propose(self, what: str, asked: SentenceRequest) -> JsonObject:
         table = self._of(asked.account)
         head, _, options = asked.word.partition("\n")
-        table.letters.tell(" ".join(f"new {head}".split()), table.now(), text=options)
+        table.letters.tell(" ".join(f"{what} {head}".split()), table.now(), text=options)
         return {"sent": table.send()}
 
     def _take_part(self, asked: TakingPartRequest) -> JsonObject:

@@ -150,9 +150,10 @@ def running(folder: Path, bob_setup: str, orders: str, seed: str) -> dict[str, s
 
 def test_a_running_match_shows_no_more_than_where_it_stands(tmp_path: Path) -> None:
     one = running(tmp_path / "one", BOB, "Gx3", "die")
-    assert "m1.html" not in one
+    assert "<h1>Spaceships: ann, bob (m1)</h1>" in one["m1.html"]
+    assert "m1: game 1, turn 2 is over" in one["m1.html"]
     assert re.search(
-        r"m1</a></th><td>Spaceships, several games</td><td>ann, bob</td><td>game 1, turn 3</td><td></td>",
+        r"m1.html\">m1</a></th><td>Spaceships, several games</td><td>ann, bob</td><td>game 1, turn 3</td><td></td>",
         one["index.html"],
     )
     moved = BOB.replace("LS Rv1", "LS Bz5")
@@ -162,7 +163,7 @@ def test_a_running_match_shows_no_more_than_where_it_stands(tmp_path: Path) -> N
 
 def test_finished_games_of_a_running_match_wait_for_its_end(referee: Referee) -> None:
     _, bob = play(referee, f"{SMALL}\nkind: scored\ngames: 2")
-    assert "m1.html" not in files(referee)
+    assert 'id="data"' not in files(referee)["m1.html"]
     assert re.search(r"<td>game 2, setups</td><td>3 to 0</td>", files(referee)["index.html"])
     referee.send(bob, "resign m1 match\n")
     data, published = carried(files(referee)["m1.html"])
