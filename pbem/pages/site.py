@@ -104,7 +104,9 @@ def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str 
         "place": place,
         "code": qr_code(place) if place else "",
     }
-    return page("invitation", f"{m.title}, {m.match}", (), shown=shown, language=language)
+    answered = "sealed" not in match["lines"] and match["terms"].keys != "demanded"
+    title = Phrase("{player} invites you to play {title}", player=match["by"].player, title=m.title)
+    return page("invitation", title, ("invitation.js",) if answered else (), shown=shown, language=language)
 
 
 def under_way(site: Mapping[str, Any], match: Mapping[str, Any], language: str = ENGLISH) -> str:

@@ -267,9 +267,10 @@ def test_an_invitation_has_a_page_to_be_passed_on(referee: Referee) -> None:
         assert row in english
     letters = f"mailto:pbem@{SERVER}?subject="
     for html in (english, german):
-        for text in ("register%20NAME", "join%20m1"):
+        for text in ("register%20NAME%20m1", "join%20m1"):
             assert f'{letters}{text}&amp;body={text}%0D%0A"' in html
-        assert html.count("<script") == 0
+        assert html.count("<figure>") == 3
+        assert html.count("<script") == 1
         assert re.findall(r"src=|url\(|<link", html) == []
     # Each leads to itself in the other language, home, and to the board in its own; its code, to itself.
     assert {"m1.de.html", "index.html", "spaceships.html"} <= set(re.findall(r'href="([a-z0-9.-]+)"', english))
@@ -314,8 +315,9 @@ def test_who_must_sign_is_told_so_before_registering(referee: Referee) -> None:
     pages = files(referee)
     for words, told in (
         ("must be signed with a key", [True, False, False]),
+        ("Answer by mail", [False, True, False]),
         ("nothing but your mailbox", [False, True, False]),
-        ("on the page of the game you can", [True, True, False]),
+        ("on the page of the game you make one", [True, True, False]),
         ("This match is sealed: install pbem", [False, False, True]),
     ):
         assert [words.lower() in pages[f"m{match}.html"].lower() for match in (1, 2, 3)] == told
