@@ -83,6 +83,23 @@ def rules_page(
     return page("rules", title, (), shown=shown, language=language)
 
 
+def lesson_page(
+    game: str, server: str = "", files: Sequence[tuple[str, str, str | None]] = (), language: str = ENGLISH
+) -> str:
+    """A lesson of a few steps on the board of a game of ours; on the site of a server as `rules_page`."""
+    shown = {
+        "game": game,
+        "server": server,
+        "index": page_file("index", language),
+        "board": page_file(game, language) if server else "",
+        "rules": page_file(f"rules-{game}", language) if server else "",
+        "files": files,
+    }
+    title = Phrase("{title} in five steps", title=rules(game).title)
+    scripts = ("say.js", "board.js", f"lessons/{game}.js", "lessons/lesson.js")
+    return page("lesson", title, scripts, shown=shown, language=language)
+
+
 def numbered_rulings(game: str, language: str) -> Markup:
     """The rulings of a game, HTML by number, as JSON within a page."""
     return _verbatim(_inline(rulings(game, language)))

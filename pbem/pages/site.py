@@ -21,7 +21,7 @@ from markupsafe import Markup
 from pbem.boards.picture import card
 from pbem.games import BUILT_IN, GAMES, part_of, parts, rules, titles
 from pbem.i18n import ENGLISH, LANGUAGES, catalogue, say, template_folder
-from pbem.pages import Home, composer, feed_file, page, page_file, rules_page, served
+from pbem.pages import Home, composer, feed_file, lesson_page, page, page_file, rules_page, served
 from pbem.pages.match_page import Link, OnSite, Witnessed, decisive_turns, replay
 from pbem.phrase import Phrase
 from pbem.tournament.tournament_entries import result_of
@@ -97,6 +97,7 @@ def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str 
         "address": site["address"],
         "index": page_file("index", language),
         "board": page_file(m.rules, language) if m.rules in BUILT_IN else "",
+        "lesson": page_file(f"lesson-{m.rules}", language),
         "rules": page_file(f"rules-{m.rules}", language),
         "game": m.rules,
         "match": match,
@@ -163,7 +164,8 @@ def tournament(
 
 def _begun() -> dict[str, object]:
     """The games on a first page: their titles, the pages of ours, and the page itself, by language."""
-    files = {name: _files(name) for name in ("index", *BUILT_IN, *(f"rules-{game}" for game in GAMES))}
+    of_games = [f"{kind}-{game}" for kind, games in (("lesson", BUILT_IN), ("rules", GAMES)) for game in games]
+    files = {name: _files(name) for name in ("index", *BUILT_IN, *of_games)}
     return {"games": titles(), "languages": files}
 
 
@@ -247,10 +249,12 @@ def _lists(
 
 
 def composers(home: Home) -> Iterator[tuple[str, str]]:
-    """The composers and the rules, by their files, in each language: pages know our games, and all have rules."""
+    """Composers, lessons and rules, by their files, in each language: pages know our games, and all have rules."""
     for language in LANGUAGES:
         for game in BUILT_IN:
+            name = f"lesson-{game}"
             yield page_file(game, language), composer(game, home, language)
+            yield page_file(name, language), lesson_page(game, home.server, _files(name), language)
         for game in GAMES:
             yield (
                 page_file(f"rules-{game}", language),

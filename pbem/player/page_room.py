@@ -25,7 +25,7 @@ from pbem.games import BUILT_IN, GAMES, Refused
 from pbem.identity import ssh
 from pbem.identity.verdict import BadSignature
 from pbem.letters.render import Templates
-from pbem.pages import home_page, rules_page
+from pbem.pages import home_page, lesson_page, rules_page
 from pbem.phrase import Phrase, clean
 from pbem.player import PlayerTrouble, beginning
 from pbem.player.account_file import Account, BadAccount, split
@@ -235,8 +235,10 @@ class PlayRoom:
             after = asked.get("after", "")
             number, latest = self.news.after(int(after) if re.fullmatch("[0-9]{1,9}", after) else 0, _NEWS)
             return as_json({"number": number, "latest": latest})
-        if name == "rules" and (game := asked.get("game")) in GAMES:
+        if name == "rules" and (game := asked.get("game", "")) in GAMES:
             return PageAnswer(rules_page(game, language=self._language).encode())
+        if name == "lesson" and (game := asked.get("game", "")) in BUILT_IN:
+            return PageAnswer(lesson_page(game, language=self._language).encode())
         view = self._views.named.get(name)
         if view is None or not {"account", "match"} <= asked.keys():
             return None

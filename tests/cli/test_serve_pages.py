@@ -22,7 +22,7 @@ def test_the_pages_lie_beside_the_store(tmp_path: Path) -> None:
     assert isinstance(config.store, Path)
     folder = config.store.parent / "pages"
     write_composers(config, folder)
-    pages = ("index", *GAMES, *(f"rules-{game}" for game in GAMES))
+    pages = ("index", *GAMES, *(f"{kind}-{game}" for kind in ("lesson", "rules") for game in GAMES))
     names = {page_file(name, language) for name in pages for language in LANGUAGES}
     assert {path.name for path in folder.glob("*.html")} == names
     assert "pbem@play.example" in (folder / "spaceships.html").read_text()

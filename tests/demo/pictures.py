@@ -152,7 +152,7 @@ def show_composer(tab: Page, page: Path, letter: EmailMessage, orders: str, widt
 
 
 def show_match(tab: Page, page: Path) -> None:
-    """The boards of a match, which proved itself, in the turn that decided it; nothing moves, as some readers want it."""
+    """The boards of a match, which proved itself, in the turn that decided it; nothing moves."""
     tab.emulate_media(reduced_motion="reduce")
     tab.set_viewport_size({"width": 1000, "height": 900})
     tab.goto(page.as_uri())

@@ -70,9 +70,13 @@ def test_the_terminal_shows_rules_and_rulings(monkeypatch: pytest.MonkeyPatch) -
     assert "Zwei Spieler" in play("spaceships")
 
 
-def test_the_page_at_home_has_the_rules() -> None:
+def test_the_page_at_home_has_the_rules_and_the_lessons() -> None:
     room = PlayRoom(places(os.environ), "", "en", lambda _: None)
     shown = room.view("rules", {"game": "spaceships"})
     assert shown is not None
     assert b'id="ruling-17"' in shown.content
     assert room.view("rules", {"game": "chess"}) is None
+    lesson = room.view("lesson", {"game": "shoot-em-up"})
+    assert lesson is not None
+    assert b"LESSON" in lesson.content
+    assert room.view("lesson", {"game": "chess"}) is None
