@@ -10,11 +10,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.ending import MEANINGS
+from pbem.cli.ending import Status
 from pbem.cli.group import group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+MEANINGS = {
+    Status.WELL: "Done; or the verdict is good.",
+    Status.REFUSED: "The verdict is bad: it does not hold, is not legal, was refused by the server, or has faults.",
+    Status.UNREADABLE: "No verdict: a file is not what the command reads, or the command line is wrong.",
+    Status.OPEN: "The verdict is open; or what was waited for did not happen.",
+    Status.NOT_DONE: "It could not be done: a full disk, a missing permission, a server that is not there, Ctrl-C.",
+}
+"""A sentence for each exit status."""
 
 
 def manual() -> str:

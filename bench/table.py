@@ -95,7 +95,7 @@ class Table:
         """The bundle of a match; of a long one no letter brings it."""
         loaded = self.referee.desk.archive.load(match)
         assert loaded is not None
-        return self.referee.desk.match_letters.bundle(*loaded, None)
+        return self.referee.desk.archive.bundle(*loaded, None)
 
     def orders(self, person: Mailbox, match: int, rev: int, *, final: bool = False, size: int = 0) -> bytes:
         """A signed letter with such orders, as it comes by SMTP, padded to so many octets.

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from machines.deaths import POINTS
 
-from pbem.failpoints import ALL
 from pbem.match.changed import replace
 from simulation.invariants import check
 from simulation.runs import CHANCES
@@ -36,7 +36,7 @@ CALM = replace(
     **dict.fromkeys(CHANCES, 0.0),
 )
 HOUR = 3600.0
-TWICE = (*ALL, *(point for point in ALL if not point.startswith("clock")))
+TWICE = (*POINTS, *(point for point in POINTS if not point.startswith("clock")))
 """All points, but for those of the clock, which has little to do in half a day, twice."""
 
 

@@ -96,7 +96,7 @@ def entered(state: Tournament, entry: Entry) -> None:
     line = nominated if nominated and not nominated.out else next(iter(playing), None)
     if line:
         must(team in {None, line.team}, "another team")
-        line.player, line.mail, line.words = player, body["mail"], body["words"]
+        line.player, line.keys, line.mail, line.words = player, body["player"]["keys"], body["mail"], body["words"]
         return
     ladder = state.form == "ladder"
     must(state.phase == "open" or ladder, "nobody new may enter")
@@ -104,7 +104,8 @@ def entered(state: Tournament, entry: Entry) -> None:
     must(len(state.playing_in()) < state.document["entrants"], "all places are taken")
     ordinal = max((one.ordinal for one in state.lines.values()), default=0) + 1
     name, time = player.name, moment(entry.time)
-    state.lines[name] = Line(name, player, body["mail"], body["words"], team, ordinal, time)
+    keys = body["player"]["keys"]
+    state.lines[name] = Line(name, player, keys, body["mail"], body["words"], team, ordinal, time)
     if ladder:
         state.ladder.append(name)
 
@@ -166,7 +167,7 @@ def result(state: Tournament, entry: Entry) -> None:
     must(len(found) == 1, "no result of this match is awaited")
     must(body["winner"] <= 2 and len(body["scores"]) == 2 and {*body["silent"]} <= {1, 2}, "more than two seats")
     pairing = found[0]
-    pairing.result, pairing.over = body, moment(entry.time)
+    pairing.result, pairing.over, pairing.before = body, moment(entry.time), state.before
     for seat, name in enumerate(pairing.names, start=1):
         line = state.lines[name]
         line.active = moment(entry.time)
@@ -301,6 +302,7 @@ def paired(state: Tournament, entry: Entry) -> None:
         lines = [state.lines[name] for name in one.names]
         one.match, one.entry, one.began = match, entry.head, moment(entry.time)
         one.players, one.mails = tuple(line.player.name for line in lines), tuple(line.mail for line in lines)
+        one.keys = tuple(line.keys for line in lines)
     if state.form not in ROUND_ROBINS:
         state.pairings += begin
     state.byes += [bye] if bye else []
@@ -343,7 +345,7 @@ KINDS: dict[str, Callable[[Tournament, Entry], None]] = {
 
 def step(state: Tournament, entry: Entry, before: Entry | None) -> None:
     check_tournament_form(entry)
-    state.last = moment(entry.time)
+    state.before, state.last = state.last, moment(entry.time)
     if before is None:
         announced(state, entry)
         return

@@ -64,12 +64,14 @@ def check_match(state: Tournament, pairing: Pairing, entries: list[Entry]) -> No
     must(first["terms"] == terms, "other terms")
     mails = tuple(first["letters"][seat]["mail"] for seat in ("1", "2"))
     must(mails == pairing.mails, "agreed to by other letters than those of entry")
+    keys = tuple(first["players"][seat]["keys"] for seat in ("1", "2"))
+    must(keys == pairing.keys, "other keys than those of the lines")
     if last.type != "closed":
         return
-    if pairing.result is None:
-        must(state.last is None or state.last <= moment(last.time), "its result is missing")
-        return
-    must(pairing.result == {"match": pairing.match, **result_of(entries)}, "another result")
+    told = state.last if pairing.result is None else pairing.before
+    must(told is None or told <= moment(last.time), "its result is missing, or came too late")
+    if pairing.result is not None:
+        must(pairing.result == {"match": pairing.match, **result_of(entries)}, "another result")
 
 
 def result_of(entries: list[Entry]) -> Body:

@@ -22,6 +22,7 @@ class Line:
 
     name: str
     player: Player
+    keys: list[Body]
     mail: str
     words: str
     team: str | None
@@ -42,8 +43,10 @@ class Pairing:
     entry: str = ""
     began: datetime | None = None
     players: tuple[str, ...] = ()
+    keys: tuple[list[Body], ...] = ()
     mails: tuple[str, ...] = ()
     result: Body | None = None
+    before: datetime | None = None
     annulled: bool = False
     late: bool = False
     over: datetime | None = None
@@ -69,6 +72,7 @@ class Tournament(Match):
     rounds: int = 0
     paired_at: datetime | None = None
     last: datetime | None = None
+    before: datetime | None = None
 
     @property
     def form(self) -> str:

@@ -34,10 +34,6 @@ WIDEST: Final = 1040
 """Pixels of a picture's width; the grids side by side share it."""
 GAP: Final = 16
 TITLE: Final = 34
-CARD: Final = (1200, 630)
-"""The size in which sites show the picture of a link."""
-HEAD: Final = 120
-EDGE: Final = 28
 BLACK: Final = "#000000"
 SHADES: Final = (0.25, 0.45)
 """The darkness of the two sides of a block."""
@@ -53,34 +49,6 @@ def draw(boards: Sequence[Board], names: Mapping[int, str]) -> bytes:
     picture = _joined(drawn, beside=beside, gap=GAP)
     framed = Image.new("RGB", (picture.width + 2 * GAP, picture.height + 2 * GAP), PAPER)
     framed.paste(picture, (GAP, GAP))
-    return _png(framed)
-
-
-def card(title: str, line: str, boards: Sequence[Board], names: Mapping[int, str]) -> bytes:
-    """A PNG in the size that sites show of a link: a title, a smaller line, and the boards in the room below.
-
-    All grids of a board are beside each other; boards are, too, if each is a single grid.
-    """
-    beside = all(len(board.panels) == 1 for board in boards)
-    across = sum(len(board.panels) for board in boards) if beside else max(len(board.panels) for board in boards)
-    down = 1 if beside else len(boards)
-    columns, rows = len(boards[0].panels[0].columns) + 1, len(boards[0].panels[0].rows) + 1
-    width, height = CARD[0] - 2 * EDGE, CARD[1] - HEAD - EDGE
-    named = TITLE if any(names.get(board.seat) for board in boards) else 0
-    side = min(
-        (width - (across - 1) * GAP) // across // columns, ((height - (down - 1) * GAP) // down - named) // rows
-    )
-    drawn = []
-    for board in boards:
-        body = _joined([_grid(panel, side) for panel in board.panels], beside=True, gap=GAP)
-        drawn.append(_titled(body, names.get(board.seat, "")))
-    picture = _joined(drawn, beside=beside, gap=GAP)
-    framed = Image.new("RGB", CARD, PAPER)
-    framed.paste(picture, ((CARD[0] - picture.width) // 2, HEAD + (height - picture.height) // 2))
-    pen = ImageDraw.Draw(framed)
-    for words, size, y in ((title, 42, 50), (line, 24, 94)):
-        fits = next(each for each in range(size, 0, -1) if font(each).getlength(words) <= width)
-        pen.text((EDGE, y), words, INK, font(fits), anchor="lm")
     return _png(framed)
 
 

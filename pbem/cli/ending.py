@@ -12,10 +12,10 @@ import sys
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     import click
 
@@ -28,16 +28,6 @@ class Status(IntEnum):
     UNREADABLE = 2
     OPEN = 3
     NOT_DONE = 4
-
-
-MEANINGS: Final[Mapping[Status, str]] = {
-    Status.WELL: "Done; or the verdict is good.",
-    Status.REFUSED: "The verdict is bad: it does not hold, is not legal, was refused by the server, or has faults.",
-    Status.UNREADABLE: "No verdict: a file is not what the command reads, or the command line is wrong.",
-    Status.OPEN: "The verdict is open; or what was waited for did not happen.",
-    Status.NOT_DONE: "It could not be done: a full disk, a missing permission, a server that is not there, Ctrl-C.",
-}
-"""A sentence for each status, for the manual."""
 
 
 def unreadable(cause: str) -> click.ClickException:

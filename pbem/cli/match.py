@@ -1,7 +1,4 @@
-"""`pbem match`: matches as the operator may see and control them. Thin: the desk obeys.
-
-Secrets (setups, orders) are shown only on demand, and with a warning.
-"""
+"""`pbem match`: matches as the operator may see and control them. Thin: the desk obeys."""
 
 from __future__ import annotations
 
@@ -25,7 +22,6 @@ from pbem.cli.common import (
 from pbem.desk.match_archive import MatchRepository
 from pbem.match.transcript import Entry
 from pbem.match.view import view
-from pbem.proof import bundle
 from pbem.store.matches import Matches
 from pbem.store.operator import matches as all_matches
 from pbem.store.operator import paused_by_restore
@@ -34,12 +30,7 @@ from pbem.store.people import People
 if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.server.operators_store import OperatorsStore
-
-SECRETS = (
-    "This shows setups and orders that nobody else may know while the game runs. An operator who tells a player"
-    " breaks the game, and no signature shows it. Play in no match that you looked into."
-)
-
+    from pbem.store.matches import MatchRow
 
 _match_argument = click.argument("number", metavar="MATCH", callback=named)
 
@@ -66,15 +57,14 @@ def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
 @match.command()
 @_match_argument
 @config_option
-@click.option(
-    "--secrets", is_flag=True, help="Show setups and orders, too. Nobody may know them while the game runs."
-)
 @as_json
-def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> None:
+def show(number: int, config_file: Path, *, as_json: bool) -> None:
     """Show MATCH: its terms, where it stands, whom it waits for, and its transcript."""
     with opened(config_file) as store:
-        found, entries = _found(store, number)
-        stands, hidden = view(found, 0), _secrets(store, number) if secrets else []
+        archive = _archive(store)
+        found, _ = _loaded(archive, number)
+        entries = [_told(Entry.read(row.entry)) for row in archive.matches.entries(number)]
+    stands = view(found, 0)
     turn = f", turn {stands.turn}" if stands.turn else ""
     facts = {
         "match": stands.match,
@@ -90,19 +80,13 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
         "rules": stands.hash,
         "head": found.head,
     }
-    if secrets:
-        click.echo(SECRETS, err=True)
     if as_json:
-        shown = facts | ({"secrets": hidden} if secrets else {}) | {"entries": entries}
-        click.echo(json.dumps(shown, indent=1))
+        click.echo(json.dumps(facts | {"entries": entries}, indent=1))
         return
     fields(facts)
     if entries:
         click.echo()
         table(entries, ("seq", "time", "type", "head", "says"))
-    if hidden:
-        click.echo()
-        table(hidden, ("game", "turn", "seat", "rev", "standing", "text"))
 
 
 @match.command("bundle")
@@ -112,53 +96,40 @@ def show(number: int, config_file: Path, *, secrets: bool, as_json: bool) -> Non
 def bundle_(number: int, file: Path, config_file: Path) -> None:
     """Write the bundle of MATCH to FILE, with the papers of its finished games: some are too long for a letter."""
     with opened(config_file) as store:
-        found, _ = _found(store, number)
+        archive = _archive(store)
+        found, row = _loaded(archive, number)
         if not found.seq:
             raise click.ClickException(f"m{number} has not begun.")
-        matches = Matches(store.database, store.vault)
-        rows, papers = matches.entries(number), matches.papers(number, len(found.games), 0, None)
-    entries = [Entry.read(row.entry) for row in rows]
-    file.write_bytes(bundle.write(bundle.Bundle(entries, [row.signature for row in rows], papers)))
+        content = archive.bundle(found, row)
+    file.write_bytes(content)
     click.echo(f"{file} has the proof of {found.id}: `pbem verify {file}`.")
 
 
-def _found(store: OperatorsStore, number: int) -> tuple[Match, list[dict[str, object]]]:
-    matches = Matches(store.database, store.vault)
-    archive = MatchRepository(matches, People(store.database), store.config.server, _nothing_is_signed, "")
+def _archive(store: OperatorsStore) -> MatchRepository:
+    return MatchRepository(Matches(store.database, store.vault), People(store.database), store.config.server)
+
+
+def _loaded(archive: MatchRepository, number: int) -> tuple[Match, MatchRow]:
     loaded = archive.load(number)
     if loaded is None:
         raise click.ClickException(f"There is no match m{number}.")
-    entries = [Entry.read(row.entry) for row in archive.matches.entries(number)]
-    told = [
-        {"seq": entry.seq, "time": entry.time, "type": entry.type, "head": entry.head[:16], "says": _says(entry)}
-        for entry in entries
-    ]
-    return loaded[0], told
+    return loaded
 
 
-def _nothing_is_signed(_statement: bytes) -> bytes:
-    raise AssertionError("nothing is written here")
+def _told(entry: Entry) -> dict[str, object]:
+    return {
+        "seq": entry.seq,
+        "time": entry.time,
+        "type": entry.type,
+        "head": entry.head[:16],
+        "says": _says(entry),
+    }
 
 
 def _says(entry: Entry) -> str:
     """The parts of an entry that are neither hashes nor lists; a flag that is set by its name alone."""
     shown = ((key, value) for key, value in entry.body.items() if isinstance(value, str | int) and value is not False)
     return ", ".join(key if value is True else f"{key} {value}" for key, value in shown if len(str(value)) < 64)
-
-
-def _secrets(store: OperatorsStore, number: int) -> list[dict[str, object]]:
-    submitted = Matches(store.database, store.vault).submitted(number)
-    return [
-        {
-            "game": game,
-            "turn": turn or "setup",
-            "seat": seat,
-            "rev": content["rev"],
-            "standing": "yes" if content["standing"] else "withdrawn",
-            "text": " / ".join(content["text"].split("\n")),
-        }
-        for (game, turn, seat), content in submitted.items()
-    ]
 
 
 @match.command()

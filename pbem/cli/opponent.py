@@ -21,10 +21,9 @@ from pbem.phrase import harmless
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.correspondence import Correspondence
 from pbem.player.memory import Memory
+from pbem.player.player_modes import agent_of
 from pbem.player.program import Program
 from pbem.player.program_config import load
-from pbem.player.sealed_agent import Agent
-from pbem.player.secret_vault import SecretVault
 
 if TYPE_CHECKING:
     import threading
@@ -75,8 +74,8 @@ def _run(settings: ProgramSettings, stop: threading.Event) -> None:
         signing.make(path, account.address)
         log.info("made the key %s", path)
 
-    def nobody(prompt: str = "Nobody is here to touch a security key") -> NoReturn:
-        raise signing.CannotSign(f"{prompt}: give the program a key that needs nobody.")
+    def nobody(prompt: str = "The key is on a security key, and nobody is here to touch it") -> NoReturn:
+        raise signing.CannotSign(f"{prompt}: give the program a key file without a passphrase.")
 
     key = signing.read(path, nobody, nobody)
     templates = Templates(language=settings.language)
@@ -88,8 +87,7 @@ def _run(settings: ProgramSettings, stop: threading.Event) -> None:
         log.info("made the Maildir %s", place)
     with closing(Memory(Path(settings.memory))) as memory, closing(mail_in.source(account)) as source:
         letters = Correspondence(account, memory, key.sign, os.urandom)
-        agent = Agent(letters, SecretVault(Path(f"{settings.memory}.secrets")), os.urandom)
-        program = Program(agent, settings, os.urandom, words)
+        program = Program(agent_of(letters, Path(f"{settings.memory}.secrets")), settings, os.urandom, words)
         program.begin(key.public, key.fingerprint, _now())
         log.info("%s plays %s", account.id, ", ".join(settings.games))
         pause = _SOON

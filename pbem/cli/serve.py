@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import structlog
 from click.core import ParameterSource
 
 from pbem.cli.common import config_option
 from pbem.cli.programs import troubles
 from pbem.config.file import ConfigError, load
-from pbem.pages import Home, site
 from pbem.player import trial_server
 from pbem.server.daemon import Daemon
 from pbem.server.logs import configure_logs
@@ -28,22 +26,7 @@ from pbem.store.owners import ALL, named
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pbem.config.server import Config
     from pbem.smtp.intake import IntakePlace
-
-
-log = structlog.get_logger()
-
-
-def write_composers(config: Config, folder: Path) -> None:
-    """The composers, written beside the store for an operator who serves none, to be passed on as files."""
-    home = Home(config.server, config.mail_address, config.delimiter)
-    try:
-        done = site.publish(folder, site.composer_folder(home))
-    except OSError as error:
-        log.warning("pages not written", folder=str(folder), error=str(error))
-    else:
-        log.info("pages written", folder=str(folder), changed=len(done.written))
 
 
 def write_ready(path: Path, places: Sequence[IntakePlace]) -> None:
@@ -83,9 +66,6 @@ def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None
     def ready(places: Sequence[IntakePlace]) -> None:
         if ready_file is not None:
             write_ready(ready_file, places)
-
-        if isinstance(config.store, Path) and not config.pages:
-            write_composers(config, config.store.parent / "pages")
 
     async def main() -> None:
         await Daemon(config, ready=ready, roles=does).run()

@@ -37,7 +37,7 @@ def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
                 "game": t.terms.match["game"],
                 "format": t.terms.format,
                 "phase": t.phase,
-                "paused": "yes" if rows.paused(int(t.id[1:])) else "",
+                "paused": "yes" if rows.paused(t.number) else "",
                 "organiser": t.organiser.name,
                 "entrants": len(t.entrants),
                 "matches": len([pairing for pairing in t.pairings if pairing.match]),

@@ -221,9 +221,8 @@ def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Ke
         if keys:
             from pbem.proof.known_keys import compared
 
-            assert proved.bundle is not None
             try:
-                owned = list(_printed("keys", compared(proved.bundle.entries, keys), as_json=as_json))
+                owned = list(_printed("keys", compared(proved.whole[0].entries, keys), as_json=as_json))
             except ValueError as error:
                 raise click.UsageError(str(error)) from error
     findings = [*played, *owned]

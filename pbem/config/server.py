@@ -91,12 +91,6 @@ class WitnessConfig(ConfigTable, frozen=True):
                 yield f"witness: cosigners: {one.key} is the key of no other cosigner"
 
 
-class MetricsConfig(ConfigTable, frozen=True):
-    """The listener for Prometheus."""
-
-    listen: Listen = Listen()
-
-
 _Host = Annotated[
     str, _text(rf"{DOMAIN.pattern}(?::[1-9][0-9]{{0,4}})?", "a host in lower case, perhaps with a port")
 ]
@@ -145,7 +139,6 @@ class Config(ConfigTable, frozen=True):
     games: GamesConfig = GamesConfig()
     house: HousePlayer = HousePlayer()
     witness: WitnessConfig = WitnessConfig()
-    metrics: MetricsConfig = MetricsConfig()
     notify: NotifyConfig = NotifyConfig()
     recovery: Recovery = Recovery()
     log: LogConfig = LogConfig()
@@ -177,12 +170,6 @@ class Config(ConfigTable, frozen=True):
         yield from self.witness.faults(self.server)
         if bool(self.dkim.selector) != bool(self.dkim.key_file):
             yield "dkim: selector and key_file are given together, or none of them"
-        place = self.metrics.listen
-        if place.path is not None or place.systemd or place.host not in LOOPBACK:
-            yield f'metrics: listen = "{place}": figures are given out on 127.0.0.1 or [::1] alone'
-        for box in (self.smtp, self.lmtp):
-            if box.listen and str(box.listen) == str(self.metrics.listen) and box.listen.port:
-                yield f"metrics: {box.listen} is taken by mail"
         if self.delivery.longest_retry < self.delivery.first_retry:
             yield "delivery: longest_retry is shorter than first_retry"
 

@@ -79,7 +79,7 @@ class DueTasks:
     queues: Sequence[tuple[Callable[[], datetime | None], Callable[[datetime], None]]]
     """The tasks for each player, done one after the other when they are due."""
     beside: Sequence[Callable[[DueTasks, datetime], datetime | None]]
-    """What else becomes due, beside the matches; each returns when to call it again."""
+    """The tasks beside those of matches; each returns when to call it again."""
     seats: Seats
     time: OutagesAndZones
     keys: Keyring

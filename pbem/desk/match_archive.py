@@ -24,6 +24,7 @@ from pbem.match.step import Signed
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
 from pbem.match.transcript_replay import replay_transcript
+from pbem.proof import bundle
 from pbem.proof.signed_letters import BundleLetters
 from pbem.requests import DEFAULT, Requested, Sections, SignedForm, SubmitOrders, SubmitSetup
 from pbem.store.database import from_db, to_db
@@ -102,8 +103,14 @@ class MatchRepository:
     def load(self, number: int) -> tuple[Match, MatchRow] | None:
         """The match of this number, and its row; None if there is none."""
         row = self.matches.row(number)
-        if row is None:
-            return None
+        return None if row is None else self._loaded(row)
+
+    def known(self, number: int) -> tuple[Match, MatchRow]:
+        """The match of a number that must exist, and its row."""
+        return self._loaded(self.matches.known(number))
+
+    def _loaded(self, row: MatchRow) -> tuple[Match, MatchRow]:
+        number = row.number
         version, match = self._warm.get(number, (None, None))
         if match is None or version != row.version:
             match = self._restore(row)
@@ -111,11 +118,13 @@ class MatchRepository:
         self._keep(number, match, row.version)
         return match, row
 
-    def known(self, number: int) -> tuple[Match, MatchRow]:
-        """The match of a number that must exist, and its row."""
-        loaded = self.load(number)
-        assert loaded is not None
-        return loaded
+    def bundle(self, match: Match, row: MatchRow, seat: int | None = None) -> bytes:
+        """The bundle of a match: its finished games, and the papers of the running one that this seat may see."""
+        rows = self.matches.entries(row.number)
+        running = match.game if match.phase == "playing" else 0
+        papers = self.matches.papers(row.number, len(match.games), running, seat)
+        entries = [Entry.read(entry.entry) for entry in rows]
+        return bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
 
     def entry(self, number: int, seq: int) -> EntryRow | None:
         """An entry of a transcript as it was signed; None if there is none of this number."""
@@ -151,8 +160,7 @@ class MatchRepository:
     def _put(self, number: int, version: int, match: Match) -> None:
         self._warm[number] = version, match
         self._warm.move_to_end(number)
-        waiting = (*match.setups.values(), *match.orders.values(), *match.stored.values())
-        self._octets[number] = sum(kept.octets for kept in waiting)
+        self._octets[number] = sum(kept.octets for kept in match.waiting)
 
     def _drop(self, number: int) -> None:
         self._warm.pop(number, None)

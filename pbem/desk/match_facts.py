@@ -119,7 +119,7 @@ def branch_facts(match: Match, submission: Submission) -> Facts | None:
 
 
 def standing_orders(submission: Submission | None) -> Facts | None:
-    """The orders already there when a turn begins, because they came in advance."""
+    """The orders that stand when a turn begins."""
     if submission is None or not submission.standing:
         return None
     return {"rev": submission.rev, "final": submission.final, "orders": submission.text}

@@ -37,10 +37,9 @@ from pbem.match import stored_orders
 from pbem.match.changed import replace
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import written
-from pbem.match.transcript import Entry, sha256_hex
+from pbem.match.transcript import sha256_hex
 from pbem.match.view import TranscriptHead, view
 from pbem.phrase import Phrase, Span
-from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -84,7 +83,7 @@ class MatchLetters:
     _archive: MatchRepository
     _mailboxes: ReplyTokens
     _beside: Callable[[Match, str], tuple[list[JsonObject], Facts]]
-    """What a register beside matches tells a reader of one: items of a bulletin, and facts about its end."""
+    """The items of a bulletin and the facts about its end that a tournament adds to one of its matches."""
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
@@ -189,7 +188,7 @@ class MatchLetters:
         )
 
     def _of_seat(self, match: Match, row: MatchRow, seat: int) -> Facts:
-        """What a view of a match for one of its seats has, besides what everybody's has."""
+        """The facts that a view of a match has only for this seat."""
         own = self.own_key(match.name(seat))
         others = {other: match.name(other) for other in match.seats if other != seat}
         here = {other: name for other, name in others.items() if not name.startswith("?")}
@@ -428,7 +427,7 @@ class MatchLetters:
         self, name: str, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime
     ) -> bool:
         """Attach the bundle, or post a large one in a letter of its own and return True."""
-        content = self.bundle(notice.match, row, None)
+        content = self._archive.bundle(notice.match, row)
         own_letter = self.proof(notice.match, row, notice.seat, latest, (name, content))
         if own_letter is None:
             out.attachments.append((name, "application/zip", content))
@@ -451,14 +450,6 @@ class MatchLetters:
         m = self.view(match, row, seat, latest)
         out.text = self._writer.template("letters/bundle.txt", m=m, bundle_name=name, fits=fits)
         return out
-
-    def bundle(self, match: Match, row: MatchRow, seat: int | None) -> bytes:
-        """The bundle of a match: its finished games, and the papers of the running one that this seat may see."""
-        rows = self._archive.matches.entries(row.number)
-        running = match.game if match.phase == "playing" else 0
-        papers = self._archive.matches.papers(row.number, len(match.games), running, seat)
-        entries = [Entry.read(entry.entry) for entry in rows]
-        return bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
 
     def old_turns(
         self, match: Match, row: MatchRow, seat: int, game: int, turns: Sequence[int]

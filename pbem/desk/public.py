@@ -1,15 +1,15 @@
-"""The public side of a server: standings, invitations, public matches and their news, for pages that all can read.
+"""The public side of a server: standings, invitations, public matches, for pages that all can read.
 
 Deny by default: what may be told is put together here piece by piece, from the matches whose players agreed on
 `privacy: public`. Of a running match, that is how it stands; of a closed match, its bundle without the players'
-letters, which show their addresses and may hold words for one reader. Nothing is written, and no word that anybody
-wrote, such as the reason of a ruling, is in the news. Implements protocol.md, "Secrets".
+letters, which show their addresses and may hold words for one reader. Nothing is written. Implements protocol.md,
+"Secrets".
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.ratings import PROVISIONAL, tables
@@ -18,14 +18,12 @@ from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read_letter
 from pbem.match.state import RUNNING, Match
-from pbem.match.transcript import Entry, written
+from pbem.match.transcript import Entry
 from pbem.match.view import view
-from pbem.pages.site import Finished, News
-from pbem.phrase import Phrase
+from pbem.pages.site import Finished
 from pbem.proof.bundle import Bundle
 from pbem.proof.named_papers import keys_in
 from pbem.proof.normal_form import VOCABULARY, normal_text
-from pbem.store.database import Database, from_db
 from pbem.store.matches import Matches
 from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
@@ -33,6 +31,7 @@ from pbem.store.tlog import TransparencyLog
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pbem.store.database import Database
     from pbem.store.vault import Vault
 
 _RANKED = 100
@@ -65,23 +64,13 @@ class Public:
             if match := self._public(number, ("open",)):
                 free = [seat for seat, kept in self._people.free(number).items() if kept is None]
                 by = self._people.standing(match.terms.game, match.name(1))
-                title = Phrase(
-                    "{id}: {name} proposes {game}", id=match.id, name=match.name(1), game=match.rules.title
-                )
-                proposed = written(from_db(self._matches.created(number)))
-                yield self._summary(match) | {
-                    "by": by,
-                    "free": len(free),
-                    "lines": match.terms.lines(),
-                    "news": [News(match.id, 0, proposed, title)],
-                }
+                yield self._summary(match) | {"by": by, "free": len(free), "lines": match.terms.lines()}
 
     def running(self) -> Iterator[dict[str, object]]:
         """The public matches that are being played, newest first: only how each stands."""
         for number in reversed(self._matches.in_phases(*RUNNING)):
             if match := self._public(number, RUNNING):
-                entries = [Entry.read(row.entry) for row in self._matches.entries(number)]
-                yield self._summary(match) | {"news": list(of_match(match, entries))}
+                yield self._summary(match)
 
     def finished(self) -> Iterator[Finished]:
         """The public matches that were played to their end, newest first."""
@@ -115,7 +104,7 @@ class Public:
         seen = self._archive.first_seen(number)
         logged = [(seen[0], str(seen[1]))] if seen else []
         forms = dict(_forms(match, entries, papers))
-        return Finished(summary, bundle, forms, press, logged, list(of_match(match, entries)))
+        return Finished(summary, bundle, forms, press, logged)
 
     def _public(self, number: int, phases: tuple[str, ...]) -> Match | None:
         """The match, if its players agreed that everybody may watch, and it is in one of these phases."""
@@ -164,30 +153,3 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     if not single or reading.commands[0].faults or not commands.COMMANDS[reading.commands[0].name].published:
         return None
     return verdict.pasted or None
-
-
-def of_match(match: Match, entries: Sequence[Entry]) -> Iterator[News]:
-    """A match that everybody may watch: its begin, its turns, the ends of its games, and its own."""
-    for entry in entries:
-        if title := _of_match(match, entry.type, entry.body):
-            yield News(match.id, entry.seq, entry.time, title, front=entry.type in {"agreed", "closed"})
-
-
-def _of_match(match: Match, kind: str, body: dict[str, Any]) -> Phrase | None:
-    """An entry of a match in words; None if the pages do not show it."""
-    single = match.terms.kind == "single"
-    match kind:
-        case "agreed":
-            names = ", ".join(body["players"][str(seat)]["name"] for seat in match.seats)
-            return Phrase("{id}: {names} begin {game}", id=match.id, names=names, game=match.rules.title)
-        case "turn" if single:
-            return Phrase("{id}: turn {turn} is over", id=match.id, turn=body["turn"])
-        case "turn":
-            return Phrase("{id}: game {game}, turn {turn} is over", id=match.id, game=body["game"], turn=body["turn"])
-        case "ended" if not single:
-            return Phrase("{id}: game {game} is over", id=match.id, game=body["game"])
-        case "closed" if body["winner"]:
-            return Phrase("{id} is over: {name} won", id=match.id, name=match.name(body["winner"]))
-        case "closed":
-            return Phrase("{id} is over: nobody won", id=match.id)
-    return None

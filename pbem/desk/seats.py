@@ -89,8 +89,7 @@ class SeatContext(msgspec.Struct):
         The clock stands still while an older letter waits; the match goes on by letters. Its time never goes back.
         """
         match = self.match
-        waiting = (*match.setups.values(), *match.orders.values(), *match.stored.values())
-        times = [match.time, *(time for submission in waiting for time in submission.received)]
+        times = [match.time, *(time for submission in match.waiting for time in submission.received)]
         now = max([now, *(utc(time) for time in times if time)])
         return Step(self.match, replace(self._seats.world(now), oldest_unhandled=oldest_unhandled))
 
@@ -186,9 +185,8 @@ def find_seat(seats: Seats, number: int, player: str) -> SeatContext | None:
 
 def seat_at(seats: Seats, number: int, player: str) -> SeatContext:
     """The seat of a player who has one in this match."""
-    seated = find_seat(seats, number, player)
-    assert seated is not None
-    return seated
+    match, row = seats.archive.known(number)
+    return SeatContext(seats, match, row, match.names.index(player) + 1)
 
 
 def running(seats: Seats, player: str) -> Iterator[SeatContext]:
@@ -302,11 +300,7 @@ def next_rev(command: AnyCommand, match: Match, seat: int) -> int:
     spec = COMMANDS[command.name]
     if not (spec.stands or spec.withdraws):
         return match.sentence_revs.get((seat, command.name), 0) + 1
-    if match.phase == "setup":
-        before = match.setups.get(seat)
-    else:
-        turn = match.turn if command.form.turn is None else command.form.turn
-        before = match.orders.get(seat) if turn == match.turn else match.stored.get((seat, turn))
+    before = match.submission(seat, match.turn if command.form.turn is None else command.form.turn)
     return before.rev + 1 if before else 1
 
 

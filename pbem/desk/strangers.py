@@ -25,9 +25,9 @@ from pbem.desk.daily_limits import (
     DailyCounts,
     DailyLimit,
 )
+from pbem.desk.letter_writer import keys_of
 from pbem.desk.reading import Findings, LetterReader, Question, ReaderError
 from pbem.desk.reply_tokens import ReplyTokens, demand_dns, token_in
-from pbem.identity import Key
 from pbem.mail import delivery_status
 from pbem.mail.commands import COMMANDS, AnyCommand
 from pbem.match.changed import replace
@@ -169,7 +169,7 @@ class DeskAdmission:
         player = self._players.by_address(found.letter.sender) if found and found.letter.sender else None
         if player is None:
             return False
-        keys = [Key(row.format, row.fingerprint, row.public) for row in player.keys]
+        keys = keys_of(player.keys)
         found = self._findings(self._reader, replace(question, keys=keys))
         if found is None or found.understood is None or found.understood.judged.verdict.kind != "valid":
             return False

@@ -167,7 +167,7 @@ class Desk:
             "status": partial(history.status, seats),
             "report": at_seat(partial(history.report, match_letters)),
             "diary": at_seat(partial(history.diary, matches, time)),
-            "transcript": at_seat(partial(history.transcript, match_letters)),
+            "transcript": at_seat(partial(history.transcript, archive, match_letters)),
             "register": partial(account.register, keys, offers),
             "confirm": partial(account.confirm, keys, offers),
             "whoami": partial(account.whoami, keys, people),
@@ -221,8 +221,16 @@ class Desk:
         self.dispatch = Dispatch(
             config, part, database, players, people, keys, seats, mailboxes, counts, bounces, answers, handlers
         )
-        beside = partial(tournament_commands.instructed, director), partial(director.restored, seats)
-        self.operator = Operator(Instructions(database), decision, part, database, seats, offers, *beside)
+        self.operator = Operator(
+            Instructions(database),
+            decision,
+            part,
+            database,
+            seats,
+            offers,
+            direct=partial(tournament_commands.instructed, director),
+            restored=partial(director.restored, seats),
+        )
         requests = WitnessRequests(database)
         witnesses = Witnesses(config, decision, log, requests, letters, counts, self.signing_key)
         queues = (

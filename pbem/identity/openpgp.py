@@ -102,11 +102,8 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         cert = _sequoia(lambda: pysequoia.Cert.from_bytes(raw))
         whole = _sequoia(lambda: bytes(cert))
         armor = _sequoia(lambda: pysequoia.armor(whole, pysequoia.ArmorKind.PublicKey))
-        # Sequoia would name those that are valid today.
-        name = next((body for tag, body in found if tag == Tag.USER_ID), b"")
-        comment = " ".join(name.decode("utf-8", "replace").split())[:80]
         state = _standing(cert, cert.fingerprint, at)
-        return Key("openpgp", cert.fingerprint.upper(), armor.replace("\r\n", "\n"), comment, state)
+        return Key("openpgp", cert.fingerprint.upper(), armor.replace("\r\n", "\n"), state)
     except (_FailedError, IndexError, ValueError) as error:
         if isinstance(error, BadKey):
             raise

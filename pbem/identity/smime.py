@@ -140,7 +140,6 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         public = certificate.public_key()
         usages = (one.value for one in certificate.extensions if isinstance(one.value, x509.KeyUsage))
         usage = next(usages, None)
-        comment = certificate.subject.rfc4514_string()[:80]
     except (
         *(ValueError, TypeError, UnsupportedAlgorithm),
         *(x509.DuplicateExtension, x509.InvalidVersion, x509.UnsupportedGeneralNameType),  # of no common kind
@@ -155,7 +154,7 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         raise BadKey(Phrase("This certificate is not meant for signatures."))
     fingerprint = hashlib.sha256(octets).digest().hex(":").upper()
     pem = certificate.public_bytes(Encoding.PEM).decode()
-    return Key("smime", fingerprint, pem, comment, _standing(certificate, at))
+    return Key("smime", fingerprint, pem, _standing(certificate, at))
 
 
 def _check_certificate(certificate: x509.Certificate, octets: bytes, at: datetime) -> None:

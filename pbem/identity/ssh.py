@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -118,8 +117,7 @@ def parse(line: str) -> Key:
     if not blob.startswith(string(kind.encode())):
         raise BadKey(_DAMAGED)
     _public(blob, kind)
-    comment = re.sub(r"[^\x20-\x7e]", "", words[2]).strip()[:64] if len(words) > 2 else ""
-    return Key("ssh", fingerprint(blob), f"{kind} {text}", comment)
+    return Key("ssh", fingerprint(blob), f"{kind} {text}")
 
 
 def _check_type(kind: str) -> None:

@@ -57,7 +57,6 @@ class Key(msgspec.Struct, frozen=True):
     for S/MIME the SHA-256 as `openssl x509 -fingerprint` prints it."""
     public: str
     """The public key as text, one line for SSH, armor for the others, without the comment."""
-    comment: str = ""
     state: State = "pinned"
     """The key's state on arrival of the letter; a signature's own date never counts."""
 

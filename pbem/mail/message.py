@@ -236,13 +236,12 @@ def _hidden(letter: Letter, limits: Limits) -> Phrase | None:
 
 def decoded(data: bytes, charset: str) -> str:
     """Bytes as text, whatever they claim to be: an unknown or wrong charset costs characters, never an exception."""
-    name = _codec(charset) if charset else None
-    if name in {None, "ascii", "utf-8"}:
+    name = (_codec(charset) if charset else None) or "ascii"
+    if name in {"ascii", "utf-8"}:
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError:
             return data.decode("utf-8" if name == "utf-8" else "cp1252", errors="replace")
-    assert name is not None
     return data.decode(name, errors="replace")
 
 

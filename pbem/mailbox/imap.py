@@ -246,10 +246,7 @@ class Imap:
         if self._stop.is_set():
             raise MailboxUnreachable("interrupted")
         try:
-            if self._box is None:
-                self._open()
-            assert self._box is not None
-            return call(self._box)
+            return call(self._open() if self._box is None else self._box)
         except MailboxUnreachable:
             self._drop()
             raise
@@ -266,7 +263,7 @@ class Imap:
             with contextlib.suppress(Exception):
                 box.client.shutdown()
 
-    def _open(self) -> None:
+    def _open(self) -> imap_tools.BaseMailBox:
         password = self.password()
         box = self._connected()
         assert isinstance(box.client, _Client)
@@ -295,6 +292,7 @@ class Imap:
             except imaplib.IMAP4.error:  # it is told, and need not be accepted
                 pass
         self._find_folders(box)
+        return box
 
     def _connected(self) -> imap_tools.BaseMailBox:
         if self.tls == "implicit":

@@ -62,4 +62,4 @@ _PHASES: Mapping[str, Callable[[Step], None]] = {
     "setup": _setup,
     "playing": lambda step: step.match.play.proceed(step),
 }
-"""What is done in each phase that waits for players."""
+"""The work of each phase that waits for players."""

@@ -110,7 +110,7 @@ class Record(NamedTuple):
     extra: Mapping[str, object] | None = None
 
 
-class Outcome(TypedDict):
+class GameResult(TypedDict):
     """The state of a game at the end of its record, as `pbem replay --json` prints it."""
 
     over: bool
@@ -132,7 +132,7 @@ class Replay(NamedTuple):
 
     turns: tuple[tuple[Report, ...], ...]
     state: State
-    result: Outcome
+    result: GameResult
 
 
 def read(text: str) -> Record:
@@ -450,7 +450,7 @@ class _RecordReplay:
             raise Illegal(number, None, None, f"turn {number}: {says}")
         return play_turn(self.rules, state, orders, turn.chance)
 
-    def result(self, state: State, last: int) -> Outcome:
+    def result(self, state: State, last: int) -> GameResult:
         """The result, after a check that the recorded one, if any, agrees."""
         by_rules, recorded = state.result, self.record.result
         # The record claims an end by the rules: they must give the same result.

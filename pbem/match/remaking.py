@@ -248,7 +248,7 @@ class Remaking(msgspec.Struct):
         wanted = SignedForm(Clear(match=match.id), rev=paper.rev, **place)
         before = seated(self.match, paper.seat, match.players[paper.seat - 1])
         form = self.form(wanted, paper.seat, path, signed, paper, before)
-        if faults := misplaced(match, form, paper.seat, None, in_advance=match.phase == "playing", **place):
+        if faults := misplaced(match, form, paper.seat, None, **place):
             raise self.untrue(path, f"not said here: {Refused(*faults)}")
 
     def goes_on(self) -> None:

@@ -251,6 +251,16 @@ class Match(msgspec.Struct, frozen=True):
         return self.setups if self.phase == "setup" else self.orders
 
     @property
+    def waiting(self) -> list[Submission]:
+        """All that players have sent and no entry has taken up, also for later turns."""
+        return [*self.setups.values(), *self.orders.values(), *self.stored.values()]
+
+    def submission(self, seat: int, turn: int) -> Submission | None:
+        """The seat's last submission for a turn, or for the setups, even if it was withdrawn."""
+        is_due = self.phase == "setup" or turn == self.turn
+        return self.submissions.get(seat) if is_due else self.stored.get((seat, turn))
+
+    @property
     def place(self) -> MatchPlace:
         """The present place for a sentence, besides the head: the turn, or the game to begin."""
         return self.place_of(self.turn)

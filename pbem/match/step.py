@@ -19,7 +19,7 @@ from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import Calendar
 from pbem.match.transcript import Entry, sha256_hex, written
 from pbem.phrase import Phrase
-from pbem.requests import DEFAULT, SignedForm
+from pbem.requests import DEFAULT, Clear, SignedForm, SubmitOrders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -273,13 +273,13 @@ def misplaced(
     before: Submission | None,
     *,
     again: bool = True,
-    in_advance: bool = False,
     player: str = "",
     **place: Unpack[MatchPlace],
 ) -> list[Fault]:
     """The faults of a form's place and revision: another place, or an older revision than before.
 
-    `again` allows the current revision, `in_advance` any head that letters of this game printed.
+    `again` allows the current revision. Orders, and what withdraws them, may cite any head that letters of this game
+    printed: they may have been written for a later turn.
     """
     player = player or match.name(seat)
     wanted: dict[str, object] = {"server": match.server, "player": player, "prev": match.prev, **place}
@@ -288,7 +288,8 @@ def misplaced(
     value, given = getattr(match, beside), getattr(form, beside)
     if beside not in place and given not in {None, value}:
         faults.append(Fault(beside, f"{beside} {given}", _wrong(beside, given, value)))
-    if in_advance and match.printed(form.prev or ""):
+    of_orders = match.phase == "playing" and isinstance(form.request, SubmitOrders | Clear)
+    if of_orders and match.printed(form.prev or ""):
         wanted["prev"] = form.prev
     for key, value in wanted.items():
         given = getattr(form, key)

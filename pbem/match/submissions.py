@@ -68,7 +68,7 @@ def order(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
         raise Refused(Fault("orders", None, not_played(match)))
     step.demand_key(signed)
     before = match.orders.get(seat)
-    faults = misplaced(match, form, seat, before, in_advance=True, turn=match.turn)
+    faults = misplaced(match, form, seat, before, turn=match.turn)
     if seat not in match.choosing:
         raise Refused(Fault("orders", None, Phrase("you have nothing to order in turn {turn}", turn=match.turn)))
     try:
@@ -129,8 +129,7 @@ def withdrawn(step: Step, seat: int, turn: int, form: AnyForm, signed: Signed, b
     """A submission as withdrawn: it leaves a trace, and its revision is used up. Raises `Refused`."""
     match = step.match
     step.demand_key(signed)
-    playing = match.phase == "playing"
-    refuse(misplaced(match, form, seat, before, again=False, in_advance=playing, **match.place_of(turn)))
+    refuse(misplaced(match, form, seat, before, again=False, **match.place_of(turn)))
     paper = Withdrawal.of(match, seat, turn, form.rev, signed, step.world.salt())
     aside = SetAside(paper.text(), signed.raw, signed.evidence)
     return replace(before, rev=form.rev or 1, standing=False, aside=(*before.aside, aside))
@@ -163,7 +162,7 @@ def store(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
     step.demand_key(signed)
     turn = form.turn or DEFAULT
     before = match.stored.get((seat, turn))
-    found = misplaced(match, form, seat, before, in_advance=True, turn=turn)
+    found = misplaced(match, form, seat, before, turn=turn)
     found += faults_in_advance(match.rules, match.playing, seat, turn, form.request.text, match.terms.miss)
     refuse(found)
     if same := again(before, form.rev, form.request.text, final=form.request.final):

@@ -131,11 +131,6 @@ def page_file(name: str, language: str = ENGLISH) -> str:
     return f"{name}.html" if language == ENGLISH else f"{name}.{language}.html"
 
 
-def feed_file(name: str, language: str = ENGLISH) -> str:
-    """The name under which a feed is served, as `page_file`."""
-    return page_file(name, language).removesuffix("html") + "xml"
-
-
 def served(pages: str, name: str) -> dict[str, str]:
     """The address of a page in each language; none if `pages`, the address at which they are served, is ""."""
     return {language: pages + page_file(name, language) for language in LANGUAGES if pages}

@@ -16,7 +16,7 @@ from pbem.i18n import ENGLISH
 from pbem.letters.safe_text import visible
 from pbem.match import record
 from pbem.match.events import BEGIN, OPEN
-from pbem.pages import deflated, feed_file, numbered_rulings, page, page_file, ruled, told
+from pbem.pages import deflated, numbered_rulings, page, page_file, ruled, told
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -24,7 +24,6 @@ from pbem.proof.bundle import Bundle
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.games import Report, State
     from pbem.match.record import Record
 
 
@@ -47,24 +46,13 @@ class Witnessed(NamedTuple):
 NOBODY = Witnessed()
 
 
-class Link(NamedTuple):
-    """A link to a page as other sites show it (Open Graph, ogp.me)."""
-
-    title: str
-    line: str
-    page: str
-    """The address of the page, and below that of its picture: whole ones, or "" if none is known."""
-    picture: str
-
-
 class OnSite(NamedTuple):
     """The place of a page on the site of a server."""
 
     home: str = ""
-    """The name of the first page, beside which the feed is, too; "" for a page that is alone."""
+    """The name of the first page; "" for a page that is alone."""
     files: Sequence[tuple[str, str, str | None]] = ()
     """This page in each language: its tag, the file, and what the language calls itself."""
-    link: Link | None = None
 
 
 ALONE = OnSite()
@@ -83,8 +71,8 @@ def replay(
 
     Raises ValueError if its game is of another package.
 
-    `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each, and what `noted` found. `forms` are
-    the signed forms of letters, by the letters' names, for a bundle without letters.
+    `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each. `forms` are the signed
+    forms of letters, by the letters' names, for a bundle without letters.
     """
     agreed = found.entries[0].body
     game, sealed = str(agreed["terms"]["game"]), bool(agreed["terms"].get("sealed"))
@@ -95,7 +83,7 @@ def replay(
         "title": rules(game).title,
         "sealed": sealed,
         "bundle": packed(bundle.write(revealed(found))),
-        "decisive": {str(number): decisive.turn for number, decisive in decisive_turns(found).items()},
+        "decisive": {str(number): turn for number, turn in decisive_turns(found).items()},
         "press": [dict(one) for one in press],
         "forms": dict(forms) if forms is not None else None,
         "logged": [{"seq": seq, "proof": proof} for seq, proof in witnessed.logged],
@@ -116,27 +104,11 @@ def replay(
         "home": on_site.home,
         "index": page_file("index", language),
         "files": on_site.files,
-        "feed": feed_file(str(agreed["match"]), language) if on_site.home else "",
         "public": forms is not None,
         "named": bool(witnessed.keys),
         "sealed": sealed,
-        "link": on_site.link,
     }
     return page("replay", title, scripts, shown=shown, data=data, language=language)
-
-
-def noted(found: Bundle, text: str) -> list[dict[str, object]]:
-    """The notes in a copy of a record of this bundle: `game`, `turn` (0: of the game), `by` (nobody), `text`.
-
-    Raises ValueError if the copy is another game, or differs in anything but notes.
-    """
-    copy = record.read(text)
-    turns = [turn._replace(note=None) for turn in copy.turns]
-    own = found.papers.get(f"records/game-{copy.round}.pbem.toml")
-    if own is None or record.write(copy._replace(note=None, turns=tuple(turns), extra=None)).encode() != own:
-        raise ValueError("this is no record of this match, or more than its notes was changed")
-    notes = [copy.note, *(turn.note for turn in copy.turns)]
-    return [{"game": copy.round, "turn": turn, "by": "", "text": note} for turn, note in enumerate(notes) if note]
 
 
 def checking(game: str, *, sealed: bool) -> tuple[str, ...]:
@@ -167,21 +139,10 @@ def revealed(found: Bundle) -> Bundle:
 _RECORD = re.compile(r"records/game-([1-9][0-9]*)\.pbem\.toml")
 
 
-class DecisiveTurn(NamedTuple):
-    """A game as it stood after the turn that decided it."""
-
-    record: Record
-    turn: int
-    """0 if no turn cost anybody anything: then it is the beginning."""
-    state: State
-    reports: Sequence[Sequence[Report]]
-    """The reports of each turn up to this one."""
-
-
-def decisive_turns(found: Bundle) -> dict[int, DecisiveTurn]:
-    """The games of a bundle that were revealed, by their numbers, without those whose records are not legal."""
+def decisive_turns(found: Bundle) -> dict[int, int]:
+    """The decisive turns of a bundle's revealed games, by game, without those whose records are not legal."""
     games = {int(path[1]): content for name, content in found.papers.items() if (path := _RECORD.fullmatch(name))}
-    decided: dict[int, DecisiveTurn] = {}
+    decided: dict[int, int] = {}
     for number, content in sorted(games.items()):
         try:
             read = record.read(content.decode())
@@ -192,10 +153,10 @@ def decisive_turns(found: Bundle) -> dict[int, DecisiveTurn]:
     return decided
 
 
-def decisive_turn(game: Record) -> DecisiveTurn:
-    """The end of the turn that cost the losers most beyond what it cost the winner, or all most where nobody won.
+def decisive_turn(game: Record) -> int:
+    """The turn that cost the losers most beyond what it cost the winner, or all most where nobody won.
 
-    Raises `Illegal` for a record that is not legal.
+    0 if no turn cost anybody anything. Raises `Illegal` for a record that is not legal.
     """
     left, winner = part_of(game.game, "boards").materiel, game.result.winner if game.result else 0
     played = list(record.replayed(game))
@@ -205,8 +166,7 @@ def decisive_turn(game: Record) -> DecisiveTurn:
         cost = [had - has for had, has in zip(left(before), left(after), strict=True)]
         return sum(-lost if seat == winner else lost for seat, lost in enumerate(cost, start=1))
 
-    decisive = max(range(len(played)), key=swing)
-    return DecisiveTurn(game, decisive, played[decisive][2], [reports for _, reports, _ in played[1 : decisive + 1]])
+    return max(range(len(played)), key=swing)
 
 
 def packed(content: bytes) -> str:

@@ -1,8 +1,7 @@
-"""The pages of a server as plain files: first page, composers, invitations, matches, previews of links, feeds (Atom).
+"""The pages of a server as plain files: first page, composers, invitations, matches, tournaments.
 
 This module brings a folder up to date: only files that changed are written, and outdated ones are removed if they are
-ours. `desk/public.py` decides what may be told. The same news give the same octets: ids and times are the
-transcripts'. Implements protocol.md, "Secrets" (public pages); RFC 4287 (Atom) and RFC 4151 (`tag:`).
+ours. `desk/public.py` decides what may be told. Implements protocol.md, "Secrets" (public pages).
 """
 
 from __future__ import annotations
@@ -12,26 +11,21 @@ import hashlib
 import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from markupsafe import Markup
 
-from pbem.boards.picture import card
-from pbem.games import BUILT_IN, GAMES, part_of, parts, rules, titles
-from pbem.i18n import ENGLISH, LANGUAGES, catalogue, say, template_folder
-from pbem.pages import Home, composer, feed_file, lesson_page, page, page_file, rules_page, served
-from pbem.pages.match_page import Link, OnSite, Witnessed, decisive_turns, replay
+from pbem.games import BUILT_IN, GAMES, titles
+from pbem.i18n import ENGLISH, LANGUAGES
+from pbem.pages import Home, composer, lesson_page, page, page_file, rules_page, served
+from pbem.pages.match_page import OnSite, Witnessed, replay
 from pbem.phrase import Phrase
-from pbem.tournament.tournament_entries import result_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pbem.games.squares import Board
-    from pbem.json_object import JsonObject
     from pbem.match.view import MatchView
     from pbem.proof.bundle import Bundle
 
@@ -39,7 +33,7 @@ if TYPE_CHECKING:
 _LIST = "published.json"
 """The files that the last publishing left, each with its SHA-256."""
 _OURS = re.compile(
-    r"(?:[a-z-]+|[mt][1-9][0-9]*)(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.(?:html|png|xml)"
+    r"(?:[a-z-]+|[mt][1-9][0-9]*)(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.html"
     r"|t[1-9][0-9]*\.(?:jsonl|pbem-tournament\.zip)"
 )
 
@@ -64,7 +58,6 @@ class Finished(msgspec.Struct, frozen=True):
     """The players' messages to all: `game`, `turn`, `by` and `text` of each."""
     logged: Sequence[tuple[int, str]] = ()
     """An entry with the proof that witnesses saw it in the server's log, where there is one."""
-    news: Sequence[News] = ()
 
 
 class PublicTournament(msgspec.Struct, frozen=True):
@@ -72,7 +65,6 @@ class PublicTournament(msgspec.Struct, frozen=True):
 
     facts: Mapping[str, Any]
     files: Mapping[str, bytes]
-    news: Sequence[News] = ()
 
 
 def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
@@ -84,7 +76,7 @@ def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
     played = [{**t, "file": page_file(t["id"], language)} for t in site.get("tournaments", ())]
     running = [{**match, "file": page_file(match["m"].match, language)} for match in site["running"]]
     lists = {"invitations": invited, "tournaments": played, "running": running}
-    shown = {"house": "", **site, **_begun(), **lists, "feed": feed_file(FEED, language)}
+    shown = {"house": "", **site, **_begun(), **lists}
     return page("index", str(site["server"]), (), shown=shown, language=language)
 
 
@@ -111,7 +103,7 @@ def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str 
 
 
 def under_way(site: Mapping[str, Any], match: Mapping[str, Any], language: str = ENGLISH) -> str:
-    """The page of a public match that is played: who plays, how it stands, and its news; no board."""
+    """The page of a public match that is played: who plays, and how it stands; no board."""
     m = match["m"]
     shown = {
         "server": site["server"],
@@ -121,9 +113,7 @@ def under_way(site: Mapping[str, Any], match: Mapping[str, Any], language: str =
         "tournament": page_file(m.tournament, language) if m.tournament else "",
         "game": m.rules,
         "match": match,
-        "news": sorted(match["news"], key=lambda one: -one.seq)[:MOST],
         "files": _files(m.match),
-        "feed": feed_file(m.match, language),
     }
     return page("running", _titled(m), (), shown=shown, language=language)
 
@@ -157,7 +147,6 @@ def tournament(
         "matches": matches,
         "carried": sorted(found.files),
         "files": _files(t["id"]),
-        "feed": feed_file(t["id"], language),
     }
     return page("tournament", f"{t['title']}, {t['id']}", (), shown=shown, language=language)
 
@@ -187,7 +176,6 @@ def pages(
     `witnesses` are the keys of those whom the server names as its own.
     """
     summaries: list[tuple[Mapping[str, Any], dict[str, str]]] = []
-    news = [one for match in (*site["invitations"], *site["running"]) for one in match["news"]]
     home = Home(str(site["server"]), str(site["address"]), str(site["delimiter"]))
     yield from composers(home)
     for invited in site["invitations"]:
@@ -197,36 +185,30 @@ def pages(
         for tag in LANGUAGES:
             yield page_file(match["m"].match, tag), under_way(site, match, tag)
     for ended in finished:
-        news += ended.news
         files = _files(ended.summary["m"].match) if ended.bundle is not None else []
         summaries.append((ended.summary, {tag: file for tag, file, _ in files}))
-        yield from _replays(site, ended, files, witnesses)
+        if ended.bundle is not None:
+            yield from _replays(site, ended, ended.bundle, files, witnesses)
     for found in tournaments:
-        news += found.news
         yield from found.files.items()
-    with_page = [match["m"].match for match in (*site["invitations"], *site["running"])]
-    with_page += [summary["m"].match for summary, files in summaries if files]
-    yield from feeds(site, news, {*with_page, *(found.facts["id"] for found in tournaments)})
     yield from _lists(site, summaries, tournaments)
 
 
 def _replays(
-    site: Mapping[str, Any], match: Finished, files: Sequence[tuple[str, str, str | None]], witnesses: Sequence[str]
+    site: Mapping[str, Any],
+    match: Finished,
+    bundle: Bundle,
+    files: Sequence[tuple[str, str, str | None]],
+    witnesses: Sequence[str],
 ) -> Iterator[tuple[str, str | bytes]]:
-    """The pages of a finished match, and their pictures."""
+    """The pages of a finished match."""
     for tag, file, _ in files:
-        assert match.bundle is not None
-        link, picture = None, picture_file(match.summary["m"].match, tag)
-        if about := link_preview(match.bundle, tag):
-            yield picture, about.picture
-            addresses = (site["pages"] + file, site["pages"] + picture) if site["pages"] else ("", "")
-            link = Link(about.title, about.line, *addresses)
         text = replay(
-            match.bundle,
+            bundle,
             press=match.press,
             forms=match.forms,
             witnessed=Witnessed(match.logged, witnesses),
-            on_site=OnSite(str(site["server"]), files, link),
+            on_site=OnSite(str(site["server"]), files),
             language=tag,
         )
         yield file, text
@@ -260,14 +242,6 @@ def composers(home: Home) -> Iterator[tuple[str, str]]:
                 page_file(f"rules-{game}", language),
                 rules_page(game, home.server, _files(f"rules-{game}"), language),
             )
-
-
-def composer_folder(home: Home) -> Iterator[tuple[str, str]]:
-    """A folder of only the composers and a first page, for a server that publishes nothing else."""
-    yield from composers(home)
-    shown = {"address": home.address, **_begun()}
-    for language in LANGUAGES:
-        yield page_file("index", language), page("composers", home.server, (), shown=shown, language=language)
 
 
 def publish(folder: Path, files: Iterable[tuple[str, str | bytes]]) -> Published:
@@ -332,126 +306,3 @@ def _read(path: Path) -> bytes | None:
         if error.errno == errno.ELOOP:
             return None
         raise
-
-
-class LinkPreview(NamedTuple):
-    """A link as a site shows it: a title, a line, and a PNG."""
-
-    title: str
-    line: str
-    picture: bytes
-
-
-def picture_file(name: str, language: str) -> str:
-    """The name under which a picture is served, as `page_file`."""
-    return page_file(name, language).removesuffix("html") + "png"
-
-
-def link_preview(found: Bundle, language: str) -> LinkPreview | None:
-    """Title, line and picture of a match that is closed; None if none of its games was revealed."""
-    decided = decisive_turns(found)
-    result = result_of(found.entries)
-    if not decided or result is None:
-        return None
-    number, last = max(decided.items())
-    known = catalogue((template_folder(),), language)
-
-    def words(phrase: Phrase) -> str:
-        return str(say(phrase, known))
-
-    agreed = found.entries[0].body
-    turn = Phrase("The decisive turn: {turn}", turn=last.turn) if last.turn else Phrase("before the first turn")
-    game = [words(Phrase("game {game}", game=number))] if number > 1 else []
-    line = [rules(last.record.game).title, *game, words(turn), f"{agreed['match']}, {agreed['server']}"]
-    title = f"{', '.join(result['players'])}: {words(_won(result, words(Phrase(' to '))))}"
-    names = {seat: name for seat, (name, _) in enumerate(last.record.seats, start=1)}
-    judge = rules(last.record.game)
-    views: dict[int, Mapping[str, object]] = {}
-    for seat in range(1, len(last.record.seats) + 1):
-        told = [[said for report in turn if (said := judge.show(report, seat))] for turn in last.reports]
-        views[seat] = parts.view(judge, last.state, seat, told)
-    boards: list[Board] = part_of(last.record.game, "boards").truth(views, 1)
-    return LinkPreview(title, " · ".join(line), card(title, " · ".join(line), boards, names))
-
-
-def _won(result: JsonObject, to: str) -> Phrase:
-    """The winner and the scores, the winner's first."""
-    winner, scores = result["winner"], list(result["scores"])
-    if not winner:
-        return Phrase("Nobody won, {scores}", scores=to.join(map(str, scores)))
-    first = scores.pop(winner - 1)
-    return Phrase(
-        "{winner} won, {scores}", winner=result["players"][winner - 1], scores=to.join(map(str, [first, *scores]))
-    )
-
-
-FEED = "feed"
-"""The name of the feed of the whole server; that of a match or tournament has its name."""
-
-MOST = 100
-"""The most entries of a feed: readers keep what they have seen."""
-
-_BEGIN = "1970-01-01T00:00:00Z"
-"""The time of a feed in which there is nothing yet: the standard demands one."""
-
-
-class News(msgspec.Struct, frozen=True):
-    """Something that happened in a match or tournament."""
-
-    about: str
-    """The match or tournament."""
-    seq: int
-    """The entry of its transcript; 0: what was before."""
-    time: str
-    title: Phrase
-    front: bool = True
-    """True if the feed of the whole server has it, too."""
-
-
-def feeds(site: Mapping[str, object], news: Iterable[News], own: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    """All feeds by their files; `own` are the matches and tournaments that have a page."""
-    by_name: dict[str, list[News]] = {FEED: []}
-    for one in news:
-        by_name.setdefault(one.about, []).append(one)
-        if one.front:
-            by_name[FEED].append(one)
-    for name, told in by_name.items():
-        latest = sorted(told, key=lambda one: (one.time, int(one.about[1:]), one.seq), reverse=True)[:MOST]
-        for language in LANGUAGES:
-            yield feed_file(name, language), _feed(site, name, latest, own, language)
-
-
-def _feed(
-    site: Mapping[str, object], name: str, news: Collection[News], own: Collection[str], language: str
-) -> bytes:
-    server, pages = str(site["server"]), str(site["pages"])
-    # RFC 4151 wants a date at which the name was the server's, so that its next owner makes other ids; 2026 is the
-    # first of January. For a name that was assigned later this is not to the letter; but any date that we could find
-    # in the store would tell of a private match, or change the ids with what is public. Ids collide only if an
-    # earlier owner of the name ran a pbem, too, and at the same address.
-    tag = f"tag:{server},2026:{'' if language == ENGLISH else f'{language}/'}"
-
-    def page_of(about: str) -> str:
-        return pages + page_file(about if about in own else "index", language)
-
-    def add(to: ElementTree.Element, kind: str, text: str = "", **attributes: str) -> None:
-        ElementTree.SubElement(to, kind, attributes).text = text or None
-
-    top = ElementTree.Element("feed", {"xmlns": "http://www.w3.org/2005/Atom", "xml:lang": language})
-    add(top, "id", f"{tag}{name}")
-    add(top, "title", server if name == FEED else f"{name}, {server}")
-    add(top, "updated", max((one.time for one in news), default=_BEGIN))
-    author = ElementTree.SubElement(top, "author")
-    add(author, "name", server)
-    if pages:
-        add(top, "link", rel="self", type="application/atom+xml", href=pages + feed_file(name, language))
-    add(top, "link", rel="alternate", type="text/html", href=page_of(name))
-    for one in news:
-        entry = ElementTree.SubElement(top, "entry")
-        add(entry, "id", f"{tag}{one.about}/{one.seq}")
-        add(entry, "title", str(say(one.title, catalogue((template_folder(),), language))))
-        add(entry, "updated", one.time)
-        add(entry, "link", rel="alternate", type="text/html", href=page_of(one.about))
-    ElementTree.indent(top, "")
-    written: bytes = ElementTree.tostring(top, "utf-8", xml_declaration=True)
-    return written + b"\n"

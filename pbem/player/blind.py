@@ -120,9 +120,7 @@ def replayed(proved: Proved, opened: Sequence[bytes]) -> Iterator[Finding]:
 
     `agrees`: it saw only its letters. `contradicts`: it saw more. `open`: that cannot be decided.
     """
-    bundle, match = proved.bundle, proved.match
-    assert bundle is not None
-    assert match is not None
+    bundle, match = proved.whole
     committed = 0
     for seat in match.seats:
         promised = _COMMITTED.findall(signed_agreement(bundle, seat))

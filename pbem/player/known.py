@@ -34,7 +34,6 @@ class AccountKnown(Known):
     """The Message-ID of the letter that asked whether the mailbox is ours."""
     name: str | None = None
     """The name of the account, once it is open."""
-    recovery_code: str = ""
 
 
 class OpenMatches(Known):

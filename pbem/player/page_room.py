@@ -43,7 +43,8 @@ from pbem.player.page_views import (
     TouchedRequest,
 )
 from pbem.player.play_facts import account_facts, tournament_terms
-from pbem.player.play_table import Front, KeptHere, PlayTable
+from pbem.player.play_table import Front, PlayTable
+from pbem.player.refereed_matches import KeptHere
 from pbem.player.results import in_a_sentence, lines
 from pbem.player.signing import TOUCH, CannotSign
 from pbem.requests import DEFAULT
@@ -205,7 +206,7 @@ class PlayRoom:
             self._asked, self._answered = None, clean(table.letters.memory.last_text())
 
     def _overview(self) -> JsonObject:
-        accounts = [account_facts(table.letters, table.agent, table.now()) for table in self._tables.values()]
+        accounts = [account_facts(table.agent, table.now()) for table in self._tables.values()]
         wanted = self._wanted if "text" in self._wanted else None
         return {"accounts": accounts, "told": list(self._told), "answer": self._answered, "wanted": wanted}
 

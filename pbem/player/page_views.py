@@ -121,8 +121,8 @@ class PageViews:
 
     def _match(self, table: PlayTable, match: str) -> JsonObject:
         letters, standing = table.letters, table.letters.matches.standing(match)
-        composing = composed(letters, table.agent, standing)
-        facts = match_facts(letters, table.agent, standing, table.now())
+        composing = composed(table.agent, standing)
+        facts = match_facts(table.agent, standing, table.now())
         return facts | {
             "refused": [self._templates.say(message) for message in facts["refused"]],
             "conditions": self._conditions(standing),
@@ -164,7 +164,7 @@ class PageViews:
         if standing.phase == "setup":
             asked_for = table.letters.matches.setup_asked(match)
             return self._plain(standing, "setup", options=asked_for["options"])
-        return self._plain(standing, "orders", **(seen(table.letters, table.agent, standing) or {}))
+        return self._plain(standing, "orders", **(seen(table.agent, standing) or {}))
 
     def _plain(self, standing: MatchView, asked: str, **facts: object) -> PageAnswer:
         """A match as text, with a place to write what is asked for: pages do not know the game."""
@@ -177,7 +177,7 @@ class PageViews:
     def _board(self, table: PlayTable, match: str) -> PageAnswer:
         standing = table.letters.matches.standing(match)
         try:
-            found = seen(table.letters, table.agent, standing)
+            found = seen(table.agent, standing)
             if found is None:
                 raise Impossible("Nothing is to be seen of {match} yet.", match=match)
             if part_of(standing.rules, "boards") is None:

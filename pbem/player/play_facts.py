@@ -9,9 +9,11 @@ import msgspec
 
 from pbem.games import GAMES, rules
 from pbem.mail.calendar import Appointment
+from pbem.match.state import RUNNING
 from pbem.match.view import OVER, TermsView
 from pbem.phrase import clean
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.player_modes import matches_like
 from pbem.player.results import line_of
 
 if TYPE_CHECKING:
@@ -25,23 +27,24 @@ if TYPE_CHECKING:
     from pbem.tournament.tournament_state import TournamentView
 
 
-def account_facts(letters: Correspondence, agent: Agent, now: datetime) -> JsonObject:
+def account_facts(agent: Agent, now: datetime) -> JsonObject:
     """An account with all its matches, and its alarms."""
-    memory = letters.memory
+    letters, memory = agent.letters, agent.memory
     return {
         "account": letters.account.id,
         "registered": memory.account().name is not None,
         "key": bool(letters.account.key),
-        "matches": [match_facts(letters, agent, standing, now) for standing in reversed(letters.matches.standings)],
+        "matches": [match_facts(agent, standing, now) for standing in reversed(letters.matches.standings)],
         "tournaments": [tournament_facts(told) for told in reversed(memory.tournaments())],
         "alarms": [{"match": alarm.match, "said": alarm.said} for alarm in memory.alarms()],
     }
 
 
-def match_facts(letters: Correspondence, agent: Agent, standing: MatchView, now: datetime) -> JsonObject:
+def match_facts(agent: Agent, standing: MatchView, now: datetime) -> JsonObject:
     """A match in a line: what it is, whose move, until when, and how it ended: its winner is "" for a draw."""
     match, outcome = standing.match, standing.outcome
-    matches = letters.matches
+    letters, matches, own = agent.letters, agent.letters.matches, matches_like(standing, agent)
+    asks = own.asks(standing)
     programs, sent = matches.programs, matches.pending(match)
     others = [name for seat, name in enumerate(standing.players, start=1) if seat != standing.seat]
     winner = standing.players[outcome.winner - 1] if outcome and outcome.winner else None
@@ -49,44 +52,15 @@ def match_facts(letters: Correspondence, agent: Agent, standing: MatchView, now:
         **msgspec.to_builtins(standing, str_keys=True),
         "title": standing.title,
         "others": [{"name": name or "", "program": name in programs} for name in others],
-        "asked": standing.asked and sent is None,
+        "asked": asks,
         "sent": sent.state if sent else "",
         "yours": sent.form if sent else "",
-        "reveal": False,
-        "accused": "",
-        **(_sealed_facts(agent, standing, now) if standing.sealed else _plans(letters, standing)),
+        "reveal": asks and standing.revealing,
+        "accused": agent.held.accused(match) or "",
+        **own.in_advance(standing, now),
         "winner": winner or "" if outcome else None,
         "scores": standing.totals if standing.ended else [],
         "bundle": letters.memory.bundle(match) is not None,
-    }
-
-
-def _plans(letters: Correspondence, standing: MatchView) -> JsonObject:
-    """The orders in advance that are stored, and those for the turn that is due which do not count."""
-    stored, unused = letters.matches.stored(standing.match), letters.matches.unused(standing.match)
-    return {
-        "unused": unused.form if unused else "",
-        "refused": [],
-        "stored": [{"turn": turn, "state": sent.state, "form": sent.form} for turn, sent in stored.items()],
-        "default": standing.miss == "default",
-        "next": standing.turn + 1,
-    }
-
-
-def _sealed_facts(agent: Agent, standing: MatchView, now: datetime) -> JsonObject:
-    """The same in a sealed match, where they wait on this machine; and what its agent asks for, and is held up by."""
-    match = standing.match
-    waiting, unused, first = agent.ahead.plans(match, now)
-    asks = agent.asks(match)
-    return {
-        "asked": asks,
-        "reveal": asks and standing.revealing,
-        "accused": agent.held.accused(match) or "",
-        "unused": unused.text if unused else "",
-        "refused": [fault.message for fault in unused.faults] if unused else [],
-        "stored": [{"turn": turn, "state": "here", "form": text} for turn, text in waiting.items()],
-        "default": True,
-        "next": first,
     }
 
 
@@ -97,42 +71,17 @@ def tournament_facts(told: TournamentView) -> JsonObject:
     return {"title": title, **{name: getattr(told, name) for name in names}}
 
 
-def composed(letters: Correspondence, agent: Agent, standing: MatchView) -> JsonObject | None:
+def composed(agent: Agent, standing: MatchView) -> JsonObject | None:
     """The composer's facts for a setup or orders that are due, or may be replaced; None if none are."""
-    matches, match = letters.matches, standing.match
     try:
-        if standing.phase == "setup":
-            asked = matches.setup_asked(match) if standing.asked or matches.pending(match) else {}
-        elif standing.phase == "playing" and standing.sealed:
-            shown = agent.shown(match)
-            now = {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
-            asked = (matches.setup_file(match) or {}) | now if agent.asks(match) else {}
-        elif standing.phase == "playing":
-            asked = matches.position_asked(match)
-        else:
-            asked = {}
+        return (matches_like(standing, agent).to_compose(standing) or None) if standing.phase in RUNNING else None
     except Impossible:
         return None
-    # Of a sealed match the page is asked for the setup or the orders alone: what is done with them is the agent's.
-    return {key: value for key, value in asked.items() if key != "sealed"} or None
 
 
-def seen(letters: Correspondence, agent: Agent, standing: MatchView) -> JsonObject | None:
+def seen(agent: Agent, standing: MatchView) -> JsonObject | None:
     """The latest position that the player knows, with the reports of the turn before; None if there is none."""
-    match = standing.match
-    if standing.phase not in {"playing", "closed"}:
-        return None
-    if standing.sealed:
-        shown = agent.shown(match)
-        view = dict(shown.view) | ({} if shown.asked else {"entitled": None})
-        return {"view": view, "reports": shown.reports[-1] if shown.reports else None}
-    position = letters.matches.position(match)
-    if position is None:
-        return None
-    latest = letters.memory.latest(match, "reports")
-    reports = latest["reports"] if latest and latest["game"] == position["game"] else None
-    over = standing.phase == "closed"  # after a resignation the last position still has something to order
-    return {"view": position["view"] | ({"entitled": None} if over else {}), "reports": reports}
+    return matches_like(standing, agent).seen(standing) if standing.phase in {"playing", "closed"} else None
 
 
 # In words, for the terminal and for the templates of the page.

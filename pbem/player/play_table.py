@@ -22,9 +22,8 @@ from pbem.player.correspondence.judge import meant
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.known import MatchKnown
 from pbem.player.memory import Memory
+from pbem.player.player_modes import agent_of, matches_like
 from pbem.player.results import PlayResult, ToldLine, line_of
-from pbem.player.secret_vault import SecretVault
-from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from pbem.player.account_file import Account, Places
     from pbem.player.correspondence.judge import Judged
     from pbem.player.memory import SentForm
+    from pbem.player.refereed_matches import KeptHere, Prepared, RefereedMatches
     from pbem.player.results import Say
     from pbem.player.sealed_agent import Agent
     from pbem.player.server_letter import Event
@@ -68,37 +68,6 @@ class Front(Protocol):
 
     def waiting(self, what: str) -> AbstractContextManager[None]:
         """Show for what the table waits, for as long as this lasts."""
-
-
-SIX_WORDS = Phrase("""\
-Your six words, to be kept somewhere other than on this machine:
-
-    {words}
-
-Setup and orders of sealed matches stay here, and the server keeps a copy that only these words open. If this
-machine is lost, another goes on with them: pbem play words WORD WORD ...""")
-
-
-class Prepared(PlayResult, frozen=True):
-    """A setup or orders, signed and kept; with the six words that seal a player's secrets, if they are new."""
-
-    form: SentForm
-    words: str = ""
-
-    def told(self, _: Say) -> Iterator[ToldLine]:
-        """The six words: of the letter, sending tells."""
-        if self.words:
-            yield ToldLine(SIX_WORDS.given(words=self.words))
-
-
-class KeptHere(PlayResult, frozen=True):
-    """Orders in advance of a sealed match: they wait on this machine alone."""
-
-    def told(self, _: Say) -> Iterator[ToldLine]:
-        """What commits to them when they are due."""
-        yield ToldLine(
-            Phrase("It waits on this machine alone: leave `pbem agent` running, or look with `pbem play`.")
-        )
 
 
 class Unanswered(PlayResult, frozen=True):
@@ -201,10 +170,7 @@ class PlayTable:
     @cached_property
     def agent(self) -> Agent:
         """The agent that plays sealed matches."""
-        from pbem.player.sealed_agent import Agent  # few commands play sealed matches
-
-        vault = SecretVault(self.secrets or self.folders.secrets(self.account.id), self.account.id)
-        return Agent(self.letters, vault, os.urandom)
+        return agent_of(self.letters, self.secrets or self.folders.secrets(self.account.id))
 
     @cached_property
     def source(self) -> mail_in.MailSource:
@@ -311,38 +277,33 @@ class PlayTable:
                 "A letter about {match} came while you looked; nothing was signed. Look again.", match=match
             )
 
+    def mode(self, standing: MatchView) -> RefereedMatches:
+        """The matches in the mode of this one."""
+        return matches_like(standing, self.agent)
+
     def is_due(self, standing: MatchView) -> bool:
         """True if a match waits for this player to decide on a setup or orders."""
-        if standing.sealed:
-            return self.agent.asks(standing.match)
-        return standing.asked and self.letters.matches.pending(standing.match) is None
+        return self.mode(standing).asks(standing)
 
     def turn_due(self, standing: MatchView) -> int:
         """The turn that is being played: in a sealed match, the one of the steps that came."""
-        return self.agent.shown(standing.match).turn if standing.sealed else standing.turn
+        return self.mode(standing).turn(standing)
 
     def is_later(self, standing: MatchView, turn: int) -> bool:
         """True if this turn is not the one for which orders are due, so that they would wait."""
-        if turn == DEFAULT or not standing.sealed or standing.phase != "playing":
-            return turn != standing.turn or turn == DEFAULT
-        shown = self.agent.shown(standing.match)
-        return not shown.asked or turn != shown.turn
+        return self.mode(standing).is_later(standing, turn)
 
     def waits_here(self, standing: MatchView, turn: int | None) -> bool:
         """True if orders for this turn (None: the one that is due) wait on this machine alone."""
-        return standing.sealed and turn is not None
+        return turn is not None and self.mode(standing).keeps_secrets
 
     # Setups and orders.
 
     def judge(self, standing: MatchView, text: str, turn: int | None = None) -> Judged:
         """Judge the setup or the orders that are due, or orders for another turn; raises `Refused`, `Impossible`."""
-        if turn is not None:
-            ahead = self.agent.ahead.judge if standing.sealed else self.letters.judge.ahead
-            return ahead(standing.match, turn, text)
-        if standing.phase == "setup":
+        if turn is None and standing.phase == "setup":
             return self.letters.judge.setup(standing.match, text)
-        judge = self.agent.judge_orders if standing.sealed else self.letters.judge.orders
-        return judge(standing.match, text)
+        return self.mode(standing).judge(standing.match, text, turn)
 
     def read(self, standing: MatchView, texts: Sequence[str], turn: int | None = None) -> ReadBack:
         """Read the first legal one of these texts: words may be in one line, or each in its own.
@@ -368,19 +329,10 @@ class PlayTable:
         self, standing: MatchView, text: str, *, final: bool = False, turn: int | None = None
     ) -> Prepared | KeptHere:
         """Prepare the setup or orders that are due, or orders for another turn, which wait here in a sealed match."""
-        match, now = standing.match, self.now()
+        mode, match, now = self.mode(standing), standing.match, self.now()
         if turn is None and standing.phase == "setup":
-            if not standing.sealed:
-                return Prepared(self.letters.set_up(match, text, now))
-            new = self.agent.vault.code() is None
-            form = self.agent.set_up(match, text, now)
-            return Prepared(form, self.agent.words if new else "")
-        if not standing.sealed:
-            return Prepared(self.letters.order(match, text, now, final=final, turn=turn))
-        if turn is None:
-            return Prepared(self.agent.order(match, text, now))
-        self.agent.ahead.store(match, turn, text)
-        return KeptHere()
+            return mode.set_up(match, text, now)
+        return mode.order(match, text, now, final=final, turn=turn)
 
     # Sentences.
 
@@ -405,10 +357,7 @@ class PlayTable:
 
     def clear(self, standing: MatchView, turn: int | None = None) -> SentForm | None:
         """Prepare the withdrawal of what is due, or of orders for another turn; None: they waited here alone."""
-        if turn is not None and self.waits_here(standing, turn):
-            self.agent.ahead.forget(standing.match, turn)
-            return None
-        return self.letters.withdraw(standing.match, turn, self.now())
+        return self.mode(standing).clear(standing.match, self.now(), turn)
 
     def take_back(self, match: str) -> bool:
         """Go on in a sealed match, whatever the agent holds there; what else does not hold is shown."""

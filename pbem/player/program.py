@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.games import Result, rules
-from pbem.games.sealed import sealed_rules
 from pbem.match.option_lines import duration
 from pbem.match.terms import Terms
 from pbem.player import PlayerTrouble
@@ -23,6 +22,7 @@ from pbem.player.forms import Unfit
 from pbem.player.known import Known, OpenMatches
 from pbem.player.memory import may_repeat
 from pbem.player.opponent import Position, edition, strategy
+from pbem.player.player_modes import matches_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -292,14 +292,12 @@ class Program:
             text = self._words("greeting", level=plan.level, commitment=plan.commitment.hash)
             self.letters.tell(f"press {match}", now, match=match, text=text)
         place = f"game {standing.game} turn {standing.turn}"
-        asked = self.agent.asks(match) if standing.sealed else standing.asked
+        asked = matches_like(standing, self.agent).asks(standing)
         position = self._position(standing) if asked or standing.offers else None
         wish = strategy(plan.game).wish(plan.level, position) if position else None
         self._answer_offers(standing, wish, now)
         if not asked:
             return not standing.asked and self._claim(standing, place, now)
-        if self.letters.matches.pending(match) is not None:
-            return False
         if self._was_refused(standing, now) or self._early(standing, place, now):
             return True
         if standing.revealing and not self._saw_the_end(standing, now):
@@ -324,30 +322,26 @@ class Program:
     def _move(
         self, standing: MatchView, plan: Plan, position: Position | None, wish: str | None, now: datetime
     ) -> bool:
-        """Send the setup, orders or reveal that is due; returns False if letters are missing.
-
-        In sealed matches, the agent decides everything except setups and orders.
-        """
-        match, game, player = standing.match, standing.game, self.agent if standing.sealed else self.letters
+        """Send the setup, orders or reveal that is due; returns False if letters are missing."""
+        match, game, mode = standing.match, standing.game, matches_like(standing, self.agent)
         if standing.revealing:
             self.agent.reveal(match, now)
+        elif mode.keeps_secrets and self._has_opened(
+            match, plan
+        ):  # whoever has the seed knows all that it would decide
+            said = Contradiction("the server had you open your seed, and now the match goes on")
+            self.agent.held.accuse(match, said, now)
+            return False
         elif standing.phase == "setup":
-            if standing.sealed and self._has_opened(match, plan):
-                said = Contradiction("the server had you open your seed, and now another game begins")
-                self.agent.held.accuse(match, said, now)
-                return False
-            player.set_up(match, plan.setup(game, self._options(standing), standing.seat), now)
+            mode.set_up(match, plan.setup(game, self._options(standing), standing.seat), now)
         elif position is None:
             log.warning("%s: letters of turns before turn %s are missing", match, standing.turn)
             return False
         elif wish == "resign":
             self._say(match, f"resign {match} game {game}", now)
-        elif standing.sealed:
-            self._offer(standing, wish, now)
-            self.agent.order(match, plan.orders(game, self.agent.shown(match).turn, position), now)
         else:
             self._offer(standing, wish, now)
-            self.letters.order(match, plan.orders(game, standing.turn, position), now, final=True)
+            mode.order(match, plan.orders(game, mode.turn(standing), position), now, final=True, turn=None)
         return True
 
     def _saw_the_end(self, standing: MatchView, now: datetime) -> bool:
@@ -355,11 +349,12 @@ class Program:
 
         Its agent reveals by itself if signed texts end the game; else, that it is over is only the server's claim.
         """
-        match, place = standing.match, f"; game {standing.game} turn {standing.turn}; "
+        match, game = standing.match, self.agent.game(standing)
+        place = f"; game {standing.game} turn {game.table.turn}; "  # an earlier offer lapsed, whatever we are told
         draws = [sent for sent in self.memory.prepared("draw", match) if place in sent.place]
         if any(sent.state != "refused" and f"draw {match} decline" not in sent.place for sent in draws):
             return True
-        game, terms = self.agent.game(standing), self.letters.matches.agreed_anyhow(match)
+        terms = self.letters.matches.agreed_or_entered(match)
         if terms is None or not terms.pace or game.rules.owed(game.table, standing.seat):
             return False
         letters = [*self.memory.prepared("seal", match), *self.memory.prepared("step", match)]
@@ -404,18 +399,10 @@ class Program:
 
     def _position(self, standing: MatchView) -> Position | None:
         """The position of the turn that is due; None if there is none, or a letter is missing."""
-        match, game = standing.match, standing.game
         if standing.phase != "playing" or standing.revealing:
             return None
-        if standing.sealed:
-            shown = self.agent.shown(match)
-            return Position(shown.options, standing.seat, shown.view, shown.reports)
-        position = self.memory.paper(match, game, standing.turn, "position")
-        turns = [self.memory.paper(match, game, turn, "reports") for turn in range(1, standing.turn)]
-        reports = [paper["reports"] for paper in turns if paper is not None]
-        if position is None or len(reports) < len(turns):
-            return None
-        return Position(self._options(standing), standing.seat, position["view"], reports)
+        told = matches_like(standing, self.agent).told(standing)
+        return None if told is None else Position(self._options(standing), standing.seat, *told)
 
     # Sentences.
 
@@ -447,12 +434,7 @@ class Program:
         plan, match = self._plan(standing), standing.match
         if plan is None or self._has_opened(match, plan):
             return
-        sealed, revealed = (
-            {sent.place for sent in self.memory.prepared(what, match) if sent.state != "refused"}
-            for what in ("seal", "reveal")
-        )
-        judge = sealed_rules(standing.rules)
-        if sealed - revealed and judge is not None and judge.reveals:
+        if matches_like(standing, self.agent).is_unrevealed(standing):
             return
         text = self._words("opening", match=match, level=plan.level, seed=plan.seed.hex())
         self.letters.tell(f"press {match}", now, match=match, text=text)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
-    from pbem.games import Options, Report
+    from pbem.games import Report
     from pbem.match.view import MatchView
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import SentForm
@@ -59,7 +59,6 @@ POINTS = ("secrets kept",)
 class ShownGame(msgspec.Struct, frozen=True):
     """The state of a sealed game for its player: the view of the refereed game, and the reports of all turns told."""
 
-    options: Options
     turn: int
     asked: bool
     """True if orders are due."""
@@ -136,19 +135,15 @@ class Agent:
         return []
 
     def take_back(self, match: str, now: datetime) -> list[Event]:
-        """Resume a match: its player takes back an accusation, or again what is wrong in the same words.
+        """Resume a match: its player withdraws the accusation, or passes over texts that contradict each other.
 
-        Returns further faults. Raises `Impossible` if there is nothing of either.
+        Returns the faults that are left. Raises `Impossible` if nothing is held against anybody.
         """
         with self.memory.transaction():
             self.held.take_back(match, again=self._is_wrong(match))
-            try:
-                self.game(self.letters.matches.standing(match))
-            except Contradiction:  # if there are two texts for one place, the server says again which counts
+            if self._is_wrong(match):  # if there are two texts for one place, the server says again which counts
                 self.memory.forget_signed_texts(match)
                 self.letters.ask(f"report {match}", now)
-            except Impossible as missing:
-                log.info("%s: %s", match, missing)
         return self._judge(match, now)
 
     def _is_wrong(self, match: str) -> bool:
@@ -219,7 +214,7 @@ class Agent:
         table = now.asked.table
         shown = [now.game.rules.own_view(now.asked.own, table), list(table.played)]
         view, reports = json.loads(transcript.canonical(shown))
-        return ShownGame(now.game.options, table.turn, now.due, view, reports)
+        return ShownGame(table.turn, now.due, view, reports)
 
     def asks(self, match: str) -> bool:
         """True if its player has something to decide: a setup, orders, or whether to go on."""

@@ -45,7 +45,7 @@ class Missing(Impossible):
 
 
 class SealedState(msgspec.Struct, frozen=True):
-    """What a file of a position or a setup adds to what was signed."""
+    """The server's part of a sealed game, in the file of a position or setup: keys, note, and whether it is over."""
 
     keys: dict[str, list[_Key]]
     """The public keys of each seat that may sign its letters."""

@@ -86,7 +86,7 @@ def check_agreed(letters: Correspondence, standing: MatchView) -> None:
     Of a continued match, only the first game has the agreed options.
     """
     match, told = standing.match, letters.matches.setup_asked(standing.match)["options"]
-    terms = letters.matches.agreed_anyhow(match)
+    terms = letters.matches.agreed_or_entered(match)
     if terms is not None and (standing.game == 1 or terms.kind != "continued") and told != _changed(terms):
         raise Contradiction("the server asks for a setup by other options than were agreed on")
     agreed = letters.matches.agreed(match)

@@ -83,6 +83,8 @@ class Answered(msgspec.Struct, frozen=True):
     about: str
     """The match, or the tournament; empty if the command named none."""
     command: str
+    words: str
+    """SHA-256 of the command; empty if bare words were understood as one."""
     outcome: str
     bulletin: str
     signature: str
@@ -129,7 +131,7 @@ class Kept(msgspec.Struct, frozen=True):
     addresses: tuple[ReplyAddress, ...] = ()
     """The addresses that it brought for answers without a key."""
     standings: tuple[ToldStanding, ...] = ()
-    """The generation in which the server showed each head to programs."""
+    """The generation and phase in which the server showed each head to programs."""
     answered: tuple[Answered, ...] = ()
     """The outcomes of commands that it tells programs."""
     files: tuple[ToldFiles, ...] = ()

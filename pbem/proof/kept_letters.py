@@ -282,7 +282,8 @@ def _rest_of(document: JsonObject, item: JsonObject) -> Iterator[Logged | Answer
             "received": str(received),
         } if is_time(received):
             about = str(item.get("match") or item.get("tournament") or "")
-            yield Answered(server, mail, received, about, command, outcome, *_signed(document))
+            words = str(item.get("words"))
+            yield Answered(server, mail, received, about, command, words, outcome, *_signed(document))
         case {
             "about": "reply",
             "match": str(match),

@@ -66,10 +66,11 @@ def prove(
     """
     proved = Proved()
     checks = list(verify(bundle, server_key, proved))
-    if not checks[-1].holds or proved.match is None:
+    if not checks[-1].holds:
         return Proof(checks, bundle=proved.bundle)
-    if match is not None and proved.match.id != match:  # it holds, and proves nothing of this one
-        checks.append(Check(False, "match", f"the bundle is that of {proved.match.id}"))
+    shown = proved.whole[1].id
+    if match is not None and shown != match:  # it holds, and proves nothing of this one
+        checks.append(Check(False, "match", f"the bundle is that of {shown}"))
         return Proof(checks, bundle=proved.bundle)
     bench = against(proved)
     return Proof(checks, [bench.judge(kept(source, raw)) for source, raw in letters], proved.bundle)
@@ -77,9 +78,7 @@ def prove(
 
 def against(proved: Proved, witnesses: Sequence[VerifierKey] = ()) -> Against:
     """A bundle that was found good, for letters to be compared with it."""
-    assert proved.bundle is not None
-    assert proved.match is not None
-    return Against(proved.bundle, proved.match, proved.notices, witnesses)
+    return Against(*proved.whole, proved.notices, witnesses)
 
 
 class Against:

@@ -315,11 +315,9 @@ def _was_accepted(form: AnyForm, match: Match, seat: int, paper: Proving | None)
     Of forms with one revision, the desk accepts the first legal one; an opening itself says which setup it was.
     """
     # A sentence or a withdrawal: the desk refuses it at a wrong place.
-    if isinstance(paper, Sentence):
-        return not misplaced(match, form, seat, None, **match.place)
-    if isinstance(paper, Withdrawal):
-        in_advance = match.phase == "playing"
-        return not misplaced(match, form, seat, None, in_advance=in_advance, **match.place_of(paper.turn))
+    if isinstance(paper, Sentence | Withdrawal):
+        place = match.place if isinstance(paper, Sentence) else match.place_of(paper.turn)
+        return not misplaced(match, form, seat, None, **place)
     if not isinstance(form.request, SubmitSetup | SubmitOrders):
         return True
     # A setup or orders: addressed to this place, under a head that this game's letters printed, and legal.
@@ -350,7 +348,7 @@ def _storable(form: SignedForm[SubmitOrders], match: Match, seat: int) -> bool:
     """True if the desk could have stored a form in advance for the present turn, or as default orders."""
     if form.turn == DEFAULT and match.terms.miss != "default":
         return False
-    if misplaced(match, form, seat, None, in_advance=True, turn=form.turn):
+    if misplaced(match, form, seat, None, turn=form.turn):
         return False
     return not parts.ahead(match.rules, match.under_way, seat, form.turn or DEFAULT, form.request.text)
 
@@ -388,6 +386,15 @@ def signed_agreement(found: Bundle, seat: int) -> str:
         return _by_keys(letter, keys, server)[1]
     except (Unreadable, ValueError):
         return ""
+
+
+def signed_words(raw: bytes, keys: Iterable[Mapping[str, str]], server: str) -> frozenset[str]:
+    """The hashes of the commands in a letter, as answers name them; none if none of these keys signed it."""
+    try:
+        text = _by_keys(raw, keys, server)[1]
+    except (Unreadable, ValueError):
+        return frozenset()
+    return frozenset(command.words for command in commands.parse(text).commands)
 
 
 def _by_keys(raw: bytes, keys: Iterable[Mapping[str, str]], server: str) -> tuple[Verdict, str]:

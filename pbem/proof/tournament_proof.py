@@ -359,12 +359,13 @@ def _match(
         *_, last = verify_match(content, tournament.server_key, proved)
         if last.what == "limits" or last.holds is None:
             standing, found = "OPEN", last.found
-        elif not last.holds or proved.match is None or proved.bundle is None:
+        elif not last.holds:
             found = f"its bundle does not hold: {last.found}"
-        elif any(heads.setdefault((match, one.seq), one.head) != one.head for one in proved.bundle.entries):
+        elif any(heads.setdefault((match, one.seq), one.head) != one.head for one in proved.whole[0].entries):
             found = "two bundles of it have different entries, and the server signed both"
         else:
-            standing, found = _compared(tournament, pairing, proved.match, proved.bundle.entries)
+            bundle, played = proved.whole
+            standing, found = _compared(tournament, pairing, played, bundle.entries)
     if standing == "FAIL" and tournament.generation > 1:
         found += "; the server was restored from a backup since then, or before"
     return TournamentCheck(standing, match, found)
@@ -377,6 +378,9 @@ def _compared(tournament: Tournament, pairing: Pairing, match: Match, entries: S
         return "FAIL", "its terms are not those with which it was paired"
     if [letters[str(seat)]["mail"] for seat in match.seats] != list(pairing.mails):
         return "FAIL", "its players did not agree by their letters of entry"
+    players = entries[0].body["players"]
+    if [players[str(seat)]["keys"] for seat in match.seats] != [one.document()["keys"] for one in pairing.pinned]:
+        return "FAIL", "its players have other keys than those with which they were paired"
     body = result_of(entries)
     if body is None:
         return ("ok", "goes on") if pairing.result is None else ("OPEN", "its bundle is from before its end")
@@ -386,6 +390,8 @@ def _compared(tournament: Tournament, pairing: Pairing, match: Match, entries: S
         return "ok", "is over since the tournament's last entry"
     if MatchResult.read(body) != pairing.result:
         return "FAIL", "has another result"
+    if entries[-1].time < pairing.before:  # else its server could choose what follows without it
+        return "FAIL", "was over before entries that stand before its result"
     points = " : ".join(map(str, pairing.result.points))
     played = zip(pairing.names, pairing.result.players, strict=True)
     substitutes = "".join(f", {player} for {name}" for name, player in played if name != player)

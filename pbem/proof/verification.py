@@ -62,6 +62,13 @@ class Proved(msgspec.Struct):
     """True if `notices` are wanted: they hold the match as it was after each turn."""
     server_key: str | None = None
 
+    @property
+    def whole(self) -> tuple[Bundle, Match]:
+        """The bundle and its match; raises `ValueError` unless all checks held."""
+        if self.bundle is None or self.match is None:
+            raise ValueError("the bundle does not hold")
+        return self.bundle, self.match
+
 
 def verify(
     content: bytes,

@@ -44,7 +44,6 @@ from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
 from pbem.store.errors import BusyError, FullError, StoreError
 from pbem.store.inbox import Inbox
-from pbem.store.operator import survey
 from pbem.store.outbox import Outbox
 from pbem.store.owners import ALL, Owners, Role
 from pbem.store.questions import Lookups, Notifications, WitnessRequests
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
     from pbem.server.desk_process import DeskPlace, OpenPlace
     from pbem.server.desk_work import OpenDesk
     from pbem.server.http_call import Post, Tell
-    from pbem.server.metrics import Figures, Metrics
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
     from pbem.smtp.rounds import Asker
@@ -171,7 +169,6 @@ class Daemon:
         intake = self._intake()
         stack.push_async_callback(intake.close)
         places = await self._listen(intake)
-        metrics = await self._give_figures(places, stack)
         self._flood = Flood(asyncio.get_running_loop().time)
         if Role.DESK in self.roles:
             supplies = Supplies(
@@ -206,10 +203,8 @@ class Daemon:
         clock = self._clock
         services = TaskServices(clock.for_retries, self._in_thread, self.wake, self.longest_wait, clock.stops)
         senders = self._senders(services, outbox, vault, secret)
-        # Letters and questions come in only once everything that they need is open.
+        # Letters come in only once everything that they need is open.
         await intake.open()
-        if metrics:
-            await metrics.open()
         await self._work(senders, intake, places)
 
     def _release_others(self, outbox: Outbox, stack: AsyncExitStack) -> None:
@@ -344,21 +339,6 @@ class Daemon:
             raise StartError("no way in: smtp.listen, lmtp.listen and the mailbox are all empty")
         return places
 
-    async def _give_figures(self, places: list[IntakePlace], stack: AsyncExitStack) -> Metrics | None:
-        """Listen for requests for metrics, if the operator configured that; the answers begin once all is open."""
-        place = self.config.metrics.listen
-        if not place:
-            return None
-        from pbem.server.metrics import Metrics
-
-        metrics = Metrics(self._figures, self._clock)
-        stack.callback(metrics.close)
-        try:
-            places.append(IntakePlace("metrics", host=place.host, port=await metrics.listen(place.host, place.port)))
-        except OSError as error:
-            raise StartError(f"cannot listen at {place}: {error.strerror or error}") from error
-        return metrics
-
     def _wake_others(self) -> None:
         """Wake the deliverer and the askers: there may be letters to send, and names to look up."""
         for other in self._others:
@@ -389,11 +369,6 @@ class Daemon:
     def _leave(self) -> None:
         with contextlib.suppress(StoreError):
             self._owners.leave(self._name)
-
-    async def _figures(self) -> Figures:
-        from pbem.server.metrics import Figures
-
-        return Figures(await self._in_thread(survey, self._database), self._desk.deaths if self._desk else 0)
 
     def _intake(self) -> Intake:
         config = self.config

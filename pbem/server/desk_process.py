@@ -73,9 +73,6 @@ def started(line: socket.socket) -> Process:
 class DeskPlace(Protocol):
     """The place of the desk, as the daemon sees it."""
 
-    deaths: int
-    """The number of its processes that ended without being asked to."""
-
     async def open(self, lock: Sequence[int]) -> None:
         """Open the desk over an existing store, with the files that hold the store's lock.
 
@@ -125,7 +122,6 @@ class OwnProcess:
     start: Callable[[socket.socket], Process] = started
 
     def __post_init__(self) -> None:
-        self.deaths = 0
         self._silent = 0
         """The number of checks since it last said anything."""
         self._stopping = asyncio.Event()
@@ -173,7 +169,6 @@ class OwnProcess:
                 status = await self._bury()
                 if self._stopping.is_set():
                     return
-                self.deaths += 1
                 log.error("desk ended", status=status)
                 # It worked for a while: this death is no part of a series.
                 if asyncio.get_running_loop().time() - began > LONGEST_PAUSE:

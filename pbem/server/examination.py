@@ -26,8 +26,7 @@ from pbem.mail.compose import Content
 from pbem.mail.dkim_signing import BadDkimKey, DkimSigner
 from pbem.mailbox import PasswordError, password
 from pbem.match.state import RUNNING
-from pbem.match.transcript import Entry, TranscriptError
-from pbem.proof import bundle
+from pbem.match.transcript import TranscriptError
 from pbem.proof.verification import verify
 from pbem.server.desk_work import open_composer
 from pbem.store import own_keys
@@ -36,7 +35,6 @@ from pbem.store.errors import StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches
 from pbem.store.operator import Box, Busy, survey
-from pbem.store.operator import growth as growth_of
 from pbem.store.outbox import Outbox
 from pbem.store.owners import UNDONE, Role, at_work, left_behind, roles_at_work
 from pbem.store.people import People
@@ -65,7 +63,6 @@ STILL = timedelta(minutes=5)
 STUCK = timedelta(minutes=10)
 """The longest that a letter may wait at the desk, or a turn that is due, while the daemon runs."""
 
-WEEK = timedelta(days=7)
 FAULTS = 20
 """The most damaged rows that are reported."""
 
@@ -116,12 +113,9 @@ def surroundings(config: Config) -> Iterator[Diagnosis]:
 def _listeners(config: Config) -> Iterator[Diagnosis]:
     if not config.smtp.listen and not config.lmtp.listen and not config.mailbox:
         yield Diagnosis(False, "listen", "no way in: smtp.listen, lmtp.listen and the mailbox are all empty")
-    for name, listener in (("smtp", config.smtp), ("lmtp", config.lmtp), ("metrics", config.metrics)):
+    for name, listener in (("smtp", config.smtp), ("lmtp", config.lmtp)):
         if listener.listen:
             yield _place(name, listener.listen)
-        for file in (getattr(listener, "certificate", ""), getattr(listener, "certificate_key", "")):
-            if file and not os.access(file, os.R_OK):
-                yield Diagnosis(False, name, f"{file} cannot be read")
 
 
 def _games(config: Config) -> Iterator[Diagnosis]:
@@ -229,7 +223,7 @@ def of_store(opened: OperatorsStore, deadline: float) -> Iterator[Diagnosis]:
     yield from examined("keys", keys(database, own, config.server))
     yield from examined("matches", transcripts(database, vault, config, own.public))
     yield from examined("clock", clock(now))
-    yield from examined("room", growth(database, config, now()))
+    yield from examined("room", room(database, config))
     yield from examined("mailbox", mailbox(Inbox(database, vault, config.mailbox_account), config, now()))
     yield from examined("queues", queues(database, vault, now()))
     if deadline and at_work(database, now()):
@@ -295,10 +289,7 @@ def _transcript(archive: MatchRepository, number: int, server_key: str) -> Diagn
         return Diagnosis(row.phase not in {*RUNNING, "closed"}, match.id, f"{row.phase}, no transcript")
     if rows[-1].head != row.head or match.phase != row.phase:
         return Diagnosis(False, match.id, "its row does not agree with its transcript")
-    papers = archive.matches.papers(number, len(match.games), 0, None)
-    entries = [Entry.read(entry.entry) for entry in rows]
-    content = bundle.write(bundle.Bundle(entries, [entry.signature for entry in rows], papers))
-    for check in verify(content, server_key):
+    for check in verify(archive.bundle(match, row), server_key):
         if not check.holds:
             return Diagnosis(False, match.id, f"{check.what}: {check.found}")
     return Diagnosis(True, match.id, f"{row.phase}, {len(rows)} entries, verifies")
@@ -316,21 +307,11 @@ def clock(server: ServerClock) -> Iterator[Diagnosis]:
         yield Diagnosis(True, "clock", f"{server():%Y-%m-%d %H:%M} UTC, {vouched}")
 
 
-def growth(database: Database, config: Config, now: datetime) -> Iterator[Diagnosis]:
-    """Check how large the store is, how fast it grows, and whether there is room for it."""
-    found, room = growth_of(database, to_db(now - WEEK)), database.engine.room()
-    yield Diagnosis(
-        room is None or room >= 3 * config.limits.reserve_bytes,
-        "room",
-        f"the store has {found['size'] / 2**20:.1f} MiB, {found['received']} letters that came and"
-        f" {found['sent']} that went; in the last week {found['lately']} came, of"
-        f" {found['octets_lately'] / 2**20:.1f} MiB; "
-        + (
-            "how much is free is known to the database's server alone"
-            if room is None
-            else f"{room // 2**20} MiB are free"
-        ),
-    )
+def room(database: Database, config: Config) -> Iterator[Diagnosis]:
+    """Check that there is room for the store, where its machine can tell."""
+    free = database.engine.room()
+    if free is not None:
+        yield Diagnosis(free >= 3 * config.limits.reserve_bytes, "room", f"{free // 2**20} MiB are free")
 
 
 def mailbox(inbox: Inbox, config: Config, now: datetime) -> Iterator[Diagnosis]:

@@ -106,7 +106,6 @@ class Worker:
             _Reply, dec_hook=lambda _, document: Phrase.read(document)
         )
         self._process: subprocess.Popen[bytes] | None = None
-        self._socket: socket.socket | None = None
         self._received = bytearray()
         self._asked = _Batch([])
         self._started = False
@@ -177,9 +176,8 @@ class Worker:
             status = self._process.wait()
             if reason:
                 log.error("reader ended", reason=reason, status=status)
-        if self._socket is not None:
-            self._socket.close()
-        self._process = self._socket = None
+        self._socket.close()  # what is sent or received on it now fails
+        self._process = None
         self._asked.lost()
 
     def _complete(self, batch: _Batch) -> None:
@@ -212,7 +210,6 @@ class Worker:
 
     def _send(self, request: bytes) -> None:
         """Send a frame; raises `ReaderError`."""
-        assert self._socket is not None
         try:
             self._socket.settimeout(self._deadline)
             self._socket.sendall(len(request).to_bytes(LENGTH, "big") + request)
@@ -223,7 +220,6 @@ class Worker:
 
     def _receive(self, end: float) -> _Reply:
         """The next frame; raises `ReaderError`."""
-        assert self._socket is not None
         try:
             length = int.from_bytes(self._octets(LENGTH, end), "big")
             if length > self._most:
@@ -237,7 +233,6 @@ class Worker:
             raise self._failed("answered nonsense") from None
 
     def _octets(self, count: int, end: float) -> bytes:
-        assert self._socket is not None
         while len(self._received) < count:
             self._socket.settimeout(max(end - time.monotonic(), 0.001))
             piece = self._socket.recv(max(count - len(self._received), AHEAD))

@@ -109,10 +109,9 @@ class SmtpSession(Session):
         if arg:
             await self.push("501 5.5.4 STARTTLS takes no argument")
             return
-        if not self.offers_tls:
+        if self._tls is None or self._secure:
             await self.push("503 5.5.1 TLS is in use" if self._secure else "454 4.7.0 TLS is not available")
             return
-        assert self._tls is not None
         transport = cast("asyncio.Transport", self.transport)
         transport.pause_reading()
         await self.push("220 2.0.0 go ahead")
@@ -183,8 +182,7 @@ class SmtpSession(Session):
         if await self.check_helo_needed():
             return
         envelope = self.envelope
-        assert envelope is not None
-        if not envelope.rcpt_tos:
+        if envelope is None or not envelope.rcpt_tos:
             await self.push("503 5.5.1 need RCPT first")
             return
         if arg:

@@ -33,7 +33,7 @@ MOMENT = 0.002
 
 log = structlog.get_logger()
 Item = TypeVar("Item")
-Outcome = TypeVar("Outcome")
+Result = TypeVar("Result")
 
 
 class Refusal(Exception):
@@ -95,22 +95,22 @@ class Storing:
 
 
 @dataclass(eq=False)
-class GroupCommit(Generic[Item, Outcome]):
+class GroupCommit(Generic[Item, Result]):
     """Carries out items in batches of `most`; `carry_out` returns their outcomes in order, or raises for all of them.
 
     An outcome that is an exception is raised in its waiting caller. `more` says whether others are about to come.
     """
 
-    carry_out: Callable[[list[Item]], Awaitable[Sequence[Outcome | Exception]]]
+    carry_out: Callable[[list[Item]], Awaitable[Sequence[Result | Exception]]]
     most: int
     more: Callable[[], bool]
     _enough: asyncio.Event = field(default_factory=asyncio.Event, init=False)
-    _waiting: list[tuple[Item, asyncio.Future[Outcome]]] = field(default_factory=list, init=False)
+    _waiting: list[tuple[Item, asyncio.Future[Result]]] = field(default_factory=list, init=False)
     _work: asyncio.Task[None] | None = field(default=None, init=False)
 
-    def __call__(self, item: Item) -> asyncio.Future[Outcome]:
+    def __call__(self, item: Item) -> asyncio.Future[Result]:
         """Carry out an item, together with others; the future is done when the item is."""
-        done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, done))
         if self._work is None:
             self._work = asyncio.create_task(self._work_off(), name="together")

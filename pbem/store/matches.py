@@ -185,6 +185,12 @@ class Matches(Registers):
         seats = [SeatRow(seat, player, bool(accepted)) for *_, seat, player, accepted in rows if seat is not None]
         return MatchRow(number, phase, json.loads(terms), head, version, resolve_at, clock, tuple(seats))
 
+    def known(self, number: int) -> MatchRow:
+        """The match of a number that must exist; raises `LookupError`."""
+        if (row := self.row(number)) is None:
+            raise LookupError(f"there is no match {number}")
+        return row
+
     def of_player(self, player: str, phases: tuple[str, ...] = ()) -> list[int]:
         """The numbers of the player's matches, of all phases or of these, oldest first."""
         query = "SELECT match FROM seats WHERE player = ? ORDER BY match"

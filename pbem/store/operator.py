@@ -218,7 +218,7 @@ class Survey(TypedDict):
 
 
 def survey(database: Database) -> Survey:
-    """The store in figures, for `pbem status` and the metrics: no address, no content, only names."""
+    """The store in figures, for `pbem status`: no address, no content, only names."""
 
     def counts(query: str) -> dict[str, int]:
         return {row["name"]: row["number"] for row in database.rows(query)}
@@ -238,18 +238,6 @@ def survey(database: Database) -> Survey:
         "players": int(database.scalar("SELECT count(*) FROM players")),
         "unreachable": Players(database).out_of_reach(),
         "instructions": int(database.scalar("SELECT count(*) FROM instructions WHERE state = 'waiting'")),
-    }
-
-
-def growth(database: Database, since: str) -> dict[str, int]:
-    """The size of the store in octets and letters, and how much of it is from since then."""
-    lately = "FROM inbox WHERE received >= ?"
-    return {
-        "size": database.engine.size(),
-        "received": int(database.scalar("SELECT count(*) FROM inbox")),
-        "sent": int(database.scalar("SELECT count(*) FROM outbox")),
-        "lately": int(database.scalar(f"SELECT count(*) {lately}", (since,))),
-        "octets_lately": int(database.scalar(f"SELECT coalesce(sum(size), 0) {lately}", (since,))),
     }
 
 

@@ -342,13 +342,6 @@ class Postgresql:
     def check_high_water(self) -> None:
         """Check nothing: no high water was noted."""
 
-    def size(self) -> int:
-        """The size in octets of the store's tables, with their indexes."""
-        return self._number(
-            "SELECT coalesce(sum(pg_total_relation_size(quote_ident(tablename)::regclass)), 0) FROM pg_tables"
-            " WHERE schemaname = current_schema()"
-        )
-
     def backup(self, path: Path) -> None:
         """Refuse: PostgreSQL has better tools of its own."""
         raise StoreError(f"{path} was not made: back up {self.place} with pg_dump or pg_basebackup")

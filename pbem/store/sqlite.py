@@ -237,10 +237,6 @@ class Sqlite:
                 f" {marks_file(self.place)}"
             )
 
-    def size(self) -> int:
-        """The size of the store in octets."""
-        return self._number("PRAGMA page_count") * self._number("PRAGMA page_size")
-
     def backup(self, path: Path) -> None:
         """Copy the store as it is at this moment into a new file of mode 0600, on disk when this returns.
 

@@ -71,8 +71,8 @@ def play_by_mail(subject: Subject) -> None:
             first.ask(f"sheet {subject.name}")
         for person in people:
             proof = prove(person.letters.memory, _MATCH)
-            demand(proof is not None, f"{person.name} got no bundle")
-            assert proof is not None
+            if proof is None:
+                raise Nonconforming(f"{person.name} got no bundle")
             demand(proof.holds, f"the bundle does not hold: {proof.checks[-1].found}")
 
 
@@ -91,8 +91,8 @@ def _play(subject: Subject, people: list[_Person]) -> None:
             first.post(first.letters.say(_MATCH, "resign m1 match", _NOW))
             continue
         person = next((one for one in running if one.standing.asked), None)
-        demand(person, "nobody is asked for anything, and the match is not over")
-        assert person is not None
+        if person is None:
+            raise Nonconforming("nobody is asked for anything, and the match is not over")
         if person.standing.phase == "setup":
             options = person.letters.judge.options(_MATCH)
             text = subject.players.setup(random, options, person.standing.seat)

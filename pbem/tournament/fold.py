@@ -268,7 +268,7 @@ def _paired(tournament: Tournament, entry: Entry) -> Tournament:
             pair["match"],
             entry.head,
             _later(entry.time, tournament.terms.longest) if tournament.terms.format == LADDER else "",
-            tuple(entrant.player.name for entrant in entrants),
+            tuple(entrant.player for entrant in entrants),
             tuple(entrant.mail for entrant in entrants),
         )
     tournament = replace(tournament, pairings=tuple(known.values()), challenge=None)
@@ -297,7 +297,8 @@ def _resulted(tournament: Tournament, entry: Entry) -> Tournament:
         silent = entrant.silent + 1 if seat in result.silent else 0
         leaves = entrant.leaves or ("silent" if silent >= _SILENCE and not entrant.out else "")
         entrants.append(replace(entrant, silent=silent, leaves=leaves, active=entry.time))
-    return _ranked(_changed(_with(tournament, *entrants), pairing, result=result, over=entry.time), pairing, result)
+    told = {"result": result, "over": entry.time, "before": tournament.time}
+    return _ranked(_changed(_with(tournament, *entrants), pairing, **told), pairing, result)
 
 
 def _changed(tournament: Tournament, pairing: Pairing, **changes: object) -> Tournament:

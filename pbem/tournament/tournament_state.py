@@ -65,17 +65,24 @@ class Pairing(msgspec.Struct, frozen=True):
     """The head of the entry that paired them."""
     until: str = ""
     """In a ladder, the end of the longest time of the match."""
-    players: tuple[str, ...] = ()
-    """The players of these lines at that time."""
+    pinned: tuple[Player, ...] = ()
+    """The players of these lines at that time, with their keys."""
     mails: tuple[str, ...] = ()
     """The hashes of their entry letters."""
     result: MatchResult | None = None
     over: str = ""
     """The time of the result."""
+    before: str = ""
+    """The time of the entry before the result."""
     annulled: bool = False
     """By a ruling."""
     late: bool = False
     """In a ladder: the longest time of a match was over before its result, for which nobody waits any more."""
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """The names of the players when they were paired."""
+        return tuple(player.name for player in self.pinned)
 
     @property
     def pair(self) -> frozenset[str]:
@@ -127,6 +134,11 @@ class Tournament(msgspec.Struct, frozen=True):
     """The entry of the last of these restores; 0 if there was none."""
     heard: frozenset[str] = frozenset()
     """The hashes of the signed words, and of the letters without a key, that were obeyed: none is obeyed twice."""
+
+    @property
+    def number(self) -> int:
+        """The number in the id."""
+        return int(self.id[1:])
 
     @property
     def groups(self) -> list[list[str]]:
@@ -241,7 +253,8 @@ class TournamentView(msgspec.Struct, frozen=True):
         """The terms, exactly those of the hash that `enter` names; None if they are others, or unreadable."""
         try:
             found = TournamentTerms.read(self.agreement)
-            is_same = found.of_matches is not None and found.hash(server, self.tournament) == self.hash
+            _ = found.of_matches  # raises if those are unreadable
+            is_same = found.hash(server, self.tournament) == self.hash
         except (KeyError, TypeError, ValueError):
             return None
         return found if is_same else None

@@ -26,7 +26,6 @@ from msgspec.structs import replace
 
 from pbem.cli.group import group
 from pbem.config.mail import Dkim, ListenerConfig
-from pbem.config.server import MetricsConfig
 from pbem.config.values import Listen
 from pbem.identity import ssh
 from pbem.server import examination
@@ -268,7 +267,6 @@ WRONG: dict[str, tuple[Callable[[Path, int], dict[str, object]], str | None]] = 
         lambda _, port: {"smtp": ListenerConfig(listen=Listen("127.0.0.1", port))},
         r"cannot listen at 127\.0\.0\.1:\d",
     ),
-    "port of figures taken": (lambda _, port: {"metrics": MetricsConfig(listen=Listen("127.0.0.1", port))}, None),
     "certificate missing": (lambda *_: {"smtp": ListenerConfig(Listen("127.0.0.1", 0), "no.pem", "no.pem")}, None),
     "nowhere to listen": (lambda *_: {"smtp": ListenerConfig()}, "no way in"),
     "no socket from systemd": (lambda *_: {"smtp": ListenerConfig(Listen(systemd=True))}, None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -13,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from pbem.cli.command_table import COMMANDS, Entrance
-from pbem.cli.ending import MEANINGS, Status, exiting
+from pbem.cli.ending import Status, exiting
 from pbem.cli.group import group
 
 PROJECT = Path(__file__).parents[2]
@@ -122,8 +123,10 @@ def test_whatever_is_raised_is_no_verdict(monkeypatch: pytest.MonkeyPatch, raise
     assert ("Traceback" in done.stderr) == isinstance(raised, KeyError)
 
 
-def test_the_table_of_statuses_is_documented() -> None:
+def test_the_statuses_are_documented_and_in_the_manual() -> None:
     documented = (PROJECT / "docs" / "verification.md").read_text("utf-8")
-    assert list(MEANINGS) == list(Status)
-    for status, meaning in MEANINGS.items():
-        assert f"\n| {status:d} | {meaning[0].lower()}{meaning[1:-1]}" in documented
+    manual = (PROJECT / "docs" / "pbem.1").read_text("utf-8").replace(r"\-", "-").partition(".SH EXIT STATUS")[2]
+    meanings = re.findall(r"^\.TP\n\\fB(\d)\\fP\n(.*)\.$", manual, re.MULTILINE)
+    assert [int(status) for status, _ in meanings] == list(Status)
+    for status, meaning in meanings:
+        assert f"\n| {status} | {meaning[0].lower()}{meaning[1:]}" in documented

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import with_entry
-from click.testing import CliRunner, Result
-from in_a_box import witnessed
+from click.testing import CliRunner
 from in_a_box.referee import Referee, attachment
 from vectors.make import VECTORS
 
@@ -19,7 +18,6 @@ from pbem.cli.group import group
 from pbem.match.changed import replace
 from pbem.pages.match_page import revealed
 from pbem.proof import bundle
-from pbem.verifier_key import COSIGNATURE, VerifierKey
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,76 +76,12 @@ def test_letters_of_a_running_game_are_not_shown_but_those_that_all_got_at_once(
     assert "letters/draw-8-seat-1.eml" not in shown
 
 
-def test_notes_in_a_copy_of_a_record_are_comments_on_the_page(tmp_path: Path) -> None:
-    referee = Referee(tmp_path)
-    ann, bob = referee.begun("fleet: cost:3\nsettle: 0", ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"))
-    for cell in ("Rv1", "Rv3", "Bz5"):
-        referee.turn((ann, cell), (bob, ""))
-    path, copy = tmp_path / "m1.pbem.zip", tmp_path / "game-1.pbem.toml"
-    path.write_bytes(attachment(ann.find(", the end"), ".zip"))
-    referee.close()
-    own = bundle.read(path.read_bytes()).papers["records/game-1.pbem.toml"].decode()
-    said = own.replace("[[turn]]\n", '[[turn]]\nnote = "A guess </script>"\n', 1)
-    said = said.replace('game = "spaceships"\n', 'game = "spaceships"\nnote = "Played in a train."\n')
-    copy.write_text(f'{said}\n[extra]\nby = "ann"\n', "utf-8")
-    data, carried = published(path, "--notes", str(copy))
-    assert data["press"] == [
-        {"game": 1, "turn": 0, "by": "", "text": "Played in a train."},
-        {"game": 1, "turn": 1, "by": "", "text": "A guess </script>"},
-    ]
-    assert carried.papers["records/game-1.pbem.toml"].decode() == own, "the proof has nothing of them"
-
-    for wrong in (
-        own.replace("Rv3", "Rv4"),
-        own.replace("round = 1", "round = 2"),
-        own.replace("m1", "m2"),
-        "no record",
-    ):
-        copy.write_text(wrong, "utf-8")
-        done = CliRunner().invoke(group, ["publish", str(path), "--notes", str(copy)])
-        assert done.exit_code == 2
-        assert str(copy) in done.stderr
-        assert done.stdout == ""
-
-
 def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     path.write_bytes(b"PK")
     done = CliRunner().invoke(group, ["publish", str(path)])
     assert done.exit_code == 2
     assert "not a bundle" in done.stderr
-
-
-def test_a_page_carries_what_kept_letters_show_of_the_log(tmp_path: Path) -> None:
-    referee = Referee(tmp_path)
-    ann, bob = referee.begun("settle: 0")
-    referee.send(bob, "resign m1 match\n")
-    path, letters = tmp_path / "m1.pbem.zip", tmp_path / "letters"
-    path.write_bytes(attachment(ann.find(", the end"), ".zip"))
-    referee.close()
-    found = bundle.read(path.read_bytes())
-    key = str(witnessed.witness("w.example")[0])
-    letters.mkdir()
-    proofs = {seq: str(witnessed.proof(found, seq, {"w.example": 1772366400})) for seq in (1, 2)}
-    for seq, proof in proofs.items():
-        (letters / f"{seq}.eml").write_bytes(witnessed.letter(found, [witnessed.logged(seq, proof)]))
-
-    def run(*words: str) -> Result:
-        return CliRunner().invoke(group, ["publish", *words])
-
-    done = run(str(path), "--against", str(letters), "--witness", key)
-    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', done.stdout, re.DOTALL)
-    assert data is not None
-    assert json.loads(data[1])["logged"] == [{"seq": 2, "proof": proofs[2]}]
-    assert json.loads(data[1])["witnesses"] == [key]
-    assert run(str(path), "--against", str(letters), "--witness", "x").exit_code == 2
-    # What is told of a witness is told by its name.
-    assert run(str(path), "--against", str(letters), "--witness", key, "--witness", key).stdout == done.stdout
-    other = VerifierKey("w.example", COSIGNATURE, bytes(range(32)))
-    twice = run(str(path), "--against", str(letters), "--witness", key, "--witness", str(other))
-    assert twice.exit_code == 2
-    assert "another witness of this name" in twice.stderr
-    assert run(str(tmp_path / "site"), "--witness", key).exit_code == 2
 
 
 @pytest.mark.parametrize("name", ["terms", "bundle", "server", "players"])

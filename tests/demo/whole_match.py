@@ -229,8 +229,8 @@ class AtAgent:
         """Type the orders that it asks for, and wait until it has them."""
         standing = self.terminal.standing
         with self._agent() as agent:
-            shown = agent.shown(MATCH)
-        position = Position(shown.options, standing.seat, shown.view, shown.reports)
+            shown, options = agent.shown(MATCH), agent.game(standing).options
+        position = Position(options, standing.seat, shown.view, shown.reports)
         chance = self.terminal._chance.of(f"turn {turn}")
         orders = strategy(standing.rules).orders(LEVEL, chance, position).splitlines() or ["--nothing"]
         print(f"{self.terminal.name}, at pbem agent, turn {turn}: {MATCH} {'; '.join(orders)}", flush=True)

@@ -310,7 +310,7 @@ def test_a_server_that_lets_a_copy_count_does_not_verify(
     monkeypatch.setattr(Tokens, "counted", lambda *_: None)
     assert copied(table, COPIES[copy]).count("extended") == 2
     table.referee.send(table.ann, "resign m1 match\n")
-    content = table.referee.desk.match_letters.bundle(*table.referee.desk.archive.known(1), 1)
+    content = table.referee.desk.archive.bundle(*table.referee.desk.archive.known(1), 1)
     assert "DKIM signature" in [check for check in verify(content) if not check.holds][-1].found
     with pytest.raises(Wrong, match="DKIM signature"):
         verified(content)

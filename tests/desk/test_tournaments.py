@@ -100,7 +100,7 @@ class Club:
     def bundles(self) -> list[bytes]:
         desk = self.referee.desk
         matches = [int(pairing.match[1:]) for pairing in self.t.pairings if pairing.match]
-        return [desk.match_letters.bundle(*desk.archive.known(number), None) for number in matches]
+        return [desk.archive.bundle(*desk.archive.known(number), None) for number in matches]
 
 
 def letters_about(person: Mailbox, subject: str) -> list[str]:
@@ -157,7 +157,6 @@ def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Pa
     page = (tmp_path / "pages" / f"{running.match}.html").read_text()
     assert ", ".join(running.players) in page
     assert 'href="t1.html"' in page
-    assert f'href="{running.match}.xml"' in page
     for pairing in club.awaited:
         club.win(pairing, min(pairing.players))
     published()

@@ -31,11 +31,11 @@ def accused(referee: Referee, *, everywhere: bool = True) -> list[str]:
 
 def bundles_now(referee: Referee) -> list[bytes]:
     found = []
-    archive, letters = referee.desk.archive, referee.desk.match_letters
+    archive = referee.desk.archive
     for begun in referee.database.rows("SELECT DISTINCT match FROM entries ORDER BY match"):
         loaded = archive.load(begun["match"])
         assert loaded is not None
-        found += [letters.bundle(*loaded, seat) for seat in (*loaded[0].seats, None)]
+        found += [archive.bundle(*loaded, seat) for seat in (*loaded[0].seats, None)]
     return found
 
 

@@ -153,7 +153,7 @@ def running(folder: Path, bob_setup: str, orders: str, seed: str) -> dict[str, s
 def test_a_running_match_shows_no_more_than_where_it_stands(tmp_path: Path) -> None:
     one = running(tmp_path / "one", BOB, "Gx3", "die")
     assert "<h1>Spaceships: ann, bob (m1)</h1>" in one["m1.html"]
-    assert "m1: game 1, turn 2 is over" in one["m1.html"]
+    assert "game 1, turn 3" in one["m1.html"]
     assert re.search(
         r"m1.html\">m1</a></th><td>Spaceships, several games</td><td>ann, bob</td><td>game 1, turn 3</td><td></td>",
         one["index.html"],
@@ -415,7 +415,7 @@ def test_the_command_fills_a_folder(tmp_path: Path, referee: Referee) -> None:
         '[smtp]\nlisten = "127.0.0.1:1"\n'
     )
     folder = tmp_path / "www"
-    for counts in ("28 written, 0 unchanged", "0 written, 28 unchanged"):
+    for counts in ("22 written, 0 unchanged", "0 written, 22 unchanged"):
         done = CliRunner().invoke(group, ["publish", str(folder), "--config", str(config)])
         assert done.exit_code == 0, done.output
         assert counts in done.output

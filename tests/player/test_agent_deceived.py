@@ -266,6 +266,8 @@ class Asking:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asks, self.asked = True, False
+        self.told: JsonObject = {}
+        """What else it says falsely."""
         self._of_match, honest = bulletin.of_match, SealedFiles.position_document
         monkeypatch.setattr(bulletin, "of_match", self.of_match)
 
@@ -286,7 +288,7 @@ class Asking:
             and not stands.revealing
         ):
             self.asked = True
-            found |= {"revealing": True, "asked": True}
+            found |= {"revealing": True, "asked": True, **self.told}
         return found
 
 
@@ -380,6 +382,21 @@ def test_a_program_reveals_after_a_draw_to_which_it_agreed(
     house.live()
     assert house.letters.matches.standing("m1").revealing
     assert bool(house.memory.prepared("reveal", "m1")) == (wish == "draw")
+
+
+def test_no_program_reveals_after_an_offer_of_an_earlier_turn(
+    referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The offer has lapsed; the server tells of its turn as of the present one."""
+    monkeypatch.setattr(strategy("spaceships"), "wish", lambda *_: "draw")
+    against_a_program(referee, owners[0], house, until=2)
+    offers = [sent.place for sent in house.memory.prepared("draw", "m1")]
+    assert [place.split("; ")[1] for place in offers] == ["game 1 turn 1"]
+    Asking(monkeypatch).told = {"turn": 1}
+    house.letters.ask("report m1", referee.now)
+    live_out([house])
+    assert house.letters.matches.standing("m1").revealing
+    assert not house.memory.prepared("reveal", "m1")
 
 
 def test_a_program_asks_for_the_letter_that_shows_the_end(
@@ -669,4 +686,28 @@ def test_no_program_opens_its_seed_because_the_server_says_so(
         referee.send(ann.person, "press m1\nHello\nend")
         live_out([ann, house])
         assert [sent.place for sent in house.memory.prepared("seal", "m1")] == ["game 1"]
-        assert house.agent.held.accused("m1") == "the server had you open your seed, and now another game begins"
+        assert house.agent.held.accused("m1") == "the server had you open your seed, and now the match goes on"
+
+
+def test_a_program_that_opened_its_seed_decides_nothing_more(
+    referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shoot 'em up has no reveals: there it opens it when the server says that the match is closed."""
+    ann, told, lies = owners[0], bulletin.of_match, [False]
+
+    def of_match(stands: MatchView) -> JsonObject:
+        return told(stands) | ({"phase": "closed", "asked": False} if lies[0] and stands.seat == BOB else {})
+
+    monkeypatch.setattr(bulletin, "of_match", of_match)
+    propose(referee, [ann, house], "shoot-em-up")
+    for _ in live([ann, house]):
+        if referee.match().turn == 3:
+            break
+    house.live()
+    for lies[0] in (True, False):
+        house.letters.ask("report m1", referee.now)
+        live_out([house])
+    before = steps_of(referee.match(), BOB)
+    live_out([ann, house])
+    assert steps_of(referee.match(), BOB) == before
+    assert house.agent.held.accused("m1") == "the server had you open your seed, and now the match goes on"

@@ -252,8 +252,8 @@ def test_a_tournament_is_entered_and_played(referee: Referee, tmp_path: Path) ->
         running = [standing.match for standing in guest.letters.matches.standings if standing.phase == "setup"]
         for match in running:
             assert guest.said(guest.letters.say(match, f"resign {match} match", referee.now)) == ["done"]
-    archive, matches = referee.desk.director.archive, referee.desk.match_letters
-    bundles = [matches.bundle(*referee.desk.archive.known(number), None) for number in (1, 2, 3)]
+    archive, matches = referee.desk.director.archive, referee.desk.archive
+    bundles = [matches.bundle(*matches.known(number)) for number in (1, 2, 3)]
     found = list(verify_tournament(archive.bundle(1, letters=True), bundles))
     assert {check.standing for check in found} == {"ok"}, [one for one in found if one.standing != "ok"]
     assert found[-1].found.startswith("ann 4")

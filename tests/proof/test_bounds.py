@@ -458,7 +458,7 @@ def test_the_memory_for_a_thousand_turns(tmp_path: Path, peak: Callable[[bytes],
     referee.send(people[1], "resign m1 game 1\n")
     loaded = referee.desk.archive.load(1)
     assert loaded is not None
-    content = referee.desk.match_letters.bundle(*loaded, None)  # it has become too large for a letter
+    content = referee.desk.archive.bundle(*loaded, None)  # it has become too large for a letter
     found = peak(content)
     print(f"{len(content) / MIB:.1f} MiB take {found / MIB:.1f} MiB")
     assert found < 3 * len(content) + 64 * MIB

@@ -20,7 +20,7 @@ from pbem.match.transcript import Entry
 from pbem.pages.match_page import revealed
 from pbem.proof import bundle
 from pbem.proof.kept_letters import kept
-from pbem.proof.verification import verify
+from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -66,6 +66,13 @@ def test_orders_that_came_in_time_and_were_played_are_no_miss(referee: Referee) 
     paper = found.papers[path].replace(b"received 2026-03-05", b"received 2026-03-03")
     assert paper != found.papers[path]
     fails(rewritten(found, path, paper), "letters/game-1-turn-1-seat-1.eml", "came in time")
+
+
+def test_a_bundle_that_does_not_hold_proves_no_match() -> None:
+    *_, last = verify(b"no bundle", None, proved := Proved())
+    assert last.holds is False
+    with pytest.raises(ValueError, match="does not hold"):
+        _ = proved.whole
 
 
 class TestWhoIsOutOfTheGame:

@@ -21,7 +21,6 @@ from pbem.match.documents import Evidence, text_name
 from pbem.match.events.sealed_events import sealed
 from pbem.match.transcript import Entry, announcement, sha256_hex, statement, voucher
 from pbem.proof import bundle
-from pbem.proof.compare.chain import latest
 from pbem.proof.compare.finding import Finding
 from pbem.proof.kept import Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper, ToldFiles
 from pbem.proof.kept_letters import LIMITS, kept
@@ -411,22 +410,6 @@ class TestTheLog:
         for other in others:
             assert findings(against("ssh-rsa"), notes=(str(one.note), str(other.note))) == ()
         assert findings(against("ssh-rsa"), notes=(str(one.note), "x", f"{SERVER}\n01\nx\n\n— x AAAAAAAA\n")) == ()
-
-    def test_of_each_witness_the_proof_of_the_latest_entry_is_worth_showing(self) -> None:
-        """The earliest of several; and those of others' matches and of nobody are not."""
-        found, one, two = good("ssh-rsa"), "wanda.example", "wim.example"
-        told: list[tuple[int, dict[str, int]]] = [(1, {one: 5, two: 5}), (3, {one: 9}), (2, {two: 7}), (5, {})]
-        shown = [Logged(SERVER, "m1", seq, str(proof(found, seq, times))) for seq, times in told]
-        best = [(2, shown[2].proof), (3, shown[1].proof)]
-        shown[1:1] = [Logged(SERVER, "m1", 3, str(proof(found, 3, {one: 10}, behind=4)))]
-        later = str(proof(found, 5, {one: 11}))
-        shown[1:1] = [
-            Logged(SERVER, "m2", 5, later),
-            Logged("x.example", "m1", 5, later),
-            Logged(SERVER, "m1", 5, ""),
-        ]
-        assert latest(shown, found) == best
-        assert latest(reversed(shown), found) == best
 
     def test_no_witness_that_is_believed(self) -> None:
         """Another one may have been quicker: the letter leaves nothing open, and shows nothing that counts."""

@@ -42,7 +42,7 @@ def restored(referee: Referee, generation: int) -> None:
 
 
 def bundled(referee: Referee) -> bytes:
-    return referee.desk.match_letters.bundle(*referee.desk.archive.known(1), None)
+    return referee.desk.archive.bundle(*referee.desk.archive.known(1), None)
 
 
 def told(referee: Referee, person: Mailbox) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from attackers.forgers import Store, against, holds, proof
 from desk.test_tournaments import Club
+from in_a_box.bulletins import bulletin
 from in_a_box.inquiries import early, sentence_of
 from in_a_box.referee import SERVER, body, form_in, new
 from in_a_box.sealed_seats import agreed
@@ -37,6 +38,11 @@ def answers(found: Bundle, letters: Sequence[EmailMessage]) -> list[str]:
     bench = against(found)
     findings = [one for letter in letters for one in bench.judge(kept("", letter.as_bytes())).findings]
     return [one.found for one in findings if one.standing == "two stories" and one.what == "answer"]
+
+
+def outcomes(letter: EmailMessage) -> list[str]:
+    """The outcomes that a letter tells of the commands that it answers."""
+    return [item["outcome"] for item in bulletin(letter)["items"] if item["about"] == "command"]
 
 
 def forgetful(store: Store, loser: Mailbox) -> Referee:
@@ -73,6 +79,34 @@ class TestMatches:
         assert not answers(proof(referee, bob), [told])
         liar = forgetful(store, ann)
         assert answers(proof(liar, ann), [told])
+
+    @pytest.mark.parametrize("text", ["draw m1 offer", "extend m1 2d", "resign m1 match"])
+    def test_words_that_were_obeyed_before_have_the_entry_of_another_letter(
+        self, referee: Referee, text: str
+    ) -> None:
+        """Or a server could say so of the first letter, which then never had its effect."""
+        ann, bob = referee.begun(SMALL, SETUPS)
+        whole = sentence_of(referee, bob, f"{text}\n")
+        store = Store(referee)
+        for _ in range(2):
+            referee.send(bob, whole)
+        told = bob.last
+        assert outcomes(told) == ["again"]
+        assert not answers(proof(referee, bob), [told])
+        liar = forgetful(store, ann)
+        assert answers(proof(liar, ann), [told])
+
+    def test_a_refused_command_is_obeyed_before_with_another_one_of_its_letter(self, referee: Referee) -> None:
+        """The answer says `again` to both, and is no lie."""
+        ann, bob = referee.begun(SMALL, SETUPS)
+        offer = sentence_of(referee, bob, "draw m1 offer\n")
+        both = offer + offer.replace("draw m1 offer", "claim m1", 1)
+        for _ in range(2):
+            referee.send(bob, both)
+        told = bob.last
+        assert outcomes(told) == ["again", "again"]
+        referee.send(ann, "resign m1 match\n")
+        assert not answers(proof(referee, ann), [told])
 
     @pytest.mark.parametrize(("who", "text"), [("bob", "substitute"), ("carl", "substitute"), ("carl", "none")])
     def test_so_has_what_is_said_of_a_seat(self, referee: Referee, who: str, text: str) -> None:

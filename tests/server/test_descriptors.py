@@ -53,7 +53,7 @@ def test_case_40_descriptors_run_out_while_the_desk_is_replaced(tmp_path: Path) 
     """Letters are taken meanwhile and handled afterwards; that no desk begins is said in a few lines of JSON."""
     (tmp_path / "pbem.toml").write_text(
         'server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n'
-        '[metrics]\nlisten = "127.0.0.1:0"\n[delivery]\nfirst_retry = "1s"\n'
+        '[delivery]\nfirst_retry = "1s"\n'
         "[limits]\nconnections_per_address = 200\n"
     )
     ready = tmp_path / "ready"

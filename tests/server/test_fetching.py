@@ -11,13 +11,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from machines.deaths import End
+from machines.deaths import FETCHING, End
 from machines.house import House, configured, run
 from machines.lives import Server
 from world.imap_server import PASSWORD, USER, Account, Broken, Session, serving
 
 from pbem.config.mail import MailboxConfig
-from pbem.failpoints import FETCHING
 from pbem.mailbox import FetchedLetter, Handle, LeftAlone, Withheld, none_skipped
 from pbem.mailbox.maildir import put
 from pbem.server.examination import mailbox

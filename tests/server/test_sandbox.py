@@ -197,6 +197,13 @@ def test_a_worker_that_died_is_followed_by_another(worker: Worker) -> None:
         assert pid(worker) != before
 
 
+def test_a_worker_that_was_closed_is_followed_by_another(worker: Worker) -> None:
+    before = pid(worker)
+    worker.close()
+    assert sender(worker, SMALL) == "anna@mail.example"
+    assert pid(worker) != before
+
+
 def test_one_that_dies_over_a_letter_says_so_and_the_next_is_read(worker: Worker) -> None:
     before = pid(worker)
     os.kill(before, signal.SIGSTOP)

@@ -23,6 +23,7 @@ from pbem.proof.tournament_proof import TournamentCheck, verify_tournament
 from pbem.proof.verification import Proved
 from pbem.proof.verification import verify as verify_match
 from pbem.tournament.tournament_entries import TournamentEntry
+from pbem.tournament.tournament_step import TournamentStep
 from verifier import Wrong, judged_tournament, verified
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from pbem.match.pinned_keys import Player
+    from pbem.match.state import Match
 
     Change = Callable[[list[TournamentEntry]], list[TournamentEntry]]
 
@@ -288,6 +292,20 @@ class TestLies:
         assert checks(content)[-1].standing == "ok"
         fails(content, "m1: is over, and its result is missing", bundles=club.bundles())
 
+    def test_a_result_that_comes_too_late(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Who lost leaves meanwhile, and so has finished less than half of the games: none of them counts."""
+        club = SignedClub("at-once: 1", "ann", "bob", "carl")
+        club.start()
+        with monkeypatch.context() as patch:
+            patch.setattr(TournamentStep, "take", lambda *_: None)
+            club.win("m1", 1)
+        club.leave(club.state.pairings[0].names[1])
+        assert "annulled" in [entrant.out for entrant in club.state.entrants.values()]
+        late = club.step()
+        late.take(club.matches["m1"].entries)
+        club._done(late)
+        fails(club.tournament(), "m1: was over before entries that stand before its result", bundles=club.bundles())
+
     def test_two_entrants_with_each_others_lots(self, club: SignedClub) -> None:
         at = index(club.entries, "started")
         one, two, *others = club.entries[at].body["order"]
@@ -459,6 +477,22 @@ class TestMatches:
         strange = PlayedMatch(proposed(pairing.match, SERVER, club.state.match_terms(pairing)))
         club.begins(strange, pairing, [again.signed, *club.consents(pairing)[1:]])
         fails(club.tournament(), "m1: its players did not agree by their letters of entry", bundles=[strange.bundle])
+
+    def test_a_key_that_no_entry_names(self) -> None:
+        """The server's own, beside a player's, by which it resigns a match that it chose."""
+
+        class WithKey(SignedClub):
+            def _pinned(self, player: Player, match: Match, seat: int) -> Player:
+                pinned = super()._pinned(player, match, seat)
+                more = self.player("eve").keys if (match.id, seat) == ("m1", 1) else ()
+                return replace(pinned, keys=(*pinned.keys, *more))
+
+        club = WithKey("", "ann", "bob", "carl")
+        club.start()
+        victim = club.matches["m1"].match.name(1)
+        club.keys |= {victim: club.key("eve")}
+        club.resign("m1", 1)
+        fails(club.tournament(), "m1: its players have other keys than those with which", bundles=club.bundles())
 
     def test_other_keys_are_a_word(self) -> None:
         club = SignedClub("", "ann", "bob", "carl")

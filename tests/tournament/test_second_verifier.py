@@ -161,7 +161,7 @@ def test_an_organiser_rules_on_no_match_that_began_as_ones_own() -> None:
     own = next(pairing for pairing in club.state.pairings if "org" in pairing.names)
     club.rule("substitute friend for org")
     club.enter("friend")
-    pairings = tuple(replace(one, players=()) if one.match == own.match else one for one in club.state.pairings)
+    pairings = tuple(replace(one, pinned=()) if one.match == own.match else one for one in club.state.pairings)
     club._state = replace(club.state, pairings=pairings)  # a server that forgets who was paired
     club.rule(f"annul {own.match}")
     assert verdict(checks(club.tournament(), club.bundles())) == "convicted"

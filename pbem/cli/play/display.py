@@ -92,7 +92,7 @@ def _whose(table: PlayTable, standing: MatchView) -> str:
 
 def _move(table: PlayTable, standing: MatchView) -> str:
     """The move that is due, in words."""
-    match, facts = standing.match, match_facts(table.letters, table.agent, standing, table.now())
+    match, facts = standing.match, match_facts(table.agent, standing, table.now())
     if facts["accused"]:
         return f"your agent has stopped: {line_of(facts['accused'])}. To go on anyway: pbem play take-back {match}"
     if facts["reveal"]:
@@ -154,7 +154,7 @@ def _show_letters(table: PlayTable, standing: MatchView) -> None:
         asked = letters.matches.setup_asked(name)
         display("setup", options=asked["options"])
         click.echo(f"\nSend it: pbem play setup {name} LINE LINE ..., or --from FILE, or pbem play {name} --open")
-    elif (found := seen(letters, table.agent, standing)) is not None:
+    elif (found := seen(table.agent, standing)) is not None:
         display("match", names=names, reports=found["reports"], view=found["view"])
     elif standing.agreement:
         click.echo(clean(Templates().render("letters/terms.txt", m=terms_of(letters, standing))))
@@ -162,7 +162,7 @@ def _show_letters(table: PlayTable, standing: MatchView) -> None:
             click.echo(f"Careful: here is {coded(here)}; the server plays by {coded(agreed)}.")
     if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{indented(sent.form)}")
-    facts = match_facts(letters, table.agent, standing, table.now())
+    facts = match_facts(table.agent, standing, table.now())
     for stored in facts["stored"]:
         state = "stored" if stored["state"] == "done" else _STATES[stored["state"]]
         click.echo(f"\nYours, {when(stored['turn'])} ({state}):\n\n{indented(stored['form'])}")

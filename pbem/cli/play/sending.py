@@ -17,7 +17,7 @@ from pbem.player.beginning import see_the_move
 from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import named
 from pbem.player.play_facts import title_of, tournament_terms
-from pbem.player.play_table import KeptHere
+from pbem.player.refereed_matches import KeptHere
 from pbem.player.results import line_of
 from pbem.player.trial_server import SERVER
 from pbem.tournament.tournament_terms import TournamentTerms

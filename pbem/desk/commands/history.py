@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.letter_writer import LetterWriter
+    from pbem.desk.match_archive import MatchRepository
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.desk.match_letters import MatchLetters
     from pbem.letters.draft import Facts
@@ -64,7 +65,7 @@ def status(seats: Seats, caller: Caller, command: Command[ShowStatus]) -> Reply:
         match, seat = seated.match, seated.seat
         facts = {
             "stored": orders.stored(match, seat),
-            "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
+            "rev_of_next": after.rev + 1 if (after := match.submission(seat, match.turn + 1)) else 1,
             "view": match.view(seat),
         }
         return Reply("status", facts | seated.facts(), at=seated)
@@ -124,12 +125,14 @@ def report(letters: MatchLetters, seated: SeatContext, _caller: Caller, command:
     return Reply("report", facts | seated.facts(), files, seated, [*([letter] if letter else ()), *again])
 
 
-def transcript(letters: MatchLetters, seated: SeatContext, _caller: Caller, _: Command[MailTranscript]) -> Reply:
+def transcript(
+    archive: MatchRepository, letters: MatchLetters, seated: SeatContext, _caller: Caller, _: Command[MailTranscript]
+) -> Reply:
     """`transcript`: the bundle of a match, as its seat may see it."""
     if not seated.match.seq:
         raise refused("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
     match, row, seat = seated.match, seated.row, seated.seat
-    name, content = f"{match.id}.pbem.zip", letters.bundle(match, row, seat)
+    name, content = f"{match.id}.pbem.zip", archive.bundle(match, row, seat)
     apart = letters.proof(match, row, seat, match, (name, content))
     facts = {"file_name": name, "apart": apart is not None} | seated.facts()
     if apart is not None:
@@ -192,8 +195,7 @@ def _stands(people: People, match: Match, seat: int) -> MatchView:
 
 def _named(seats: Seats, people: People, number: int) -> MatchView:
     """A match by its row alone: where it stands is not read."""
-    row = seats.archive.matches.row(number)
-    assert row is not None
+    row = seats.archive.matches.known(number)
     taken = {seat.seat: seat.player for seat in row.seats}
     terms = Terms.read(row.terms)
     names = tuple(taken.get(seat, name) for seat, name in enumerate(terms.players, start=1))

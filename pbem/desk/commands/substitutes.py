@@ -158,7 +158,5 @@ def _seat_taken(offers: Offers, seated: SeatContext, step: Step, name: str) -> N
     matches.give_up(number, before.game, before.turn, seated.seat)
     matches.reseat(number, seated.seat, name)
     offers.people.unobserve(number, name)
-    row = matches.row(number)
-    assert row is not None
-    seated.row = row
+    seated.row = matches.known(number)
     seated.commit(step)

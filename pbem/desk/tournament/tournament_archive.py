@@ -80,7 +80,7 @@ class TournamentRepository:
     def save(self, step: TournamentStep, due: str | None, signed: Signed | None = None) -> None:
         """Write a step's entries, papers and row; `signed` is the letter that caused it."""
         t = step.tournament
-        number = int(t.id[1:])
+        number = t.number
         for paper in step.papers:
             if signed is not None and paper.path.startswith("letters/"):
                 kept = TournamentLetter(paper.path, signed.key, signed.received, paper.content)
@@ -102,7 +102,7 @@ class TournamentRepository:
 
     def consent(self, t: Tournament, mail: str) -> tuple[Signed, NamedMailbox | None]:
         """The letter of this hash by which a player entered, and the player's mailbox, if the entry pinned one."""
-        number = int(t.id[1:])
+        number = t.number
         found = self.rows.letter(number, mail)
         place = found.path.removeprefix("letters/entered-").removesuffix(".eml")
         evidence = self.rows.paper(number, f"evidence/entered-{place}.txt") or b""
@@ -113,7 +113,7 @@ class TournamentRepository:
 
     def mailbox(self, t: Tournament, player: Player) -> NamedMailbox | None:
         """The mailbox that a tournament pins for a player; None if the player signs with keys."""
-        papers = self.rows.papers(int(t.id[1:])) if player.mailbox else {}
+        papers = self.rows.papers(t.number) if player.mailbox else {}
         found = (content for path, content in papers.items() if path.startswith("evidence/mailbox-"))
         return next((NamedMailbox.read(one.decode()) for one in found if sha256_hex(one) == player.mailbox), None)
 
@@ -142,7 +142,7 @@ class TournamentRepository:
 
     def changes(self, t: Tournament, player: str) -> list[KeyChange]:
         """The changes of a player's keys since the latest letter of entry."""
-        kept = self.rows.changed_keys(int(t.id[1:]), player)
+        kept = self.rows.changed_keys(t.number, player)
         return [
             KeyChange.read(one["body"], {who: bytes.fromhex(letter) for who, letter in one["letters"].items()})
             for one in kept
@@ -163,7 +163,7 @@ class TournamentRepository:
     def items(self, t: Tournament, reader: str) -> list[JsonObject]:
         """The part of a letter's bulletin about a tournament: its state, and its latest entry that a witness saw."""
         told = [self.state(t, reader)]
-        number = int(t.id[1:])
+        number = t.number
         if self._log is not None and (logged := latest_proof(self._log, -number)) is not None:
             seq, proof = logged
             head = next(row.head for row in self.rows.entries(number) if row.seq == seq)
@@ -172,7 +172,7 @@ class TournamentRepository:
 
     def proof(self, t: Tournament, most: int) -> bytes | None:
         """The file of a tournament, with all letters, for those who take part; None beyond this many octets."""
-        number = int(t.id[1:])
+        number = t.number
         if t.octets + self.rows.octets(number) > most:
             return None
         if self._proof[0] != t.head:

@@ -113,7 +113,7 @@ def enter(director: Director, seats: Seats, people: People, caller: Caller, comm
     director.begin_matches(seats, t, caller.now, name)
     step = director.step(t, caller.now)
     step.enter(_player(director, seats, caller, t.id), command.request.team, _said(caller))
-    director.archive.rows.forget_keys(int(t.id[1:]), name)
+    director.archive.rows.forget_keys(t.number, name)
     director.commit(step, caller.signed)
     return _told(director, caller, step.tournament, "entered")
 

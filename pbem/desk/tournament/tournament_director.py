@@ -87,7 +87,7 @@ class Director:
     def _advance(self, step: TournamentStep, signed: Signed | None = None) -> None:
         """Let the tournament start, or its next round begin, if that is due, and write the step."""
         t = step.tournament
-        number = int(t.id[1:])
+        number = t.number
         paused = self.archive.rows.paused(number)
         # A letter that came before entries closed may still be unhandled: it may be an entry.
         oldest, closes = self.inbox.oldest_unhandled(), t.terms.closes
@@ -106,7 +106,7 @@ class Director:
 
     def _go_on(self, step: TournamentStep) -> None:
         """Plan the matches that begin with a step, and the letters about it."""
-        t, number = step.tournament, int(step.tournament.id[1:])
+        t, number = step.tournament, step.tournament.number
         news = [entry for entry in step.entries if entry.type in _NEWS]
         concerned = {t.organiser.name, *(entrant.player.name for entrant in t.entrants.values())}
         for name in sorted(concerned) if news else ():
@@ -135,7 +135,7 @@ class Director:
 
         They begin with the keys by which their players entered. All of a tournament would take too long for a letter.
         """
-        for task in self.archive.rows.tasks(int(t.id[1:])):
+        for task in self.archive.rows.tasks(t.number):
             pairing = t.pairing_of(task.match or "")
             players = [t.entrants[name].player.name for name in pairing.names] if pairing else []
             if pairing and (not enters or enters in players or t.nominated.get(enters) in pairing.names):
@@ -204,7 +204,7 @@ class Director:
         if not since:
             self.letters.hold(player, 0, [self.letter(t, name, Phrase("the table"), [])], now)
             return
-        entries = self.archive.entries(int(t.id[1:]), since)
+        entries = self.archive.entries(t.number, since)
         own = [entry for entry in entries if entry.type in _NEWS and self._concerns(entry, t, name)]
         if own:
             news: list[tuple[str, object]] = [(entry.type, entry.body) for entry in own]

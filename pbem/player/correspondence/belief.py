@@ -175,7 +175,7 @@ class Belief:
             return []
         code = str(item.get("code") or "")
         with self._memory.noting(AccountKnown) as account:
-            account.name, account.recovery_code, account.challenge = self._account.name, code, ""
+            account.name, account.challenge = self._account.name, ""
         return [Event("account", letter.subject, said=code)]
 
     def _challenged(self, _number: int, letter: Letter, item: JsonObject, _now: datetime) -> list[Event]:

@@ -155,8 +155,8 @@ class OwnMatches:
         agreed = self._memory.known(MatchKnown, match).agreed
         return Terms.read(agreed) if agreed else None
 
-    def agreed_anyhow(self, match: str) -> Terms | None:
-        """The same; of a tournament that we entered, the terms of all its matches, without their players."""
+    def agreed_or_entered(self, match: str) -> Terms | None:
+        """The terms to which we agreed; in a tournament that we entered, those of its matches, without players."""
         if (agreed := self.agreed(match)) is not None:
             return agreed
         told = self._memory.tournament(self.standing(match).tournament or "")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ from pbem.match.documents import Evidence, NotADocument, Opening, Receipt, Withd
 from pbem.match.events import BEGIN
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement, voucher
 from pbem.proof.kept import SignedHead
+from pbem.proof.signed_letters import signed_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -61,6 +63,11 @@ class TranscriptIndex:
         if restored:
             self.restored = f"; the bundle says that the server was restored from a backup (entry {restored})"
 
+    @property
+    def words(self) -> frozenset[str] | None:
+        """The hashes of all commands in the letters that made entries; None if not all of these are known."""
+        return None
+
     def leaf(self, seq: int, head: str) -> bytes:
         """The statement about a head, which is a leaf of the server's log."""
         return self._about(*self.place, seq, head)
@@ -90,6 +97,20 @@ class BundleIndex(TranscriptIndex):
                     self.addresses[evidence.token] = UsedAddress(evidence.match, evidence.place, path)
         self.used |= dict(_used(bundle))
         self._places = first_entries(entries)
+
+    @cached_property
+    def words(self) -> frozenset[str] | None:
+        """The hashes of all commands in the letters that made entries; None if one of these bears no signature."""
+        letters = {sha256_hex(paper): paper for path, paper in self.bundle.papers.items() if path.endswith(".eml")}
+        named = [str(entry.body["mail"]) for entry in self.bundle.entries if "mail" in entry.body]
+        keys = [player.ever for player in self.match.players]
+        said = [
+            frozenset[str]().union(*(signed_words(letters[mail], of, self.server) for of in keys))
+            for mail in named
+            if mail in letters
+        ]
+        is_known = all(said) and len(said) == len(named)
+        return frozenset().union(*said) if is_known else None
 
     def turn(self, game: object, turn: object) -> Entry | None:
         """The entry of a turn, as a paper names it."""

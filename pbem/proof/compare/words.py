@@ -68,6 +68,8 @@ def _otherwise(index: TranscriptIndex, told: Answered, otherwise: str) -> Findin
 def _missing(letter: ShownLetter, told: Answered) -> Finding | None:
     """The finding about a letter that was done, and of which the transcript says nothing; None if it need not."""
     index = letter.index
+    if told.outcome == "again":
+        return _never_done(letter, told)
     if told.outcome != "done" or told.about != index.place[1]:
         return None
     reason = f"it says that `{told.command}` was done, and "
@@ -81,6 +83,22 @@ def _missing(letter: ShownLetter, told: Answered) -> Finding | None:
     if told.command in AT_ONCE | OVER:
         return _otherwise(index, told, "no entry is of it")
     return None
+
+
+def _never_done(letter: ShownLetter, told: Answered) -> Finding | None:
+    """The finding about words that were obeyed before, as it says, where no entry is of any letter with these words.
+
+    That one of the commands of a letter was obeyed is enough for `again` to all, so each must have its entry here.
+    """
+    index = letter.index
+    together = [one for one in letter.kept.answered if (one.mail, one.outcome) == (told.mail, "again")]
+    enters = all(one.about == index.place[1] and one.command in AT_ONCE - {"substitute"} for one in together)
+    words = {one.words for one in together}
+    if not enters or index.words is None or index.words & words or "" in words:
+        return None
+    if index.goes_on and letter.ahead:
+        return Finding("later", "answer", "it says `again` of what the bundle does not have yet; ask for a newer one")
+    return _otherwise(index, told, "no entry is of these words")
 
 
 def compare_addresses(letter: ShownMatchLetter) -> Iterator[Finding]:
