@@ -70,9 +70,10 @@ class ShowStandings(Request, frozen=True):
 
 
 class Register(Request, frozen=True):
-    """`register`: a player's name in lower case, and a public key line."""
+    """`register`: a player's name in lower case, and a public key line; without one, a match of the open list."""
 
     name: str = ""
+    match: str | None = None
     key: str | None = None
 
 

@@ -83,6 +83,11 @@ def of_account(name: str, code: str | None) -> JsonObject:
     return {"about": "account", "player": name, "code": code}
 
 
+def of_rules(game: str) -> JsonObject:
+    """The rules of a game, which are the words of this letter."""
+    return {"about": "rules", "game": game}
+
+
 def is_for_programs(name: str, kind: str) -> bool:
     """True if an attached file is one of those that programs read, and whose hash the bulletin has."""
     return kind == "application/json" or name.endswith(SIGNED_TEXT)

@@ -26,6 +26,8 @@ from pbem.mail.commands.arguments import WRITTEN
 from pbem.mail.commands.table import COMMANDS
 from pbem.match.events import TYPES
 from pbem.match.transcript import VERSION, canonical
+from pbem.pages.rules_text import rules_text, rulings
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,16 +63,53 @@ def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> st
     drawn = ("board.js", *(f"composer/{game}/{path.name}" for path in own), f"composer/{game}.js")
     scripts = ("say.js", *ruled(game), *drawn, *_COMPOSING)
     data = home and home._asdict()
-    return page(
-        "composer", rules(game).title, scripts, shown={"game": game, "home": home}, data=data, language=language
-    )
+    shown = {"game": game, "home": home, "rulings": numbered_rulings(game, language)}
+    return page("composer", rules(game).title, scripts, shown=shown, data=data, language=language)
+
+
+def rules_page(
+    game: str, server: str = "", files: Sequence[tuple[str, str, str | None]] = (), language: str = ENGLISH
+) -> str:
+    """The rules of a game; on the site of a server with its name, and this page in each language."""
+    shown = {
+        "game": game,
+        "server": server,
+        "text": rules_text(game, language).body,
+        "index": page_file("index", language),
+        "board": page_file(game, language) if server and game in BUILT_IN else "",
+        "files": files,
+    }
+    title = Phrase("{title}: the rules", title=rules(game).title)
+    return page("rules", title, (), shown=shown, language=language)
+
+
+def lesson_page(
+    game: str, server: str = "", files: Sequence[tuple[str, str, str | None]] = (), language: str = ENGLISH
+) -> str:
+    """A lesson of a few steps on the board of a game of ours; on the site of a server as `rules_page`."""
+    shown = {
+        "game": game,
+        "server": server,
+        "index": page_file("index", language),
+        "board": page_file(game, language) if server else "",
+        "rules": page_file(f"rules-{game}", language) if server else "",
+        "files": files,
+    }
+    title = Phrase("{title} in five steps", title=rules(game).title)
+    scripts = ("say.js", "board.js", f"lessons/{game}.js", "lessons/lesson.js")
+    return page("lesson", title, scripts, shown=shown, language=language)
+
+
+def numbered_rulings(game: str, language: str) -> Markup:
+    """The rulings of a game, HTML by number, as JSON within a page."""
+    return _verbatim(_inline(rulings(game, language)))
 
 
 def home_page(first: str, language: str = ENGLISH) -> str:
     """The page, which begins with a match, such as `anna@play.example/m1`, or with the list of all."""
     games = titles()
     shown = {"games": games, "practised": {name: games[name] for name in BUILT_IN}}
-    scripts = ("say.js", "board.js", "sshsig.js", "passkey.js", "home/rooms.js")
+    scripts = ("say.js", "board.js", "sshsig.js", "passkey.js", "home/rooms.js", "home/announce.js")
     allowed = "frame-src 'self'; connect-src 'self'; "
     return page("home/home", "pbem", scripts, shown=shown, data={"first": first}, allowed=allowed, language=language)
 

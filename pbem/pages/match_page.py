@@ -16,7 +16,7 @@ from pbem.i18n import ENGLISH
 from pbem.letters.safe_text import visible
 from pbem.match import record
 from pbem.match.events import BEGIN, OPEN
-from pbem.pages import deflated, page, page_file, ruled, told
+from pbem.pages import deflated, numbered_rulings, page, page_file, ruled, told
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -89,9 +89,18 @@ def replay(
         "logged": [{"seq": seq, "proof": proof} for seq, proof in witnessed.logged],
         "witnesses": list(witnessed.keys),
     }
-    title = Phrase("{match} at {server}", match=visible(agreed["match"]), server=visible(agreed["server"]))
+    title = Phrase(
+        "{title}: {names} ({match} at {server})",
+        title=rules(game).title,
+        names=", ".join(visible(agreed["players"][seat]["name"]) for seat in sorted(agreed["players"])),
+        match=visible(agreed["match"]),
+        server=visible(agreed["server"]),
+    )
     shown = {
         "game": game,
+        "game_title": rules(game).title,
+        "rules": page_file(f"rules-{game}", language) if on_site.home else "",
+        "rulings": numbered_rulings(game, language),
         "home": on_site.home,
         "index": page_file("index", language),
         "files": on_site.files,

@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from markupsafe import Markup
 
-from pbem.games import BUILT_IN, titles
+from pbem.games import BUILT_IN, GAMES, titles
 from pbem.i18n import ENGLISH, LANGUAGES
-from pbem.pages import Home, composer, page, page_file, served
+from pbem.pages import Home, composer, lesson_page, page, page_file, rules_page, served
 from pbem.pages.match_page import OnSite, Witnessed, replay
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pbem.match.view import MatchView
     from pbem.proof.bundle import Bundle
 
 
@@ -72,8 +74,9 @@ def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
     """
     invited = [{**match, "file": page_file(match["m"].match, language)} for match in site["invitations"]]
     played = [{**t, "file": page_file(t["id"], language)} for t in site.get("tournaments", ())]
-    begun = {"games": titles(), "languages": {name: _files(name) for name in ("index", *BUILT_IN)}}
-    shown = {"house": "", **site, **begun, "invitations": invited, "tournaments": played}
+    running = [{**match, "file": page_file(match["m"].match, language)} for match in site["running"]]
+    lists = {"invitations": invited, "tournaments": played, "running": running}
+    shown = {"house": "", **site, **_begun(), **lists}
     return page("index", str(site["server"]), (), shown=shown, language=language)
 
 
@@ -86,13 +89,39 @@ def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str 
         "address": site["address"],
         "index": page_file("index", language),
         "board": page_file(m.rules, language) if m.rules in BUILT_IN else "",
+        "lesson": page_file(f"lesson-{m.rules}", language),
+        "rules": page_file(f"rules-{m.rules}", language),
         "game": m.rules,
         "match": match,
         "files": _files(m.match),
         "place": place,
         "code": qr_code(place) if place else "",
     }
-    return page("invitation", f"{m.title}, {m.match}", (), shown=shown, language=language)
+    answered = "sealed" not in match["lines"] and match["terms"].keys != "demanded"
+    title = Phrase("{player} invites you to play {title}", player=match["by"].player, title=m.title)
+    return page("invitation", title, ("invitation.js",) if answered else (), shown=shown, language=language)
+
+
+def under_way(site: Mapping[str, Any], match: Mapping[str, Any], language: str = ENGLISH) -> str:
+    """The page of a public match that is played: who plays, and how it stands; no board."""
+    m = match["m"]
+    shown = {
+        "server": site["server"],
+        "address": site["address"],
+        "index": page_file("index", language),
+        "rules": page_file(f"rules-{m.rules}", language),
+        "tournament": page_file(m.tournament, language) if m.tournament else "",
+        "game": m.rules,
+        "match": match,
+        "files": _files(m.match),
+    }
+    return page("running", _titled(m), (), shown=shown, language=language)
+
+
+def _titled(m: MatchView) -> Phrase:
+    """The title of a match's page."""
+    names = ", ".join(map(str, m.names.values()))
+    return Phrase("{title}: {names} ({match})", title=m.title, names=names, match=m.match)
 
 
 def qr_code(address: str) -> Markup:
@@ -113,11 +142,20 @@ def tournament(
         "address": site["address"],
         "index": page_file("index", language),
         "t": t,
+        "game": t["game_name"],
+        "rules": page_file(f"rules-{t['game_name']}", language),
         "matches": matches,
         "carried": sorted(found.files),
         "files": _files(t["id"]),
     }
     return page("tournament", f"{t['title']}, {t['id']}", (), shown=shown, language=language)
+
+
+def _begun() -> dict[str, object]:
+    """The games on a first page: their titles, the pages of ours, and the page itself, by language."""
+    of_games = [f"{kind}-{game}" for kind, games in (("lesson", BUILT_IN), ("rules", GAMES)) for game in games]
+    files = {name: _files(name) for name in ("index", *BUILT_IN, *of_games)}
+    return {"games": titles(), "languages": files}
 
 
 def _files(name: str) -> list[tuple[str, str, str | None]]:
@@ -143,11 +181,14 @@ def pages(
     for invited in site["invitations"]:
         for tag in LANGUAGES:
             yield page_file(invited["m"].match, tag), invitation(site, invited, tag)
-    for match in finished:
-        files = _files(match.summary["m"].match) if match.bundle is not None else []
-        summaries.append((match.summary, {tag: file for tag, file, _ in files}))
-        if match.bundle is not None:
-            yield from _replays(site, match, match.bundle, files, witnesses)
+    for match in site["running"]:
+        for tag in LANGUAGES:
+            yield page_file(match["m"].match, tag), under_way(site, match, tag)
+    for ended in finished:
+        files = _files(ended.summary["m"].match) if ended.bundle is not None else []
+        summaries.append((ended.summary, {tag: file for tag, file, _ in files}))
+        if ended.bundle is not None:
+            yield from _replays(site, ended, ended.bundle, files, witnesses)
     for found in tournaments:
         yield from found.files.items()
     yield from _lists(site, summaries, tournaments)
@@ -181,6 +222,7 @@ def _lists(
     """The pages of tournaments, and the index, in each language."""
     for tag in LANGUAGES:
         own = {summary["m"].match: files[tag] for summary, files in summaries if tag in files}
+        own |= {match["m"].match: page_file(match["m"].match, tag) for match in site["running"]}
         for found in tournaments:
             yield page_file(found.facts["id"], tag), tournament(site, found, own, tag)
         finished_here = [{**summary, "file": files.get(tag, "")} for summary, files in summaries]
@@ -189,10 +231,17 @@ def _lists(
 
 
 def composers(home: Home) -> Iterator[tuple[str, str]]:
-    """The composers, by their names: one for each game of ours in each language."""
-    for game in BUILT_IN:
-        for language in LANGUAGES:
+    """Composers, lessons and rules, by their files, in each language: pages know our games, and all have rules."""
+    for language in LANGUAGES:
+        for game in BUILT_IN:
+            name = f"lesson-{game}"
             yield page_file(game, language), composer(game, home, language)
+            yield page_file(name, language), lesson_page(game, home.server, _files(name), language)
+        for game in GAMES:
+            yield (
+                page_file(f"rules-{game}", language),
+                rules_page(game, home.server, _files(f"rules-{game}"), language),
+            )
 
 
 def publish(folder: Path, files: Iterable[tuple[str, str | bytes]]) -> Published:

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pbem import durable
-from pbem.games import BUILT_IN, Refused
+from pbem.games import BUILT_IN, GAMES, Refused
 from pbem.identity import ssh
 from pbem.identity.verdict import BadSignature
 from pbem.letters.render import Templates
-from pbem.pages import home_page
+from pbem.pages import home_page, lesson_page, rules_page
 from pbem.phrase import Phrase, clean
 from pbem.player import PlayerTrouble, beginning
 from pbem.player.account_file import Account, BadAccount, split
@@ -103,7 +103,8 @@ class PlayRoom:
             "send": (ComposedRequest, self._send),
             "say": (SentenceRequest, self._say),
             "ask": (SentenceRequest, self._ask_server),
-            "new": (SentenceRequest, self._propose),
+            "new": (SentenceRequest, partial(self._propose, "new")),
+            "announce": (SentenceRequest, partial(self._propose, "tournament new")),
             "take-part": (TakingPartRequest, self._take_part),
             "practise": (PractiseRequest, self._practise),
             "register": (RegisterRequest, self._register),
@@ -235,6 +236,10 @@ class PlayRoom:
             after = asked.get("after", "")
             number, latest = self.news.after(int(after) if re.fullmatch("[0-9]{1,9}", after) else 0, _NEWS)
             return as_json({"number": number, "latest": latest})
+        if name == "rules" and (game := asked.get("game", "")) in GAMES:
+            return PageAnswer(rules_page(game, language=self._language).encode())
+        if name == "lesson" and (game := asked.get("game", "")) in BUILT_IN:
+            return PageAnswer(lesson_page(game, language=self._language).encode())
         view = self._views.named.get(name)
         if view is None or not {"account", "match"} <= asked.keys():
             return None
@@ -337,10 +342,10 @@ class PlayRoom:
         self._answered, self._asked = "", (table, table.letters.ask(" ".join(asked.word.split()), table.now()))
         return {"sent": table.send()}
 
-    def _propose(self, asked: SentenceRequest) -> JsonObject:
+    def _propose(self, what: str, asked: SentenceRequest) -> JsonObject:
         table = self._of(asked.account)
         head, _, options = asked.word.partition("\n")
-        table.letters.tell(" ".join(f"new {head}".split()), table.now(), text=options)
+        table.letters.tell(" ".join(f"{what} {head}".split()), table.now(), text=options)
         return {"sent": table.send()}
 
     def _take_part(self, asked: TakingPartRequest) -> JsonObject:

@@ -218,7 +218,8 @@ class _Announcement(OptionLines):
             values.setdefault(key.replace("-", "_"), option.default)
         default = 12 if format_ in _ROBINS else 128
         options["entrants"] = replace(options["entrants"], default=default, bounds=(FEWEST.get(format_) or 2, 128))
-        self.lines = {"closes": "", **self.lines}  # the one option without which there is no tournament
+        if "closes" in options and "closes" not in self.lines:
+            self.refuse("closes", None, Phrase("say when entries close: closes: 2026-12-20"))
         del options["format"]
         return values | {key.replace("-", "_"): value for key, value in self.values(options).items()}
 

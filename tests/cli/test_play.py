@@ -403,6 +403,14 @@ def test_tournaments_are_entered_listed_and_left(terminal: Terminal) -> None:
     assert "t1:" not in terminal()
 
 
+def test_a_tournament_is_announced_and_friends_are_told_how_to_enter(terminal: Terminal) -> None:
+    terminal.register()
+    assert "say when entries close" in terminal("tournament", "new", "spaceships", status=1)
+    shown = terminal("tournament", "new", "spaceships", "closes: 2026-03-10", "pace: 3d", typed="y\n")
+    assert "tournament new spaceships\ncloses: 2026-03-10\npace: 3d\n" in shown
+    assert "  t1: round robin, 0 entered so far; to enter: pbem play enter t1\n" in terminal()
+
+
 def test_deadlines_for_the_calendar(terminal: Terminal) -> None:
     bob, path = agreed(terminal), terminal.home / "pbem.ics"
     events: list[Any] = []

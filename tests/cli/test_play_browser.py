@@ -238,6 +238,11 @@ def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:
     options = "spaceships with bob\nsealed: yes"
     assert acted(room, ("new", {**anna, "what": "new", "word": options})) == [{"sent": True}]
     (sent,) = table.letters.memory.in_state("sent")
+    cup = "spaceships\nformat: round robin\ncloses: 2026-12-20"
+    assert acted(room, ("announce", {**anna, "word": cup})) == [{"sent": True}]
+    _, announced = table.letters.memory.in_state("sent")
+    assert announced.form.startswith("tournament new spaceships\n")
+    assert "closes: 2026-12-20\n" in announced.form
     assert sent.form.startswith("new spaceships with bob\n")
     assert "sealed: yes\n" in sent.form
     told = room.news.after(0, 1)[1]

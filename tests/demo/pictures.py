@@ -152,14 +152,15 @@ def show_composer(tab: Page, page: Path, letter: EmailMessage, orders: str, widt
 
 
 def show_match(tab: Page, page: Path) -> None:
-    """The part of the page of a match in which it proves the bundle."""
+    """The boards of a match, which proved itself, in the turn that decided it; nothing moves."""
+    tab.emulate_media(reduced_motion="reduce")
     tab.set_viewport_size({"width": 1000, "height": 900})
     tab.goto(page.as_uri())
-    tab.locator("#badge").click()  # unfolds the proof
-    tab.locator("#verify").click()
-    tab.wait_for_selector("#proof > p")
+    tab.wait_for_selector("#badge.good")
+    tab.locator("#decisive").click()
+    tab.wait_for_selector("svg.scene")
     tab.evaluate("scrollTo(0, 0)")
-    keep("match.png", between(tab, "#truth", "#witnesses"))
+    keep("match.png", tab.locator(".stage").first.screenshot())
 
 
 def keep(name: str, shot: bytes) -> None:

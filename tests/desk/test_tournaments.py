@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from desk.test_key_life import code_of
+from desk.test_keyless import Phones
 from in_a_box.keyless import HOME
 from in_a_box.referee import SERVER, START, Mailbox, Referee, another, body, form_in, placed
 from in_a_box.restores import back_up, put_back, resume_all
@@ -29,7 +33,6 @@ from verifier import judged_tournament
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from pbem.tournament.tournament_state import Pairing, Tournament
 
@@ -147,6 +150,13 @@ def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Pa
     club.start()
     annulled = next(pairing for pairing in club.awaited if "ann" not in pairing.names)
     assert RULED in club.say("ann", f"rule t1 annul {annulled.match}\nreason: by error\nend")
+    published()
+    running = club.awaited[0]
+    table = (tmp_path / "pages" / "t1.html").read_text()
+    assert f'<a href="{running.match}.html" title="{running.match}">…</a>' in table
+    page = (tmp_path / "pages" / f"{running.match}.html").read_text()
+    assert ", ".join(running.players) in page
+    assert 'href="t1.html"' in page
     for pairing in club.awaited:
         club.win(pairing, min(pairing.players))
     published()
@@ -160,6 +170,23 @@ def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Pa
     assert content.count((tmp_path / "pages" / "t1.jsonl").read_bytes()) == 1
 
 
+def test_the_page_about_clubs_is_true(referee: Referee) -> None:
+    """Without keys: it is announced as the page has it, and friends enter by answering."""
+    page = (Path(__file__).parents[2] / "docs" / "club.md").read_text("utf-8")
+    (announcement,) = re.findall(r"(?ms)^    tournament new .*?^    end$", page)
+    lines = re.sub("closes: .*", "closes: 2026-03-20", textwrap.dedent(announcement))
+    terminal = re.search(r'pbem play tournament new spaceships "(.*)"', page)
+    assert terminal is not None
+    assert {*terminal[1].split('" "')} < {*announcement.replace("    ", "").splitlines()}
+    phones = Phones(referee)
+    anna, *friends = (phones.registered(name) for name in ("anna", "bob", "carl"))
+    assert "t1" in phones.reply(anna, lines)
+    for friend in (anna, *friends):
+        phones.reply(friend, "enter t1")
+        (line,) = re.findall(r"(?m)^enter t1 [0-9a-f]{64}$", body(friend.last))
+        assert "You are in." in phones.reply(friend, line)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -170,7 +197,7 @@ def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Pa
         ("rule t1 close\nreason: no\nend", "only ann, who announced it, may rule"),
         ("tournament new spaceships\nprivacy: private\ncloses: 2026-03-09\nend", "privacy is public"),
         ("tournament new chess\ncloses: 2026-03-09\nend", "no such game"),
-        ("tournament new spaceships\nend", "closes is a day"),
+        ("tournament new spaceships\nend", "say when entries close"),
     ],
 )
 def test_what_is_refused(club: Club, text: str, told: str) -> None:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     from in_a_box.referee import Mailbox
 
-COMPOSERS = {name for game in GAMES for name in (f"{game}.html", f"{game}.de.html")}
+COMPOSERS = {
+    f"{name}{tag}.html" for game in GAMES for name in (game, f"lesson-{game}", f"rules-{game}") for tag in ("", ".de")
+}
 SMALL = "fleet: cost:3\nsettle: 0"
 SMALL_ANN, SMALL_BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 
@@ -150,9 +152,10 @@ def running(folder: Path, bob_setup: str, orders: str, seed: str) -> dict[str, s
 
 def test_a_running_match_shows_no_more_than_where_it_stands(tmp_path: Path) -> None:
     one = running(tmp_path / "one", BOB, "Gx3", "die")
-    assert "m1.html" not in one
+    assert "<h1>Spaceships: ann, bob (m1)</h1>" in one["m1.html"]
+    assert "game 1, turn 3" in one["m1.html"]
     assert re.search(
-        r"m1</th><td>Spaceships, several games</td><td>ann, bob</td><td>game 1, turn 3</td><td></td>",
+        r"m1.html\">m1</a></th><td>Spaceships, several games</td><td>ann, bob</td><td>game 1, turn 3</td><td></td>",
         one["index.html"],
     )
     moved = BOB.replace("LS Rv1", "LS Bz5")
@@ -162,7 +165,7 @@ def test_a_running_match_shows_no_more_than_where_it_stands(tmp_path: Path) -> N
 
 def test_finished_games_of_a_running_match_wait_for_its_end(referee: Referee) -> None:
     _, bob = play(referee, f"{SMALL}\nkind: scored\ngames: 2")
-    assert "m1.html" not in files(referee)
+    assert 'id="data"' not in files(referee)["m1.html"]
     assert re.search(r"<td>game 2, setups</td><td>3 to 0</td>", files(referee)["index.html"])
     referee.send(bob, "resign m1 match\n")
     data, published = carried(files(referee)["m1.html"])
@@ -197,7 +200,7 @@ def test_press_is_shown_where_its_writer_made_it_public(referee: Referee) -> Non
         {"game": 1, "turn": 1, "by": "bob", "text": "To </script> all of you."},
         {"game": 1, "turn": 2, "by": "bob", "text": "After the first turn."},
     ]
-    assert html.count("</script>") == 2
+    assert html.count("</script>") == 3
     assert "game-1-turn-3-seat-1" in data["forms"]
     assert not {"game-1-turn-1-seat-1", "game-1-turn-2-seat-1"} & set(data["forms"])
     out = html + json.dumps(data) + "".join(paper.decode() for paper in published.papers.values())
@@ -266,9 +269,10 @@ def test_an_invitation_has_a_page_to_be_passed_on(referee: Referee) -> None:
         assert row in english
     letters = f"mailto:pbem@{SERVER}?subject="
     for html in (english, german):
-        for text in ("register%20NAME", "join%20m1"):
+        for text in ("register%20NAME%20m1", "join%20m1"):
             assert f'{letters}{text}&amp;body={text}%0D%0A"' in html
-        assert html.count("<script") == 0
+        assert html.count("<figure>") == 3
+        assert html.count("<script") == 1
         assert re.findall(r"src=|url\(|<link", html) == []
     # Each leads to itself in the other language, home, and to the board in its own; its code, to itself.
     assert {"m1.de.html", "index.html", "spaceships.html"} <= set(re.findall(r'href="([a-z0-9.-]+)"', english))
@@ -313,8 +317,9 @@ def test_who_must_sign_is_told_so_before_registering(referee: Referee) -> None:
     pages = files(referee)
     for words, told in (
         ("must be signed with a key", [True, False, False]),
+        ("Answer by mail", [False, True, False]),
         ("nothing but your mailbox", [False, True, False]),
-        ("on the page of the game you can", [True, True, False]),
+        ("on the page of the game you make one", [True, True, False]),
         ("This match is sealed: install pbem", [False, False, True]),
     ):
         assert [words.lower() in pages[f"m{match}.html"].lower() for match in (1, 2, 3)] == told
@@ -410,7 +415,7 @@ def test_the_command_fills_a_folder(tmp_path: Path, referee: Referee) -> None:
         '[smtp]\nlisten = "127.0.0.1:1"\n'
     )
     folder = tmp_path / "www"
-    for counts in ("10 written, 0 unchanged", "0 written, 10 unchanged"):
+    for counts in ("22 written, 0 unchanged", "0 written, 22 unchanged"):
         done = CliRunner().invoke(group, ["publish", str(folder), "--config", str(config)])
         assert done.exit_code == 0, done.output
         assert counts in done.output

@@ -137,6 +137,10 @@ class TestAMatch:
             assert [event.said for event in events if event.kind == "answer"] == ["done"]
             assert "ignored" not in playing.person.text
 
+    def test_the_rules_come_in_a_letter_that_is_believed(self, playing: Side, referee: Referee) -> None:
+        events = playing.post(playing.letters.ask("rules spaceships", referee.now))
+        assert [(event.kind, event.said) for event in events] == [("answer", "done")]
+
     def test_what_was_obeyed_is_not_refused_since(self, playing: Side, referee: Referee) -> None:
         """The opponent has seen the letter by which she accepted, and writes in her name under its Message-ID."""
         (accepted,) = playing.memory.prepared("accept", "m1")

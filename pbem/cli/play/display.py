@@ -58,9 +58,12 @@ def list_matches(table: PlayTable) -> None:
     if not rows:
         click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
     for told in letters.memory.tournaments():
-        if told.entered and told.phase != "ended":
+        is_own = told.organiser == letters.memory.account().name
+        if (told.entered or is_own) and told.phase != "ended":
             running = f"{told.running} game{'' if told.running == 1 else 's'} running"
             at = f"number {told.place} of {told.of}, {running}" if told.place else f"{told.entrants} entered so far"
+            if told.phase == "open" and is_own:
+                at += f"; to enter: pbem play enter {told.tournament}"
             click.echo(f"  {line_of(f'{told.tournament}: {told.format}, {at}')}")
     for alarm in letters.memory.alarms():
         click.echo(f"ALARM {alarm.time} {alarm.match}: {line_of(alarm.said)}", err=True)

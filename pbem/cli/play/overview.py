@@ -12,7 +12,8 @@ from pbem import durable
 from pbem.cli.ending import Status
 from pbem.cli.play import register, sending
 from pbem.cli.play.display import list_matches
-from pbem.cli.play.terminal import MATCH, Terminal, at_table, play_in_browser, troubles
+from pbem.cli.play.terminal import MATCH, Terminal, at_table, language_of, play_in_browser, troubles
+from pbem.games import GAMES, titles
 from pbem.mail.calendar import calendar
 from pbem.match.view import OVER
 from pbem.phrase import clean
@@ -157,10 +158,31 @@ def verify(table: PlayTable, match: str) -> None:
         sys.exit(Status.REFUSED)
 
 
+@click.command()
+@click.argument("game", type=click.Choice(list(GAMES)), required=False)
+@click.argument("ruling", type=click.IntRange(1), required=False)
+def rules(game: str | None, ruling: int | None) -> None:
+    """Print the rules of GAME, or one RULING of it, such as a refusal cites; without GAME, list the games."""
+    from pbem.boards.text_boards import wrapped
+    from pbem.letters.render import Templates
+    from pbem.pages.rules_text import rules_text
+
+    language = language_of(os.environ)
+    if game is None:
+        for name, title in titles().items():
+            click.echo(f"  {f'pbem play rules {name}':34} {title}")
+    elif ruling is None:
+        click.echo(Templates().of(language).render(f"{game}/rules.txt").strip("\n"))
+    elif words := rules_text(game, language).rulings.get(ruling):
+        click.echo(wrapped(f"{ruling}. {words}", 76, 4))
+    else:
+        raise Impossible("{game} has no ruling {number}.", game=game, number=ruling)
+
+
 for _command in (
     *(register.trial, register.register),
     *(sending.match, sending.setup, sending.words),
     *sending.COMMANDS,
-    *(ask, wait, letter, verify),
+    *(ask, rules, wait, letter, verify),
 ):
     play.add_command(_command)

@@ -6,6 +6,7 @@ Sentences are proposals and agreements, press, draws, resignations.
 from __future__ import annotations
 
 import sys
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +21,7 @@ from pbem.player.correspondence.standings import named
 from pbem.player.play_facts import title_of, tournament_terms
 from pbem.player.refereed_matches import KeptHere
 from pbem.player.results import line_of
+from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -293,6 +295,23 @@ def clear(table: PlayTable, match: str, turn: int | None, yes: bool) -> None:
     _sign(table, words, yes, lambda: table.clear(standing, turn), standing, question)
 
 
+@click.group()
+def tournament() -> None:
+    """Tournaments: announce one. `pbem play enter t3` and `pbem play leave t3` take part."""
+
+
+@tournament.command("new")
+@click.argument("game", type=click.Choice(list(GAMES)))
+@click.argument("lines", nargs=-1, metavar="[OPTION: VALUE]...")
+@yes_option
+@at_table
+def announce(table: PlayTable, game: str, lines: tuple[str, ...], yes: bool) -> None:
+    """Announce a tournament: options such as "closes: 2026-12-20" and "pace: 3d"."""
+    options = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    TournamentTerms.propose(game, options, timedelta())  # refuses at once what the server would
+    _tell(table, f"tournament new {game}", yes, "\n".join(lines))
+
+
 @click.command()
 @click.argument("tournament")
 @click.option("--team", default="", metavar="NAME", help="The team that you play for.")
@@ -320,7 +339,7 @@ def leave(table: PlayTable, tournament: str, yes: bool) -> None:
 
 
 COMMANDS = (
-    *(new, accept, press, reveal, take_back, resign, clear, enter, leave),
+    *(new, accept, press, reveal, take_back, resign, clear, tournament, enter, leave),
     _simple("join", "Take a seat in a match on the open list."),
     _simple("decline", "Decline a proposed match."),
     _simple("withdraw", "Withdraw your proposal."),

@@ -95,7 +95,11 @@ def _register(keys: Keyring, offers: Offers, caller: Caller, command: Command[Re
     except BadKey as error:
         raise refused("register", None, error.reason) from error
     if key is None:
-        return _register_mailbox(keys, offers, caller, command, name)
+        return _register_mailbox(keys, offers, caller, command)
+    if (match := command.request.match) is not None:
+        raise refused(
+            "register", match, Phrase("with a key, first register, and then send `join {match}`", match=match)
+        )
     if key.state != "pinned":
         raise refused("register", key.fingerprint, Phrase("this key is {state}", state=STATES[key.state]))
     if keys.players.owner(key.fingerprint):
@@ -140,17 +144,25 @@ def _ask(keys: Keyring, caller: Caller, name: str) -> str:
     return keys.mailboxes.ask("register", caller.address, name, caller.now)
 
 
-def _register_mailbox(keys: Keyring, offers: Offers, caller: Caller, command: AnyCommand, name: str) -> Reply:
-    """An account without a key: a reply token goes to the mailbox, and registers when it comes back."""
-    proof = caller.proof
+def _register_mailbox(keys: Keyring, offers: Offers, caller: Caller, command: Command[Register]) -> Reply:
+    """An account without a key: a reply token goes to the mailbox, and registers when it comes back.
+
+    Whoever came by an invitation then has the seat, and the proposal comes in a letter of its own.
+    """
+    proof, name, match = caller.proof, command.request.name, command.request.match
     if proof is None:
         if _is_too_often(keys, caller):
             return _too_many(keys, caller, command)
         reply_to = _ask(keys, caller, name)
-        return Reply("register_mailbox", {"name": name}, reply_to=reply_to, outcome="asked")
+        return Reply("register_mailbox", {"name": name, "match": match}, reply_to=reply_to, outcome="asked")
     if proof.missing is not None:
         raise refused("register", None, proof.missing)
-    facts = _add_player(keys, offers, caller, name, None)
+    facts = _add_player(keys, offers, caller, name, None) | {"match": match, "missed": []}
+    if match is not None:
+        try:
+            proposals.take_seat(offers, int(match.removeprefix("m")), name, caller.now)
+        except Refused as refused_seat:  # the account stands: it was not for this seat alone
+            facts["missed"] = refused_seat.faults
     return Reply("registered_mailbox", facts, items=[bulletin.of_account(name, None)])
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import account_keys
+from pbem.desk import account_keys, bulletin
 from pbem.desk.caller import Caller, refused
 from pbem.desk.outcomes import Reply
 from pbem.desk.ratings import PROVISIONAL, tables
@@ -65,7 +65,7 @@ def mail_rules(letters: LetterWriter, _caller: Caller, command: Command[MailRule
     if game not in GAMES:
         raise Refused(no_such_game("rules", game))
     subject = Phrase("[pbem] The rules of {title}", title=rules(game).title)
-    out = OutgoingLetter(subject, letters.template(f"{game}/rules.txt"))
+    out = OutgoingLetter(subject, letters.template(f"{game}/rules.txt"), bulletin=[bulletin.of_rules(game)])
     return Reply("rules", {"title": rules(game).title}, letters=[out])
 
 

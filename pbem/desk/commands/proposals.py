@@ -221,20 +221,24 @@ def is_blocked(people: People, match: Match, player: str) -> bool:
 
 def join(offers: Offers, caller: Caller, command: Command[Join]) -> Reply:
     """`join`: a seat in a match of the open list is taken."""
-    name, number = command.match, number_of(command)
-    free = offers.people.free(number)
-    seat = next((seat for seat, kept in free.items() if kept is None), None)
-    loaded = offers.seats.archive.load(number)
-    if seat is None or loaded is None or is_blocked(offers.people, loaded[0], caller.known_player.name):
-        raise refused("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
-    if loaded[0].seat_of(caller.known_player.name):
-        raise refused("join", name, Phrase("you have a seat in it already"))
-    refuse(without_keys(offers.players, loaded[0].terms, caller.known_player.name))
-    demand_leisure(offers.seats, caller.known_player.name)
+    seated = take_seat(offers, number_of(command), caller.known_player.name, caller.now, tell=False)
     offers.people.opt_in(caller.address)
-    seated = _seat(offers, number, seat, caller.known_player.name, caller.now, tell=False)
-    others = standings_of_others(offers.people, seated.match, seat)
+    others = standings_of_others(offers.people, seated.match, seated.seat)
     return Reply("join", {"standings": others} | seated.facts(), at=seated)
+
+
+def take_seat(offers: Offers, number: int, player: str, now: datetime, *, tell: bool = True) -> SeatContext:
+    """Give a player a seat that is free for anybody; with `tell`, the proposal comes by letter. Raises `Refused`."""
+    seat = next((seat for seat, kept in offers.people.free(number).items() if kept is None), None)
+    loaded = offers.seats.archive.load(number)
+    if seat is None or loaded is None or is_blocked(offers.people, loaded[0], player):
+        closed = Phrase("this match is not on the open list; `list open` shows those that are")
+        raise refused("join", f"m{number}", closed)
+    if loaded[0].seat_of(player):
+        raise refused("join", f"m{number}", Phrase("you have a seat in it already"))
+    refuse(without_keys(offers.players, loaded[0].terms, player))
+    demand_leisure(offers.seats, player)
+    return _seat(offers, number, seat, player, now, tell=tell)
 
 
 def _seat(offers: Offers, number: int, seat: int, player: str, now: datetime, *, tell: bool = True) -> SeatContext:

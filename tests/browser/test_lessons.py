@@ -1,0 +1,51 @@
+"""The lesson of each game, clicked through on a phone: each step says what came of it, a wrong answer says why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pbem.games import BUILT_IN
+from pbem.i18n import LANGUAGES
+from pbem.pages import lesson_page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("game", BUILT_IN)
+def test_a_lesson_is_finished_by_clicking(tmp_path: Path, tab: Page, game: str, language: str) -> None:
+    page = tmp_path / "lesson.html"
+    page.write_text(lesson_page(game, "play.example", (), language), "utf-8")
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.goto(page.as_uri())
+    for number in range(5):
+        step = tab.evaluate(f"LESSON.steps[{number}]")
+        assert tab.locator("#words").inner_text() == step["words"]
+        assert tab.locator("#said").inner_text() == ""
+        for answer, why in step.get("choose", {}).items():
+            if answer != step["right"]:
+                tab.locator(f'#choices [data-name="{answer}"]').click()
+                assert tab.locator("#said").inner_text() == why
+        for name in (*step.get("click", ()), *filter(None, [step.get("right")])):
+            tab.locator(f'button[data-name="{name}"]').click()
+        assert tab.locator("#said").inner_text() == step["done"]
+        assert set(step["then"]) <= {
+            square.get_attribute("data-name") for square in tab.locator("table.grid button").all()
+        }
+        if number < 4:
+            tab.locator("#next").click()
+    assert tab.locator("#end").is_visible()
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_click_elsewhere_is_told_apart(tmp_path: Path, tab: Page) -> None:
+    page = tmp_path / "lesson.html"
+    page.write_text(lesson_page("spaceships"), "utf-8")
+    tab.goto(page.as_uri())
+    tab.locator('button[data-name="Rv1"]').click()
+    assert "Not there" in tab.locator("#said").inner_text()
