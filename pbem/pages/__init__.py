@@ -58,7 +58,7 @@ def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> st
     if game not in BUILT_IN:
         raise KeyError(game)
     own = sorted((template_folder() / "pages" / "composer" / game).glob("*.js"))  # a noun each, where a game has more
-    drawn = ("board.js", *(f"composer/{game}/{path.name}" for path in own), f"composer/{game}.js")
+    drawn = ("board.js", "scene.js", *(f"composer/{game}/{path.name}" for path in own), f"composer/{game}.js")
     scripts = ("say.js", *ruled(game), *drawn, *_COMPOSING)
     data = home and home._asdict()
     return page(
@@ -76,10 +76,10 @@ def home_page(first: str, language: str = ENGLISH) -> str:
 
 
 def told(game: str) -> tuple[str, ...]:
-    """The scripts with the tables of a game and, where something is secret in it, with what its reports tell."""
+    """The scripts of a game's tables, of what reports tell if something is secret in it, and of its boards."""
     knowledge = f"knowledge/{game}.js"
     found = (knowledge,) if (template_folder() / "pages" / knowledge).is_file() else ()
-    return ("tables.js", f"tables/{game}.js", *found)
+    return ("tables.js", f"tables/{game}.js", *found, f"boards/{game}.js")
 
 
 def ruled(game: str) -> tuple[str, ...]:

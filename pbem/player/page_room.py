@@ -204,7 +204,10 @@ class PlayRoom:
             self._asked, self._answered = None, clean(table.letters.memory.last_text())
 
     def _overview(self) -> JsonObject:
-        accounts = [account_facts(table.letters, table.agent, table.now()) for table in self._tables.values()]
+        accounts = [
+            account_facts(table.letters, table.agent, table.now()) | {"guest": name == beginning.ACCOUNT}
+            for name, table in self._tables.items()
+        ]
         wanted = self._wanted if "text" in self._wanted else None
         return {"accounts": accounts, "told": list(self._told), "answer": self._answered, "wanted": wanted}
 
