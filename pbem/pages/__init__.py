@@ -71,7 +71,7 @@ def home_page(first: str, language: str = ENGLISH) -> str:
     games = titles()
     shown = {"games": games, "practised": {name: games[name] for name in BUILT_IN}}
     scripts = ("say.js", "board.js", "sshsig.js", "passkey.js", "home/rooms.js")
-    allowed = "frame-src 'self'; connect-src 'self'; "
+    allowed = "frame-src 'self'; connect-src 'self'; img-src data:; "
     return page("home/home", "pbem", scripts, shown=shown, data={"first": first}, allowed=allowed, language=language)
 
 

@@ -112,6 +112,15 @@ function showSide(root, seat) {
   if (other) root.dispatchEvent(new Event("turned"));
 }
 
+/** "ruling 17", which opens into its words where the page has them. */
+function ruling(number) {
+  const words = say("ruling {rule}", { rule: number }), all = document.getElementById("rulings"), text = all && JSON.parse(all.textContent)[number];
+  if (!text) return `(${words})`;
+  const opened = make("details", { class: "ruling" }, make("summary", {}, words), make("div"));
+  opened.lastElementChild.innerHTML = text; // the program's own, in this very page
+  return opened;
+}
+
 /**
  * Arrow keys walk a grid, and from its left and right edges into the grid beside it; Home and End go along a row, Page Up
  * and Page Down to the same square of the grid before or after.

@@ -155,7 +155,8 @@ const COMPOSER = (() => {
     judged = judge(text);
     GAME.draw(state, text, judged, byId("controls"), byId("boards"), byId("given"));
     verdict(!text.trim());
-    if (state.practice) return;
+    if (waits()) byId("form").value = "";
+    if (state.practice || waits()) return;
     DRAFT.keep(drafts, draft, Date.now());
     form();
   }
@@ -172,7 +173,7 @@ const COMPOSER = (() => {
     byId("verdict").className = byId("brief").className = tone;
     byId("brief").textContent = brief;
     byId("verdict").replaceChildren(make("p", {}, `${brief[0].toUpperCase()}${brief.slice(1)}${list.length ? ":" : "."}`),
-      list.length ? make("ul", {}, list.slice(0, SHOWN).map((fault) => make("li", {}, say("{message} (ruling {rule})", fault)))) : "");
+      list.length ? make("ul", {}, list.slice(0, SHOWN).map((fault) => make("li", {}, fault.message, " ", ruling(fault.rule)))) : "");
   }
 
   // The letter

@@ -107,7 +107,7 @@
     const chosen = games.find((one) => one.number === Number(number)) || games[games.length - 1];
     reader = GAME.secret && Number(seat) <= chosen.seats.length ? Number(seat) : 0;
     open(chosen);
-    go(turn === undefined ? decisive() || steps.length - 1 : Number(turn), turn === undefined);
+    go(turn === undefined ? (!data.seat && decisive()) || steps.length - 1 : Number(turn), turn === undefined);
   }
 
   const turns = (count) => (count === 1 ? say("1 turn") : say("{count} turns", { count }));

@@ -113,6 +113,36 @@ def test_a_target_list_is_clicked_and_sent_as_it_was_written(referee: Referee, o
     assert page.locator("#verdict").inner_text() == "Legal orders."
 
 
+def test_a_click_that_the_rules_forbid_says_why_and_changes_nothing(referee: Referee, opened: Opened) -> None:
+    ann, _ = referee.begun("settle: 0")
+    page, hint = ordering(ann, opened), "#hint"
+    page.locator("#kind-beam").click()
+    click(page, "The other space", "Rv1")
+    ends = page.locator('[aria-label^="The other space"] .may').evaluate_all(
+        "(all) => all.map((one) => one.dataset.name)"
+    )
+    assert {"Rv3", "Rx1", "Yv1"} <= set(ends)
+    click(page, "The other space", "Rv2")
+    assert page.locator("#notation").input_value() == ""
+    assert page.locator(hint).inner_text() == "Rv1 and Rv2 are not the ends of a line of three cells (ruling 3)"
+    click(page, "The other space", "Rv3")
+    assert page.locator("#notation").input_value() == "bRv1Rv3"
+
+
+def test_a_ruling_opens_in_place(referee: Referee, opened: Opened) -> None:
+    ann, _ = referee.begun("settle: 0")
+    page = ordering(ann, opened)
+    page.evaluate("""() => {
+        const rulings = document.createElement("script");
+        Object.assign(rulings, { type: "application/json", id: "rulings" });
+        rulings.textContent = '{"3": "<p>Three cells.</p>"}';
+        document.body.append(rulings);
+    }""")
+    page.locator("#notation").fill("bRv1Rv2")
+    page.locator("#verdict .ruling summary", has_text="ruling 3").click()
+    assert page.locator("#verdict .ruling p").inner_text() == "Three cells."
+
+
 def middle(page: Page, selector: str) -> tuple[float, float]:
     box = page.locator(selector).bounding_box()
     assert box

@@ -414,9 +414,17 @@ def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> Non
     page.locator("#verify").click()
     expect(page.locator("#proved")).to_contain_text("m1: verified: ")
     demand_accessible(page)
+    board = page.frame_locator("#board")  # both fleets, the proof and a way to step through, in place
+    expect(board.locator("#badge")).to_have_class(re.compile("good"), timeout=_LONG)
+    expect(board.locator("#end")).to_contain_text("house won")
+    expect(board.locator("#boards h3")).to_have_text(["house", "guest"])
+    expect(board.locator('#boards section:has(h3:text-is("house")) [data-ship="DS"]')).to_have_count(8)
     with page.context.expect_page() as opened:
         page.locator("#replay").click()
     expect(opened.value.locator("#badge")).to_have_class(re.compile("good"), timeout=_LONG)
+    page.locator("#anew").click()
+    expect(page.locator("#title")).to_contain_text("m2: Spaceships", timeout=_LONG)
+    expect(page).to_have_title("Your move - m2", timeout=_LONG)
 
 
 def test_an_account_with_a_mailbox_is_registered_by_a_form(start: Callable[..., HomePage], user: Path) -> None:

@@ -69,13 +69,15 @@ const GAME = (() => {
       const stays = at && all[at - 1].square === step.square, last = ways.get(step.square) || [];
       ways.set(step.square, stays && last.length && last[last.length - 1].ship === ship ? [...last.slice(0, -1), { ...step, ship, at }] : [...last, { ...step, ship, at }]);
     });
-    redraw(controls, view.entitled ? make("p", {}, say("Three actions for each ship; the numbers on the board show where it will be after which, if nobody is in its way.")) : "", entitled.map((ship) => {
-      const where = placed(ship), three = given.get(ship) || "???";
-      return make("div", { class: "actions", role: "group", "aria-label": say("ship {ship}", { ship }) }, make("b", {}, say("{ship} on {square}, facing {facing}", { ship, square: where.square, facing: FACINGS[where.facing] })),
-        [0, 1, 2].map((at) => make("div", { class: "row", role: "group", "aria-label": say("action {number}", { number: at + 1 }) }, make("span", {}, String(at + 1)), Object.entries(ACTIONS).map(([action, [sign, words]]) => make("button", {
-          type: "button", id: `action-${ship}-${at}-${action}`, "aria-pressed": String(three[at] === action), "aria-label": words, title: words, onclick: () => change(ship, at, three[at] === action ? "?" : action),
-        }, sign)))));
-    }), entitled.length ? make("p", { class: "small" }, Object.values(ACTIONS).map((pair) => pair.join(" ")).join(", ")) : "");
+    if (!entitled.includes(current)) [current] = entitled;
+    const choose = (ship) => { current = ship; write(text); }, three = given.get(current) || "???";
+    redraw(controls, current ? [
+      make("div", { class: "row", role: "group", "aria-label": say("Your ships") }, entitled.map((ship) => make("button", { type: "button", class: "ship", id: `ship-${ship}`, "aria-pressed": String(ship === current), onclick: () => choose(ship) },
+        make("b", {}, ship), make("small", {}, (given.get(ship) || "???").replaceAll("?", "·"))))),
+      make("p", { class: "small" }, say("{ship} on {square}, facing {facing}", { ship: current, square: placed(current).square, facing: FACINGS[placed(current).facing] }), ". ", say("The numbers on the board show where it will be after which action, if nobody is in its way.")),
+      make("div", { class: "actions" }, [0, 1, 2].map((at) => make("div", { class: "row", role: "group", "aria-label": say("action {number}", { number: at + 1 }) }, make("span", {}, String(at + 1)), Object.entries(ACTIONS).map(([action, [sign, words]]) => make("button", {
+        type: "button", id: `action-${current}-${at}-${action}`, "aria-pressed": String(three[at] === action), "aria-label": words, onclick: () => change(current, at, three[at] === action ? "?" : action),
+      }, sign, make("small", {}, words))))))] : "");
     show(boards, [view.board.columns, view.board.rows], (square) => {
       const ship = view.ships.find((each) => each.square === square), steps = ways.get(square) || [], last = steps[steps.length - 1];
       const plan = steps.map((step) => say("{ship} after action {number}, facing {facing}", { ship: step.ship, number: step.at + 1, facing: FACINGS[step.facing] }));
@@ -84,7 +86,7 @@ const GAME = (() => {
         return { ...BOARD.token(ship.ship, ship.facing, [mine ? say("your {ship} facing {facing}", { ship: ship.ship, facing }) : say("seat {seat}: {ship} facing {facing}", { seat: seatOf(ship.ship), ship: ship.ship, facing }), ...plan].join("; ")), marks: steps.length ? "way" : "" };
       }
       return last ? { symbol: `${last.at + 1}${ARROWS[last.facing]}`, glyph: String(last.at + 1), shape: `heads-${last.facing}`, tint: "ahead", marks: "way", said: plan.join("; ") } : {};
-    });
+    }, current ? (square) => { const here = view.ships.find((each) => each.square === square); if (here && entitled.includes(here.ship)) choose(here.ship); } : null);
   }
 
   return {

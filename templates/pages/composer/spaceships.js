@@ -62,7 +62,7 @@ const GAME = (() => {
       held = null;
       if (!dragged) return;
       current = at;
-      hint = found && !found.free ? say("There is no room for it there: turn it, or choose another cell.") : "";
+      hint = found && !found.free ? [say("There is no room for it there: turn it, or choose another cell.")] : [];
       if (found && found.free) { ship.cells = found.cells; next(ships); }
       rewrite(ships);
     };
@@ -72,7 +72,7 @@ const GAME = (() => {
 
   function clickCell(ships, cell) {
     const owner = ships.findIndex((ship) => ship.cells.includes(cell)), ship = ships[current];
-    hint = "";
+    hint = [];
     if (owner >= 0) {
       current = owner;
       ships[owner].cells = freehand ? ships[owner].cells.filter((other) => other !== cell) : [];
@@ -83,7 +83,7 @@ const GAME = (() => {
       if (ship.cells.length) next(ships);
       const { cells, free } = ghost(ships, cell);
       if (free) { ships[current].cells = cells; next(ships); }
-      else hint = cells.length ? say("There is no room for it there: turn it, or choose another cell.") : say("All ships are placed. Click one to pick it up again.");
+      else hint = [cells.length ? say("There is no room for it there: turn it, or choose another cell.") : say("All ships are placed. Click one to pick it up again.")];
     }
     rewrite(ships);
   }
@@ -110,7 +110,7 @@ const GAME = (() => {
     const palette = ships.map((each, at) => make("button", {
       type: "button", class: "ship", id: `place-${at}`, "aria-pressed": String(at === current),
       "aria-label": [each.name, TYPES[each.code].title, each.cells.length < sizeOf(each) ? say("{count} of {size} cells", { count: each.cells.length, size: sizeOf(each) }) : say("placed")].join(", "),
-      onclick: () => { current = at; freehand = false; hint = ""; rewrite(ships); }, onpointerdown: () => drag(ships, at, "", shown),
+      onclick: () => { current = at; freehand = false; hint = []; rewrite(ships); }, onpointerdown: () => drag(ships, at, "", shown),
     }, make("b", {}, each.name), shape(lying(each.code)), make("small", {}, each.cells.length < sizeOf(each) ? `${each.cells.length}/${sizeOf(each)}` : "✓")));
     const standard = base === null && !extra;
     const fleets = FACTS.standard.map((codes) => [codes.join(" "), codes.join(" ")]);
@@ -158,12 +158,12 @@ const GAME = (() => {
     const ship = ships[current];
     if (!ship) return;
     ways[ship.code] = ((ways[ship.code] || 0) + 1) % SHAPES.WAYS[ship.code].length;
-    hint = "";
+    hint = [];
     if (ship.cells.length === sizeOf(ship)) {
       const others = ships.filter((other) => other !== ship).flatMap((other) => other.cells);
       const cells = SHAPES.footprint(lying(ship.code), ship.cells[0]);
       if (cells.every((cell) => !others.includes(cell))) ship.cells = cells;
-      else hint = say("There is no room to turn it there.");
+      else hint = [say("There is no room to turn it there.")];
     }
     rewrite(ships);
   }
@@ -171,6 +171,8 @@ const GAME = (() => {
   // Orders
 
   const KINDS = { conventional: say("strike"), beam: say("beam"), missile: say("missile"), kamikaze: say("kamikaze"), scan: say("scan"), list: say("list") };
+  /** By which ruling one has so many of them. */
+  const RULINGS = { conventional: 14, beam: 17, missile: 15, kamikaze: 16, scan: 18, list: 14 };
   const listed = (list, at) => list.includes(RULES.NEXT) && at >= list.indexOf(RULES.NEXT);
   const kindOf = (list, at) => ({ b: "beam", m: "missile", k: "kamikaze", s: "scan" })[list[at][0]] || (listed(list, at) ? "list" : "conventional");
   /** Orders without one of them, and without a target list that is empty then. */
@@ -216,24 +218,27 @@ const GAME = (() => {
   /** A click: another order, one taken back, or the reason why it cannot be. */
   function aim(judged, count, cell) {
     const list = judged.list, add = (order) => { end = null; launch = null; write([...list, order].join(" ")); };
-    const stay = (why) => { hint = why; write(list.join(" ")); };
+    const stay = (...why) => { hint = why; write(list.join(" ")); };
     const at = end ? -1 : taken(judged, count, cell);
-    hint = "";
+    hint = [];
     if (at >= 0) { kind = kindOf(list, at); write(without(list, at)); }
-    else if (count[kind].used >= count[kind].due) stay(say("All are used: click one of them to take it back."));
+    else if (count[kind].used >= count[kind].due) stay(say("All are used: click one of them to take it back."), RULINGS[kind]);
     else if (kind === "conventional") write([...list.filter((_, each) => !listed(list, each)), cell, ...list.filter((_, each) => listed(list, each))].join(" "));
     else if (kind === "list") add(list.includes(RULES.NEXT) ? cell : `${RULES.NEXT} ${cell}`);
     else if (kind === "scan") add(`s${cell}`);
     else if (kind === "missile" || kind === "kamikaze") {
       const from = launch && count[kind].cells.includes(launch) ? launch : count[kind].cells[0];
       add(`${kind === "missile" ? "m" : "k"}${from} ${cell}`);
-    } else if (end === cell) { end = null; stay(""); }
+    } else if (end === cell) { end = null; stay(); }
     else if (!end) {
       end = ends(judged.due, cell).size ? cell : null;
-      stay(end ? "" : say("No line of three that your death star can fire along ends at {cell}.", { cell }));
+      if (end) stay();
+      else stay(say("No line of three that your death star can fire along ends at {cell}.", { cell }), RULINGS.beam);
     } else {
       const could = ends(judged.due, end).get(cell);
-      if (!could) { stay(RULES.line(end, cell) ? say("Your death star cannot fire along this line.") : say("{first} and {last} are not the ends of a line of three cells", { first: end, last: cell })); return; }
+      if (!could && RULES.line(end, cell)) stay(say("Your death star cannot fire along this line."), RULINGS.beam);
+      if (!could && !RULES.line(end, cell)) stay(say("{first} and {last} are not the ends of a line of three cells", { first: end, last: cell }), 3);
+      if (!could) return;
       const free = could.find((ship) => !judged.used.beams.has(ship.ship)) || could[0];
       add(`b${end}${cell}${could.length > 1 ? `(${free.ship})` : ""}`);
     }
@@ -244,14 +249,14 @@ const GAME = (() => {
     const open = due.filter((name) => count[name].due > count[name].used && name !== "list");
     if (!due.includes(kind) || (!open.includes(kind) && open.length && kind !== "list")) { kind = open[0] || due[0] || kind; launch = null; end = null; }
     const kinds = due.map((name) => make("button", {
-      type: "button", class: "kind", id: `kind-${name}`, "aria-pressed": String(name === kind), onclick: () => { kind = name; end = null; launch = null; hint = ""; write(judged.list.join(" ")); },
+      type: "button", class: "kind", id: `kind-${name}`, "aria-pressed": String(name === kind), onclick: () => { kind = name; end = null; launch = null; hint = []; write(judged.list.join(" ")); },
     }, make("b", {}, KINDS[name]), make("small", {}, name === "list" ? count.list.used : `${count[name].used}/${count[name].due}`)));
     redraw(controls, mine ? [
       make("div", { class: "row kinds", role: "group", "aria-label": say("What you may order") }, kinds),
       make("div", { class: "row aiming" },
         (kind === "missile" || kind === "kamikaze") && count[kind].cells.length
           ? chooser("launch", say("launched from"), count[kind].cells.map((cell) => [cell, `${cell}, ${judged.due.owner.get(cell).ship}`]), launch || count[kind].cells[0], (value) => { launch = value; }) : null,
-        make("span", { id: "hint", role: "status", class: hint ? "bad" : "" }, hint || (!due.length ? say("You have nothing to order this turn.")
+        make("span", { id: "hint", role: "status", class: hint.length ? "bad" : "" }, hint.length ? [hint[0], " ", ruling(hint[1])] : (!due.length ? say("You have nothing to order this turn.")
           : kind === "beam" ? (end ? say("from {cell}: now the other end of the line of three", { cell: end }) : say("click one end of a line of three, then the other")) : kind === "list" ? say("click cells in the order in which they are to be struck; those that you know by then are left out") : say("click its target; click it again to take it back"))))] : "");
     redraw(given, mine ? [make("h3", {}, say("Orders so far")), make("ul", { class: "orders", "aria-label": say("Orders so far") }, judged.list.map((order, at) => make("li", { class: kindOf(judged.list, at) },
       make("code", {}, order), make("small", {}, KINDS[kindOf(judged.list, at)]),
@@ -288,7 +293,7 @@ const GAME = (() => {
     oneLine: true,
     begin(state, writer) {
       write = writer;
-      current = 0; kind = "conventional"; launch = null; end = null; freehand = false; fleetOpen = false; hint = ""; over = ""; ways = {}; held = null;
+      current = 0; kind = "conventional"; launch = null; end = null; freehand = false; fleetOpen = false; hint = []; over = ""; ways = {}; held = null;
       if (state.pbem !== "setup 1") return "";
       return RULES.baseCost(state.options) === null ? FACTS.standard[1].join("\n") : "";
     },

@@ -104,17 +104,45 @@
   function draw() {
     const told = latest.told.join("\n");
     if (byId("told").textContent !== told) { byId("told").textContent = told; byId("told").scrollTop = byId("told").scrollHeight; }
+    byId("troubles").textContent = latest.troubles.join(" ");
     fill("accounts", JSON.stringify(latest.accounts), latest.accounts.map(account));
     show("of-account", latest.accounts.length);
     fill("whose", latest.accounts.map(({ account }) => account).join(" "), latest.accounts.map(({ account }) => make("option", {}, account)));
+    announce(latest.accounts.flatMap(({ matches }) => matches.filter(isMine)));
     show("answer", latest.answer);
     byId("answer").textContent = latest.answer;
     if (here) open();
   }
 
+  const isMine = (found) => found.asked || (found.phase === "proposed" && !found.accepted);
+
+  /** Whose move it is, on the tab: in its title, as a dot on its icon, and with a notice and a sound for those who want them. */
+  function announce(mine) {
+    const title = mine.length ? say("Your move - {match}", mine[0]) : "pbem", dot = mine.length ? "<circle cx='12' cy='4' r='4' fill='#f2a33c'/>" : "";
+    byId("all-title").textContent = latest.accounts.some(({ matches }) => matches.length) ? say("Your matches") : say("Which game?");
+    byId("icon").href = `data:image/svg+xml,${encodeURIComponent(`<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><rect width='16' height='16' rx='4' fill='#1d55c4'/><path d='M4 12V6h4v6zM8 9h4v3H8z' fill='#fff'/>${dot}</svg>`)}`;
+    if (document.title === title) return;
+    document.title = title;
+    if (!mine.length || !byId("bell").checked || !document.hidden) return;
+    if (Notification.permission === "granted") new Notification(title, { body: titled(mine[0]), tag: title }).addEventListener("click", () => window.focus());
+    const audio = new AudioContext(), tone = audio.createOscillator();
+    tone.frequency.value = 660;
+    tone.connect(audio.destination);
+    tone.start();
+    tone.stop(audio.currentTime + 0.15);
+  }
+
+  byId("bell").addEventListener("change", () => { if (byId("bell").checked) Notification.requestPermission(); });
+
+  /** The picture of a game, which its card has. */
+  function picture(game) {
+    const found = document.querySelector(`.card.${CSS.escape(game)} svg`);
+    return make("td", { class: `thumb ${game}` }, found ? make("div", { class: "stage" }, found.cloneNode(true)) : "");
+  }
+
   function account(found) {
-    const rows = found.matches.map((one) => make("tr", {}, make("th", { scope: "row" }, make("a", { href: `#${found.account}/${one.match}`, "data-name": `${found.account} ${one.match}` }, titled(one))),
-      make("td", { class: one.asked || (one.phase === "proposed" && !one.accepted) ? "mine" : "" }, whose(one))));
+    const rows = found.matches.map((one) => make("tr", {}, picture(one.rules), make("th", { scope: "row" }, make("a", { href: `#${found.account}/${one.match}`, "data-name": `${found.account} ${one.match}` }, titled(one))),
+      make("td", { class: isMine(one) ? "mine" : "" }, whose(one))));
     return make("section", {}, make("h2", {}, found.registered ? found.account : say("{account} (not registered yet)", found)),
       found.alarms.map((alarm) => make("p", { class: "bad", role: "alert" }, say("ALARM {match}: {said}", alarm))),
       rows.length ? make("div", { class: "scroll" }, make("table", { class: "due wide" }, make("tbody", {}, rows))) : make("p", {}, say("No matches yet.")), tournaments(found));
@@ -291,7 +319,7 @@
     const early = found.phase === "playing" && found.next > 0;
     show("bar", found.composing || early);
     show("advance", early);
-    const options = [[found.composing, "", say("for turn {turn}, which is due", found)], [early, "later", say("for a later turn")], [early && found.default, "default", say("whenever I miss a turn (default orders)")]].filter(([may]) => may);
+    const options = [[true, "", found.composing ? say("for turn {turn}, which is due", found) : say("in advance: choose a turn")], [early, "later", say("for a later turn")], [early && found.default, "default", say("whenever I miss a turn (default orders)")]].filter(([may]) => may);
     byId("later").min = found.next;
     conditions = found.conditions;
     fill("when", [found.match, found.turn, ...options.map(([, value]) => value)].join(" "), options.map(([, value, words]) => make("option", { value }, words)));
