@@ -89,6 +89,7 @@ const COMPOSER = (() => {
     signed = ""; unsignedWanted = false; least = 0;
     byId("ask").hidden = byId("unsigned").hidden = true;
     byId("work").hidden = false;
+    byId("work").className = isSetup() ? "setup" : "";
     byId("load").open = false;
     byId("to").textContent = state.address || "";
     if (state.server) byId("server").value = state.server;

@@ -160,7 +160,7 @@ def test_a_finger_drags_a_ship_and_scrolls_the_page_by_an_empty_cell(
     page.goto(f"file://{text}")
     pasted(page, ann.find("your setup").as_string())
     page.locator("#load > summary").click()
-    page.locator("#controls").evaluate("(controls) => controls.scrollIntoView()")
+    page.locator("#boards").evaluate("(boards) => boards.scrollIntoView()")
     finger, notation = context.new_cdp_session(page), page.locator("#notation")
 
     def swipe(start: tuple[float, float], goal: tuple[float, float]) -> None:

@@ -198,6 +198,7 @@ def test_a_question_takes_no_other_ones_place(start: Callable[..., HomePage], us
     practise(page)
 
     def slowly(route: Route) -> None:
+        page.locator("#talk").click()
         page.locator("#sentences button", has_text="Resign the match").click()
         route.continue_()
 
@@ -214,6 +215,7 @@ def test_a_question_takes_no_other_ones_place(start: Callable[..., HomePage], us
 def test_what_was_confirmed_for_a_match_goes_to_no_other(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser")
     practise(page)
+    page.locator("#talk").click()
     page.locator("#said").fill("I have no mines left")
     page.locator("#press button").click()
     expect(page.locator("#sure")).to_be_visible()
@@ -407,6 +409,8 @@ def test_orders_in_advance_of_a_sealed_match_wait_here(start: Callable[..., Home
 def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser")
     practise(page)
+    page.locator("#talk").click()
+    demand_accessible(page)
     page.locator("#sentences button", has_text="Resign the match").click()
     expect(page.locator("#read-back")).to_have_text("resign m1 match")
     page.locator("#yes").click()

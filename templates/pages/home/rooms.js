@@ -239,7 +239,8 @@
     redraw(byId("decide"), decisions(found));
     byId("terms").textContent = found.terms;
     show("terms", found.terms);
-    show("playing", found.board);
+    show("playing", found.board || running);
+    show("board", found.board);
     if (found.board) frame(`${of(found.board)}${found.position}`);
     compose(found);
     show("over", found.phase === "closed");
@@ -250,7 +251,7 @@
     redraw(byId("stored"), found.stored.flatMap(stored));
     byId("form").textContent = [found.yours || found.unused, ...found.refused].join("\n");
     show("yours", found.yours || found.unused);
-    show("talking", running);
+    show("talk", running);
     redraw(byId("sentences"), running ? sentences(found) : "");
     show("proof", found.bundle);
     byId("replay").href = of("replay");
@@ -317,7 +318,7 @@
 
   function compose(found) {
     const early = found.phase === "playing" && found.next > 0;
-    show("bar", found.composing || early);
+    show("bar", found.phase === "setup" || found.phase === "playing");
     show("advance", early);
     const options = [[true, "", found.composing ? say("for turn {turn}, which is due", found) : say("in advance: choose a turn")], [early, "later", say("for a later turn")], [early && found.default, "default", say("whenever I miss a turn (default orders)")]].filter(([may]) => may);
     byId("later").min = found.next;

@@ -30,14 +30,14 @@ const GAME = (() => {
     }) }];
   }
 
-  const left = (shields) => shields === 1 ? say("1 shield left") : say("{shields} shields left", { shields });
+  const left = (shields) => shields === undefined ? say("destroyed") : shields === 1 ? say("1 shield left") : say("{shields} shields left", { shields });
 
   function told(reports, names) {
     const the = (ship) => say("{player}'s {ship}", { player: names[owner(ship)], ship });
     return reports.filter((report) => report.kind === "state").map(({ action }) => {
       const hits = reports.filter((report) => report.kind === "hit" && report.action === action);
       return [say("Action {action}", { action }), hits.map(({ ship, where, by, shields, destroyed }) => ({
-        label: where, square: "", text: [say("{ship}, hit by {by}: {outcome}", { ship: the(ship), by: by.map(the).join(say(" and ")), outcome: destroyed ? say("destroyed") : left(shields) })], tone: destroyed ? "sunk" : "struck",
+        label: where, square: "", text: [say("{ship}, hit by {by}: {outcome}", { ship: the(ship), by: by.map(the).join(say(" and ")), outcome: left(destroyed ? undefined : shields) })], tone: destroyed ? "sunk" : "struck",
       })), say("nobody was hit")];
     });
   }
