@@ -91,6 +91,7 @@ class PositionFiles:
         names = dict(enumerate(match.names, start=1))
         happened = {"game_name": match.terms.game, "reports": reports, "seat": seat, "names": names}
         words = {"events": self._writer.template("letters/events.txt", **happened)} if reports else {}
+        content = {**content, "reports": list(reports)} if "view" in content else content
         self._compose_with(match, seat, "position", content, words, out)
         return content["view"] if "view" in content else match.view(seat)
 

@@ -60,7 +60,7 @@ def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> st
     if game not in BUILT_IN:
         raise KeyError(game)
     own = sorted((template_folder() / "pages" / "composer" / game).glob("*.js"))  # a noun each, where a game has more
-    drawn = ("board.js", *(f"composer/{game}/{path.name}" for path in own), f"composer/{game}.js")
+    drawn = ("board.js", "scene.js", *(f"composer/{game}/{path.name}" for path in own), f"composer/{game}.js")
     scripts = ("say.js", *ruled(game), *drawn, *_COMPOSING)
     data = home and home._asdict()
     shown = {"game": game, "home": home, "rulings": numbered_rulings(game, language)}
@@ -110,15 +110,15 @@ def home_page(first: str, language: str = ENGLISH) -> str:
     games = titles()
     shown = {"games": games, "practised": {name: games[name] for name in BUILT_IN}}
     scripts = ("say.js", "board.js", "sshsig.js", "passkey.js", "home/rooms.js", "home/announce.js")
-    allowed = "frame-src 'self'; connect-src 'self'; "
+    allowed = "frame-src 'self'; connect-src 'self'; img-src data:; "
     return page("home/home", "pbem", scripts, shown=shown, data={"first": first}, allowed=allowed, language=language)
 
 
 def told(game: str) -> tuple[str, ...]:
-    """The scripts with the tables of a game and, where something is secret in it, with what its reports tell."""
+    """The scripts of a game's tables, of what reports tell if something is secret in it, and of its boards."""
     knowledge = f"knowledge/{game}.js"
     found = (knowledge,) if (template_folder() / "pages" / knowledge).is_file() else ()
-    return ("tables.js", f"tables/{game}.js", *found)
+    return ("tables.js", f"tables/{game}.js", *found, f"boards/{game}.js")
 
 
 def ruled(game: str) -> tuple[str, ...]:

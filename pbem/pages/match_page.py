@@ -65,6 +65,7 @@ def replay(
     forms: Mapping[str, str] | None = None,
     witnessed: Witnessed = NOBODY,
     on_site: OnSite = ALONE,
+    seat: int = 0,
     language: str = ENGLISH,
 ) -> str:
     """The page of a bundle; raises KeyError and TypeError for a transcript that does not begin properly.
@@ -72,7 +73,7 @@ def replay(
     Raises ValueError if its game is of another package.
 
     `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each. `forms` are the signed
-    forms of letters, by the letters' names, for a bundle without letters.
+    forms of letters, by the letters' names, for a bundle without letters. `seat` is the reader's own, 0 if none is.
     """
     agreed = found.entries[0].body
     game, sealed = str(agreed["terms"]["game"]), bool(agreed["terms"].get("sealed"))
@@ -81,6 +82,7 @@ def replay(
     scripts = (*checking(game, sealed=sealed), "board.js", "scene.js", "witness.js", f"replay/{game}.js", "replay.js")
     data = {
         "title": rules(game).title,
+        "seat": seat,
         "sealed": sealed,
         "bundle": packed(bundle.write(revealed(found))),
         "decisive": {str(number): turn for number, turn in decisive_turns(found).items()},

@@ -25,7 +25,7 @@ from pbem.games import BUILT_IN, GAMES, Refused
 from pbem.identity import ssh
 from pbem.identity.verdict import BadSignature
 from pbem.letters.render import Templates
-from pbem.pages import home_page, lesson_page, rules_page
+from pbem.pages import home_page, lesson_page, page, rules_page
 from pbem.phrase import Phrase, clean
 from pbem.player import PlayerTrouble, beginning
 from pbem.player.account_file import Account, BadAccount, split
@@ -66,10 +66,6 @@ _WORK = 25.0  # and for what it asked for
 _TOUCH = 60.0  # and for the touch of a passkey
 _LATER = Phrase("It takes longer than usual.")
 _LINES = 60  # of what was told
-_USED = Phrase(
-    "This address was used up: it opens the page once. Go to the tab that it opened. If you did not open it, somebody"
-    " else on this machine did: press Ctrl-C in the terminal, and start `pbem play --browser` again."
-)
 
 
 class PlayRoom:
@@ -89,6 +85,8 @@ class PlayRoom:
         self._templates = Templates().of(language)
         self._tables: dict[str, PlayTable] = {}
         self._told: deque[str] = deque(maxlen=_LINES)
+        self._troubles: dict[str, str] = {}
+        """What was wrong when an account's letters were last looked for; "" if nothing was."""
         self._next: dict[str, float] = {}
         """The time to look again for the letters of an account, after trouble."""
         self._asked: tuple[PlayTable, SentForm] | None = None
@@ -113,7 +111,7 @@ class PlayRoom:
 
     def port(self) -> PagePort:
         """Serve the page at a port of this machine."""
-        return PagePort(os.urandom, self, self._templates.say(_USED))
+        return PagePort(os.urandom, self, page("home/used", "pbem", (), language=self._language))
 
     # The thread of the command: the front of each table.
 
@@ -188,7 +186,7 @@ class PlayRoom:
         for name, table in self._tables.items():
             if time.monotonic() < self._next.get(name, 0.0):
                 continue
-            wrong = self.tried(partial(self._look, table))
+            wrong = self._troubles[name] = self.tried(partial(self._look, table))
             if wrong or table.letters.memory.in_state("ready"):
                 self._next[name] = time.monotonic() + _AGAIN
             if wrong and wrong not in self._told:
@@ -206,9 +204,14 @@ class PlayRoom:
             self._asked, self._answered = None, clean(table.letters.memory.last_text())
 
     def _overview(self) -> JsonObject:
-        accounts = [account_facts(table.agent, table.now()) for table in self._tables.values()]
+        accounts = [
+            account_facts(table.agent, table.now()) | {"guest": name == beginning.ACCOUNT}
+            for name, table in self._tables.items()
+        ]
         wanted = self._wanted if "text" in self._wanted else None
-        return {"accounts": accounts, "told": list(self._told), "answer": self._answered, "wanted": wanted}
+        troubles = [trouble for trouble in self._troubles.values() if trouble]
+        told = {"told": list(self._told), "troubles": troubles, "answer": self._answered}
+        return {"accounts": accounts, **told, "wanted": wanted}
 
     def _in_words(self, result: PlayResult | Refused) -> str:
         return "\n".join(line.text for line in lines(result, self._templates.say))

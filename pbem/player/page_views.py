@@ -122,15 +122,51 @@ class PageViews:
     def _match(self, table: PlayTable, match: str) -> JsonObject:
         letters, standing = table.letters, table.letters.matches.standing(match)
         composing = composed(table.agent, standing)
+        board = self._on_board(table, standing, composing)
         facts = match_facts(table.agent, standing, table.now())
         return facts | {
             "refused": [self._templates.say(message) for message in facts["refused"]],
             "conditions": self._conditions(standing),
-            "composer": f"#{fragment(composing)}" if composing else "",
-            "seen": standing.phase in {"playing", "closed"} and standing.rules in GAMES,
+            "composing": composing is not None,
+            "board": board,
+            "position": self._position(table, standing, composing) if board == "composer" else "",
+            "rematch": self._rematch(table, standing) if standing.phase == "closed" else "",
             "terms": self._terms(table, standing) if standing.phase in {"proposed", "open"} else "",
             "letters": letters.memory.texts(match),
         }
+
+    @staticmethod
+    def _on_board(table: PlayTable, standing: MatchView, composing: JsonObject | None) -> str:
+        """The view that shows a match on its board: a match that is over can be stepped through; "" for none."""
+        known = standing.rules in BUILT_IN
+        if standing.phase == "closed" and known and table.letters.memory.bundle(standing.match) is not None:
+            return "replay"
+        if composing is not None or (known and standing.phase in {"playing", "closed"}):
+            return "composer"
+        return "board" if standing.phase in {"playing", "closed"} and standing.rules in GAMES else ""
+
+    def _position(self, table: PlayTable, standing: MatchView, composing: JsonObject | None) -> str:
+        """The part of the board's address that says what is asked for, where things stand, and what happened last."""
+        found = seen(table.agent, standing)
+        if composing is None:
+            if found is None:
+                return ""
+            names = ("rules", "match", "game", "turn", "seat", "player", "address", "prev", "rev")
+            place = {name: getattr(standing, name) for name in names} | {"names": standing.players}
+            composing = {"pbem": "position 1", **place, "server": table.account.server, "view": found["view"]}
+        if found is not None and (reports := found["reports"]):
+            told = {"game_name": standing.rules, "reports": reports, "seat": standing.seat, "names": standing.names}
+            events = clean(self._templates.render("letters/events.txt", **told)).strip()
+            composing = composing | {"reports": reports, "events": events}
+        return f"#{fragment(composing)}"
+
+    @staticmethod
+    def _rematch(table: PlayTable, standing: MatchView) -> str:
+        """What `new` needs for the same match again; "" if its terms are not known here."""
+        terms = table.letters.matches.agreed_or_entered(standing.match)
+        others = [name for seat, name in standing.names.items() if seat != standing.seat]
+        lines = [f"{name}: {value}" for name, value in terms.lines().items()] if terms else []
+        return "\n".join([f"{standing.rules} with {', '.join(others)}", *lines]) if terms else ""
 
     def _conditions(self, standing: MatchView) -> Sequence[JsonObject]:
         """The conditions to choose from, each with its words."""
@@ -207,6 +243,8 @@ class PageViews:
         content = table.letters.memory.bundle(match)
         if content is None:
             raise Impossible("No bundle of {match} has come: it comes when a game has ended.", match=match)
-        if table.letters.matches.standing(match).rules not in BUILT_IN:
+        standing = table.letters.matches.standing(match)
+        if standing.rules not in BUILT_IN:
             raise Impossible("Pages do not know this game. `pbem verify` checks its bundle.")
-        return PageAnswer(replay(read(content), language=self._language).encode())
+        page = replay(read(content), seat=standing.seat, language=self._language)
+        return PageAnswer(page.encode(), framed=True)

@@ -85,6 +85,43 @@ function space(planes) {
 }
 
 /**
+ * Boards side by side in `root`; on a phone one at a time, by its tab or a swipe. Each part has its `seat`, its `title`,
+ * what is `drawn`, and the words of its `tab`. Whoever listens to `turned` hears that another is shown.
+ */
+function sides(root, parts) {
+  const seats = parts.map(({ seat }) => String(seat));
+  if (!seats.includes(root.dataset.side)) [root.dataset.side] = seats;
+  const tabs = parts.map(({ seat, title, tab = title }) => make("button", { type: "button", id: `side-${seat}`, onclick: () => showSide(root, String(seat)) }, tab));
+  redraw(root, parts.length > 1 ? make("div", { class: "tabs", role: "group", "aria-label": say("Which board is shown") }, tabs) : "",
+    parts.map(({ seat, title, drawn }) => make("section", { "data-seat": seat }, make("h3", {}, title), drawn)));
+  showSide(root, root.dataset.side);
+  let from = null;
+  root.ontouchstart = ({ touches }) => { from = touches.length === 1 ? touches[0] : null; };
+  root.ontouchend = ({ changedTouches: [to] }) => {
+    const far = from && Math.abs(to.clientX - from.clientX) > 2 * Math.abs(to.clientY - from.clientY) ? to.clientX - from.clientX : 0, next = seats[seats.indexOf(root.dataset.side) - Math.sign(far)];
+    if (Math.abs(far) > 60 && next && !root.querySelector(".placing")) showSide(root, next);
+  };
+}
+
+/** Show a seat's board, where there is room for one. */
+function showSide(root, seat) {
+  const other = root.dataset.side !== seat;
+  root.dataset.side = seat;
+  for (const section of root.querySelectorAll("section[data-seat]")) section.classList.toggle("aside", section.dataset.seat !== seat);
+  for (const tab of root.querySelectorAll(".tabs button")) tab.setAttribute("aria-pressed", String(tab.id === `side-${seat}`));
+  if (other) root.dispatchEvent(new Event("turned"));
+}
+
+/** "ruling 17", which opens into its words where the page has them. */
+function ruling(number) {
+  const words = say("ruling {rule}", { rule: number }), all = document.getElementById("rulings"), text = all && JSON.parse(all.textContent)[number];
+  if (!text) return `(${words})`;
+  const opened = make("details", { class: "ruling" }, make("summary", {}, words), make("div"));
+  opened.lastElementChild.innerHTML = text; // the program's own, in this very page
+  return opened;
+}
+
+/**
  * Arrow keys walk a grid, and from its left and right edges into the grid beside it; Home and End go along a row, Page Up
  * and Page Down to the same square of the grid before or after.
  */

@@ -1,14 +1,15 @@
-// The composer: a letter in, a signed letter out. The state is what the letter told its reader; the notation is the one
-// source of what is drawn and judged. Nothing is fetched and nothing is sent: the page's policy forbids both.
+// The board on which one plays: a letter in, a signed letter out. What happened last is played on it first; then it is
+// one's move, or one waits. The state is what the letter told its reader; the notation is the one source of what is drawn
+// and judged. Nothing is fetched and nothing is sent: the page's policy forbids both.
 
 const COMPOSER = (() => {
-  const LONGEST = 1900, SHOWN = 12;
+  const LONGEST = 1900, SHOWN = 12, PACE = 2400; // milliseconds that one board's part of a turn is looked at
   const byId = (id) => document.getElementById(id);
   // In the page at home, drafts are this tab's alone: whoever listens at its port later could read what is kept.
   const drafts = parent === window ? localStorage : sessionStorage;
   /** @type {?Draft} */
   let draft = null;
-  let state = null, judged = null, asking = null, key = null, signed = "", unsignedWanted = false, least = 0;
+  let state = null, judged = null, asking = null, key = null, signed = "", unsignedWanted = false, least = 0, playing = 0;
 
   // Bringing in a letter
 
@@ -36,7 +37,7 @@ const COMPOSER = (() => {
     if (!found || !["position 1", "setup 1"].includes(found.pbem)) throw new Error(say("it is neither a position nor a setup"));
     if (found.rules !== FACTS.name) throw new Error(say("it belongs to another game: {game}", { game: String(found.rules) }));
     if (found.sealed) throw new Error(say("the match is sealed; install pbem, and play it with `pbem play`"));
-    if (found.pbem === "position 1" && !(found.view && found.view.entitled)) throw new Error(say("you have nothing to do in turn {turn}", { turn: String(found.turn) }));
+    if (found.pbem === "position 1" && !found.view) throw new Error(say("it does not say how the game stands"));
     if (!moderate(found) || (RULES.fits && !RULES.fits(found))) throw new Error(say("no game is as large as that"));
     const to = HOME.foreign(found);
     return to ? ask(found, to) : begin(found);
@@ -77,7 +78,8 @@ const COMPOSER = (() => {
   // Working on it
 
   const isSetup = () => state.pbem === "setup 1";
-  const judge = (text) => (isSetup() ? RULES.setup(state.options, state.seat, text) : RULES.orders(state.view, text));
+  const waits = () => !isSetup() && !state.view.entitled;
+  const judge = (text) => (isSetup() ? RULES.setup(state.options, state.seat, text) : waits() ? { faults: [], text: "", list: [] } : RULES.orders(state.view, text));
 
   function begin(found) {
     asking = null;
@@ -86,20 +88,22 @@ const COMPOSER = (() => {
     state = draft.found;
     signed = ""; unsignedWanted = false; least = 0;
     byId("ask").hidden = byId("unsigned").hidden = true;
-    byId("work").hidden = byId("bar").hidden = false;
+    byId("work").hidden = false;
+    byId("work").className = isSetup() ? "setup" : "";
     byId("load").open = false;
     byId("to").textContent = state.address || "";
     if (state.server) byId("server").value = state.server;
     if (!state.practice) byId("where").textContent = say("Match {match} at {server}, game {game}; you are {player}, seat {seat}.", state);
     if (byId("begin")) byId("begin").hidden = !state.practice;
-    byId("task").textContent = state.practice ? say("Try it: your setup") : isSetup() ? say("Your setup") : say("Your orders for turn {turn}", state);
+    byId("task").textContent = state.practice ? say("Try it: your setup") : isSetup() ? say("Your setup") : waits() ? say("You wait for the others") : say("Your orders for turn {turn}", state);
     byId("about").textContent = state.practice ? say("You would play seat 1, by the default options. There is nothing to send: try what you like.") : about(later);
-    byId("last").replaceChildren(...happened());
-    byId("send").hidden = byId("mail").hidden = Boolean(state.practice);
+    byId("send").hidden = byId("mail").hidden = Boolean(state.practice) || waits();
+    byId("bar").hidden = byId("orders").hidden = byId("written").hidden = waits();
     byId("final").parentElement.hidden = byId("ahead").hidden = isSetup();
     const first = GAME.begin(state, write);
     if (first && !draft.text && !draft.past.length) draft = { ...draft, text: first };
     update();
+    happened();
     byId("task").setAttribute("tabindex", "-1");
     if (!state.practice) byId("task").focus();
   }
@@ -113,10 +117,27 @@ const COMPOSER = (() => {
     return parts.join(" ");
   }
 
+  /** What happened last, in a line and in words, and on the boards: first on one, then on the other. */
   function happened() {
-    if (!state.events) return [];
-    return [make("details", { open: state.events.split("\n").length < 12 }, make("summary", {}, say("What happened in turn {turn}", { turn: state.turn - 1 })), make("pre", { class: "told" }, state.events))];
+    const [headline, ...words] = (state.events || "").split("\n\n"), [side] = [byId("boards").dataset.side];
+    byId("news").textContent = headline.replace(/\s+/g, " ");
+    byId("last").replaceChildren(words.length ? make("details", {}, make("summary", {}, say("What happened in turn {turn}, in words", { turn: state.turn - 1 })), make("pre", { class: "told" }, words.join("\n\n"))) : "");
+    byId("again").hidden = !state.reports || !state.reports.length;
+    clearTimeout(playing);
+    if (byId("again").hidden) return;
+    const others = [...byId("boards").querySelectorAll("section.aside")].filter((section) => !section.getClientRects().length).map((section) => section.dataset.seat);
+    scene();
+    const next = () => { if (!others.length) { showSide(byId("boards"), side); return; } showSide(byId("boards"), others.shift()); playing = setTimeout(next, PACE); };
+    if (others.length && !still()) playing = setTimeout(next, PACE);
   }
+
+  const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const scene = () => SCENE.show(byId("boards"), state && state.reports ? GAME.acts(state) : [], !still());
+  /** Whoever touches the board has seen enough. */
+  const enough = () => { clearTimeout(playing); };
+  byId("again").addEventListener("click", happened);
+  byId("boards").addEventListener("turned", () => { if (!draft.past.length) scene(); });
+  for (const kind of ["pointerdown", "keydown"]) byId("work").addEventListener(kind, enough);
 
   /** New notation from a click; drawn anew even where it is the same, for what is chosen may be another. */
   function write(text) {
@@ -135,7 +156,8 @@ const COMPOSER = (() => {
     judged = judge(text);
     GAME.draw(state, text, judged, byId("controls"), byId("boards"), byId("given"));
     verdict(!text.trim());
-    if (state.practice) return;
+    if (waits()) byId("form").value = "";
+    if (state.practice || waits()) return;
     DRAFT.keep(drafts, draft, Date.now());
     form();
   }
@@ -146,13 +168,13 @@ const COMPOSER = (() => {
     const [tone, brief, list] = wrong.length
       ? ["bad", wrong.length === 1 ? say("one thing is against the rules") : say("{count} things are against the rules", { count: wrong.length }), wrong]
       : all ? ["open", blank ? (isSetup() ? say("nothing is placed yet") : say("nothing is ordered yet")) : say("not complete yet"), []]
-        : blank ? ["open", say("no orders: legal; you would do nothing this turn"), []]
+        : blank ? ["open", say("no orders: you would do nothing"), []]
           : !state.practice && DRAFT.stands(draft) ? ["good", draft.sent ? say("this is what you sent last") : say("these orders stand already"), []]
             : ["good", isSetup() ? say("a legal setup") : say("legal orders"), []];
     byId("verdict").className = byId("brief").className = tone;
     byId("brief").textContent = brief;
     byId("verdict").replaceChildren(make("p", {}, `${brief[0].toUpperCase()}${brief.slice(1)}${list.length ? ":" : "."}`),
-      list.length ? make("ul", {}, list.slice(0, SHOWN).map((fault) => make("li", {}, say("{message} (ruling {rule})", fault)))) : "");
+      list.length ? make("ul", {}, list.slice(0, SHOWN).map((fault) => make("li", {}, fault.message, " ", ruling(fault.rule)))) : "");
   }
 
   // The letter
@@ -195,7 +217,7 @@ const COMPOSER = (() => {
   /** One press: signed, where there is a key; then the letter is opened, and what it said is kept as sent. */
   async function send(event) {
     event.preventDefault();
-    if (judged.faults.length) return;
+    if (judged.faults.length || waits()) return;
     if (!key && !unsignedWanted && !HOME.keyless(state.address)) {
       byId("unsigned").hidden = false;
       byId("anyway").focus();

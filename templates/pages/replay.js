@@ -83,11 +83,11 @@
     byId("turn").value = at;
     const where = say("turn {turn} of {turns}", { turn: at, turns: steps.length - 1 });
     byId("at").textContent = !at ? say("before the first turn") : reader ? where : `${where}: ${scores.map((score, seat) => `${name(seat)} ${score}`).join(", ")} (${GAME.counted})`;
-    byId("boards").replaceChildren(...GAME.boards(steps[at], reader).map((board) => {
+    sides(byId("boards"), GAME.boards(steps[at], reader).map((board) => {
       const title = !board.seat ? say("The board") : reader && reader !== board.seat ? say("{player}, as {reader} knew it", { player: name(board.seat - 1), reader: name(reader - 1) }) : name(board.seat - 1);
       const panels = board.panels.map((one) => panel(one, title)), drawn = panels.length > 1 ? space(panels) : make("div", { class: "boards" }, panels.map(grid));
-      return make("section", { "data-seat": board.seat }, make("h3", {}, title), drawn);
-    }));
+      return { seat: board.seat, title, drawn };
+    }).sort((one, other) => Number(one.seat === data.seat) - Number(other.seat === data.seat)));
     scene(moving);
     byId("events").replaceChildren(...events());
     byId("press").replaceChildren(...press());
@@ -107,7 +107,7 @@
     const chosen = games.find((one) => one.number === Number(number)) || games[games.length - 1];
     reader = GAME.secret && Number(seat) <= chosen.seats.length ? Number(seat) : 0;
     open(chosen);
-    go(turn === undefined ? decisive() : Number(turn), turn === undefined);
+    go(turn === undefined ? (!data.seat && decisive()) || steps.length - 1 : Number(turn), turn === undefined);
   }
 
   const turns = (count) => (count === 1 ? say("1 turn") : say("{count} turns", { count }));
@@ -119,7 +119,7 @@
   /** How the match ended, or else this game: it may be another's than its last game, or end without one. */
   function end() {
     const { winner, seat, scores } = outcome || { winner: game.result.winner && name(game.result.winner - 1), seat: game.result.winner - 1, scores: game.result.scores };
-    return won(winner, seat, scores) || say("Nobody won, {scores}", { scores: numbers(scores) });
+    return winner && data.seat === seat + 1 ? say("You won, {scores}", { scores: numbers([scores[seat], ...scores.filter((_, other) => other !== seat)]) }) : won(winner, seat, scores) || say("Nobody won, {scores}", { scores: numbers(scores) });
   }
 
   function readers() {
@@ -210,6 +210,7 @@
   byId("turn").addEventListener("input", (event) => go(Number(event.target.value)));
   byId("play").addEventListener("click", () => { if (!playing && at === steps.length - 1) go(0); play(!playing); });
   addEventListener("resize", () => { if (steps.length) scene(false); });
+  byId("boards").addEventListener("turned", () => scene(true));
   byId("badge").addEventListener("click", (event) => {
     event.preventDefault();
     byId("truth").open = true;

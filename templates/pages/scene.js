@@ -33,7 +33,7 @@ const SCENE = (() => {
   function show(root, acts, moving) {
     for (const old of root.querySelectorAll("svg.scene")) old.remove();
     const frame = root.getBoundingClientRect(), found = [];
-    const boardOf = (seat) => root.querySelector(`[data-seat="${seat}"]`);
+    const boardOf = (seat) => [...root.querySelectorAll(`[data-seat="${seat}"]`)].find((board) => board.getClientRects().length);  // on a phone, one is hidden
     const element = (seat, name) => boardOf(seat) && boardOf(seat).querySelector(`[data-name="${CSS.escape(name)}"]`);
     const middle = (box) => [box.x + box.width / 2 - frame.x, box.y + box.height / 2 - frame.y];
     const place = (seat, name) => {

@@ -87,8 +87,7 @@ def send(referee: Referee, person: Mailbox, page: Page) -> None:
 
 def used(page: Page) -> list[str]:
     """What the page says of each kind of order: how many are used of how many."""
-    kinds = page.locator("#controls .kind").all_inner_texts()
-    return [" ".join(kind.split()).removesuffix(" used") for kind in kinds]
+    return [" ".join(kind.split()) for kind in page.locator("#controls .kind").all_inner_texts()]
 
 
 def flat(text: str) -> str:
@@ -106,12 +105,42 @@ def test_a_target_list_is_clicked_and_sent_as_it_was_written(referee: Referee, o
     page.locator("#kind-list").click()
     click(page, "The other space", "Gx3")
     assert page.locator("#notation").input_value() == "Rv2 Ow1 next Rv2 Rv1"
-    assert used(page)[-1] == "target list 2 cells"
+    assert used(page)[-1] == "list 2"
     send(referee, ann, page)
     assert "\n  Rv2 Ow1 Rv1\n" in ann.text
     click(page, "The other space", "Rv2", "Rv1")
     assert page.locator("#notation").input_value() == "Rv2 Ow1"
     assert page.locator("#verdict").inner_text() == "Legal orders."
+
+
+def test_a_click_that_the_rules_forbid_says_why_and_changes_nothing(referee: Referee, opened: Opened) -> None:
+    ann, _ = referee.begun("settle: 0")
+    page, hint = ordering(ann, opened), "#hint"
+    page.locator("#kind-beam").click()
+    click(page, "The other space", "Rv1")
+    ends = page.locator('[aria-label^="The other space"] .may').evaluate_all(
+        "(all) => all.map((one) => one.dataset.name)"
+    )
+    assert {"Rv3", "Rx1", "Yv1"} <= set(ends)
+    click(page, "The other space", "Rv2")
+    assert page.locator("#notation").input_value() == ""
+    assert page.locator(hint).inner_text() == "Rv1 and Rv2 are not the ends of a line of three cells (ruling 3)"
+    click(page, "The other space", "Rv3")
+    assert page.locator("#notation").input_value() == "bRv1Rv3"
+
+
+def test_a_ruling_opens_in_place(referee: Referee, opened: Opened) -> None:
+    ann, _ = referee.begun("settle: 0")
+    page = ordering(ann, opened)
+    page.evaluate("""() => {
+        const rulings = document.createElement("script");
+        Object.assign(rulings, { type: "application/json", id: "rulings" });
+        rulings.textContent = '{"3": "<p>Three cells.</p>"}';
+        document.body.append(rulings);
+    }""")
+    page.locator("#notation").fill("bRv1Rv2")
+    page.locator("#verdict .ruling summary", has_text="ruling 3").click()
+    assert page.locator("#verdict .ruling p").inner_text() == "Three cells."
 
 
 def middle(page: Page, selector: str) -> tuple[float, float]:
@@ -131,7 +160,7 @@ def test_a_finger_drags_a_ship_and_scrolls_the_page_by_an_empty_cell(
     page.goto(f"file://{text}")
     pasted(page, ann.find("your setup").as_string())
     page.locator("#load > summary").click()
-    page.locator("#controls").evaluate("(controls) => controls.scrollIntoView()")
+    page.locator("#boards").evaluate("(boards) => boards.scrollIntoView()")
     finger, notation = context.new_cdp_session(page), page.locator("#notation")
 
     def swipe(start: tuple[float, float], goal: tuple[float, float]) -> None:
@@ -182,9 +211,13 @@ def test_what_stands_on_a_plane_can_be_read(referee: Referee, opened: Opened, wi
     ann, bob = referee.begun("settle: 0")
     referee.turn((ann, "Gx3 Gx4 Gx5 Rv1 Rv2"), (bob, "Rv1 Ov1 Bx1 Gz3"))
     position = json.loads(attachment(ann.find("turn 1"), "position.json"))
-    page = opened(composer("spaceships", HOME), "page.html", f"#{fragment(position)}")
+    page = opened(composer("spaceships", HOME))
+    page.emulate_media(reduced_motion="reduce")  # what breaks changes its colour
     page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{page.url}#{fragment(position)}")
     page.wait_for_selector("#work:not([hidden])")
+    if width < 720:
+        page.locator("#side-1").click()
     for cell in ("Yx2", "Gv1", "Bw3"):
         page.locator(f'[aria-label^="Your space"] [data-name="{cell}"]').hover()
         page.wait_for_timeout(250)

@@ -101,11 +101,11 @@ def watch(page: Page, wrong: list[str]) -> None:
 def practise(page: Page, game: str = "spaceships") -> None:
     page.locator(f'#games [data-game="{game}"]').click()
     expect(page.locator("#whose-move")).to_have_text("turn 1: your move", timeout=_LONG)
-    expect(page.frame_locator("#composer").locator("#task")).to_be_visible()
+    expect(page.frame_locator("#board").locator("#task")).to_be_visible()
 
 
 def order(page: Page, text: str = "Gx3", legal: str = "legal orders") -> None:
-    page.frame_locator("#composer").locator("#notation").fill(text)
+    page.frame_locator("#board").locator("#notation").fill(text)
     expect(page.locator("#brief")).to_have_text(legal)
     page.locator("#hand-over").click()
     page.locator("#yes").click()
@@ -146,7 +146,7 @@ def test_from_nothing_to_the_first_report_by_clicks(
     page, process, address = start("--browser")
     demand_accessible(page)
     practise(page)
-    frame = page.frame_locator("#composer")
+    frame = page.frame_locator("#board")
     expect(page.locator("#hand-over")).to_be_enabled()
     expect(frame.locator("#mail")).to_be_hidden()  # what sends letters is the page's own
     expect(frame.locator("#signing")).to_be_hidden()
@@ -162,10 +162,10 @@ def test_from_nothing_to_the_first_report_by_clicks(
     page.locator("#yes").click()
     expect(page.locator("#whose-move")).to_have_text("turn 2: your move", timeout=_LONG)
     expect(page.locator("#letters summary").filter(has_text=re.compile(", turn 1$"))).to_have_count(1)
-    page.locator("#standing > summary").click()
-    board = page.frame_locator("#board")
-    expect(board.locator("h2").first).to_have_text("What happened")
-    expect(board.locator("body")).to_contain_text("Gx3")
+    expect(frame.locator("#news")).to_contain_text("you lost")  # what came of it is the first thing there
+    expect(frame.locator('[aria-label^="The other space"] [data-name="Gx3"]')).to_have_class(re.compile("fresh"))
+    frame.locator("#last summary").click()
+    expect(frame.locator("#last")).to_contain_text("Gx3")
     page.locator("header a").click()
     expect(page.locator("#accounts a")).to_have_text("m1: Spaceships with house (a program)")
     # The address opened the page once.
@@ -190,7 +190,7 @@ def test_a_second_tab_shows_the_same_and_what_comes_appears_there(start: Callabl
     order(page)
     for one in (page, second):
         expect(one.locator("#whose-move")).to_have_text("turn 2: your move", timeout=_LONG)
-        expect(one.frame_locator("#composer").locator("#task")).to_have_text("Your orders for turn 2")
+        expect(one.frame_locator("#board").locator("#task")).to_have_text("Your orders for turn 2")
 
 
 def test_a_question_takes_no_other_ones_place(start: Callable[..., HomePage], user: Path) -> None:
@@ -198,11 +198,12 @@ def test_a_question_takes_no_other_ones_place(start: Callable[..., HomePage], us
     practise(page)
 
     def slowly(route: Route) -> None:
+        page.locator("#talk").click()
         page.locator("#sentences button", has_text="Resign the match").click()
         route.continue_()
 
     page.route("**/judge", slowly)
-    page.frame_locator("#composer").locator("#notation").fill("Gx3")
+    page.frame_locator("#board").locator("#notation").fill("Gx3")
     page.locator("#hand-over").click()
     expect(page.locator("#sure-title")).to_have_text("m1, turn 1: You order")
     page.locator("#yes").click()
@@ -214,6 +215,7 @@ def test_a_question_takes_no_other_ones_place(start: Callable[..., HomePage], us
 def test_what_was_confirmed_for_a_match_goes_to_no_other(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser")
     practise(page)
+    page.locator("#talk").click()
     page.locator("#said").fill("I have no mines left")
     page.locator("#press button").click()
     expect(page.locator("#sure")).to_be_visible()
@@ -233,7 +235,7 @@ def test_orders_are_not_written_into_the_composer_of_the_match_before(start: Cal
     page.locator('#games [data-game="shoot-em-up"]').click()
     expect(page.locator("#title")).to_contain_text("m2", timeout=_LONG)
     expect(page.locator("#hand-over")).to_be_disabled()
-    expect(page.frame_locator("#composer").locator("#notation")).to_have_count(0)
+    expect(page.frame_locator("#board").locator("#notation")).to_have_count(0)
 
 
 @pytest.mark.parametrize("by_signal", [False, True])
@@ -280,7 +282,7 @@ def test_the_keyboard_alone_is_enough_on_a_telephone(start: Callable[..., HomePa
     tab_to('#games [data-game="spaceships"]')
     page.keyboard.press("Enter")
     expect(page.locator("#whose-move")).to_have_text("turn 1: your move", timeout=_LONG)
-    page.frame_locator("#composer").locator("#notation").focus()
+    page.frame_locator("#board").locator("#notation").focus()
     page.keyboard.type("Gx3")
     tab_to("#hand-over")
     page.keyboard.press("Enter")
@@ -302,7 +304,7 @@ def test_another_turn_is_ordered_in_advance(start: Callable[..., HomePage]) -> N
     page, _, _ = start("--browser")
     practise(page)
     expect(page.locator("#when option")).to_have_text(["for turn 1, which is due", "for a later turn"])
-    page.frame_locator("#composer").locator("#notation").fill("Gx3")
+    page.frame_locator("#board").locator("#notation").fill("Gx3")
     expect(page.locator("#brief")).to_have_text("legal orders")
     page.locator("#when").select_option("later")
     expect(page.locator("#brief")).to_be_empty()
@@ -335,14 +337,13 @@ def test_another_turn_is_ordered_in_advance(start: Callable[..., HomePage]) -> N
         "turn 3: your move; what you had sent does not count", timeout=_LONG
     )
     expect(page.locator("#letters summary").filter(has_text=re.compile(", turn 2$"))).to_have_count(1)
-    page.locator("#standing > summary").click()
-    expect(page.frame_locator("#board").locator("body")).to_contain_text("Gx4")
+    expect(page.frame_locator("#board").locator('[data-name="Gx4"].fresh').first).to_be_attached()
 
 
 def test_conditions_are_put_together_on_a_telephone(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser", width=390)
     practise(page)
-    page.frame_locator("#composer").locator("#notation").fill("Gx4")
+    page.frame_locator("#board").locator("#notation").fill("Gx4")
     expect(page.locator("#brief")).to_have_text("legal orders")
     expect(page.locator("#conditional")).to_be_hidden()
     page.locator("#when").select_option("later")
@@ -408,6 +409,8 @@ def test_orders_in_advance_of_a_sealed_match_wait_here(start: Callable[..., Home
 def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser")
     practise(page)
+    page.locator("#talk").click()
+    demand_accessible(page)
     page.locator("#sentences button", has_text="Resign the match").click()
     expect(page.locator("#read-back")).to_have_text("resign m1 match")
     page.locator("#yes").click()
@@ -415,9 +418,17 @@ def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> Non
     page.locator("#verify").click()
     expect(page.locator("#proved")).to_contain_text("m1: verified: ")
     demand_accessible(page)
+    board = page.frame_locator("#board")  # both fleets, the proof and a way to step through, in place
+    expect(board.locator("#badge")).to_have_class(re.compile("good"), timeout=_LONG)
+    expect(board.locator("#end")).to_contain_text("house won")
+    expect(board.locator("#boards h3")).to_have_text(["house", "guest"])
+    expect(board.locator('#boards section:has(h3:text-is("house")) [data-ship="DS"]')).to_have_count(8)
     with page.context.expect_page() as opened:
         page.locator("#replay").click()
     expect(opened.value.locator("#badge")).to_have_class(re.compile("good"), timeout=_LONG)
+    page.locator("#anew").click()
+    expect(page.locator("#title")).to_contain_text("m2: Spaceships", timeout=_LONG)
+    expect(page).to_have_title("Your move - m2", timeout=_LONG)
 
 
 def test_an_account_with_a_mailbox_is_registered_by_a_form(start: Callable[..., HomePage], user: Path) -> None:
@@ -453,7 +464,7 @@ def test_an_account_with_a_mailbox_is_registered_by_a_form(start: Callable[..., 
     page.locator("#decide button", has_text="Accept").click()
     page.locator("#yes").click()
     expect(page.locator("#whose-move")).to_have_text("setup of game 1: your move", timeout=_LONG)
-    page.frame_locator("#composer").locator("#notation").fill(
+    page.frame_locator("#board").locator("#notation").fill(
         "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
     )
     page.locator("#hand-over").click()
@@ -514,7 +525,7 @@ def test_a_passkey_signs_for_an_account_at_home(start: Callable[..., HomePage], 
     match = page.locator("#accounts tr").filter(has_text="setup of game 1: your move")
     agreed += signed(page, match)
     match.locator("a").click()
-    page.frame_locator("#composer").locator("#notation").fill(
+    page.frame_locator("#board").locator("#notation").fill(
         "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
     )
     ours = {"authenticatorId": found["authenticatorId"]}

@@ -153,7 +153,8 @@ def shooting_setup(hand: Hand, seat: int) -> str:
 def shooting_orders(hand: Hand, seat: int) -> str:
     for ship, actions in zip("ABC" if seat == 1 else "DEF", ("FMS", "LRF", "MMS"), strict=True):
         for at, action in enumerate(actions):
-            hand.choose(f"action-{ship}-{at}", action)
+            hand.press(f"ship-{ship}")
+            hand.press(f"action-{ship}-{at}-{action}")
     return "LRF"
 
 

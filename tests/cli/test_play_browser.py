@@ -89,7 +89,7 @@ def test_with_a_desktop_and_no_terminal_there_is_a_page_until_stop(tmp_path: Pat
     with started(tmp_path, DISPLAY=":9") as process:
         connection, path, headers = entered(address_of(process))
         connection.request("GET", path, headers=headers)
-        assert "Practise against a program" in connection.getresponse().read().decode()
+        assert "Play now, against a program" in connection.getresponse().read().decode()
         connection.request("POST", f"{path}stop", "{}", headers)
         assert connection.getresponse().status == 200
         assert process.wait(20) == 0

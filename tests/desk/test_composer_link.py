@@ -56,6 +56,8 @@ def test_what_asks_for_something_has_the_link_in_text_and_html(referee: Referee,
     assert told["names"] == ["ann", "bob"]
     assert "2026" in told["deadline"]
     assert "Ry3" in told["events"]
+    assert told["events"].partition("\n\n")[0].endswith(".")  # the outcome, which the page has as its headline
+    assert [report["cell"] for report in told["reports"] if report["seat"] == 1] == ["Ry3", "Ry4"]
     assert ("hit" in told["events"]) is (language == "en")
     assert max(map(len, turn.as_bytes().splitlines())) < 998  # RFC 5322, 2.1.1
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from judges.game_letters import GameLetters, reads_well
 from playing import random_players
 
 from pbem.games import parts, rules
-from pbem.games.dueling_masters.words import summary
+from pbem.games.dueling_masters.words import entitled, summary
 from pbem.match import record
 
 ROOT = Path(__file__).parents[2]
@@ -100,3 +100,10 @@ def test_one_line_says_what_came_of_a_turn() -> None:
     assert summary([moved], None, NAMES) == "Bob moved X1 from G2"
     assert summary([{"seat": 1, "kind": "pass"}], 1, NAMES) == "You had no legal move"
     assert summary([], 1, NAMES) == "Nothing happened"
+
+
+def test_the_example_rams_an_asteroid_only_if_it_must() -> None:
+    ram: dict[str, Any] = {"piece": "W", "square": "A1", "to": [], "rams": ["B3"]}
+    queen: dict[str, Any] = {"piece": "B", "square": "A2", "to": ["A3"], "rams": []}
+    for able, example in (([ram, queen], "B A2-A3"), ([ram], "W A1-B3"), ([], "")):
+        assert entitled(cast("Any", {"entitled": able})).example == example

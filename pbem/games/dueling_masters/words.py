@@ -319,10 +319,11 @@ class Entitled(NamedTuple):
 
 
 def entitled(view: View) -> Entitled:
-    """The pieces that the reader may order in the coming turn."""
+    """The pieces that the reader may order in the coming turn; the example rams an asteroid only if it must."""
     able = view["entitled"] or []
     moves = [Move(one["piece"], one["square"], " ".join(one["to"]), " ".join(one["rams"])) for one in able]
-    written = [f"{one['piece']} {one['square']}-{[*one['to'], *one['rams']][0]}" for one in able[:1]]
+    goals = [(one, goal) for kind in ("to", "rams") for one in able for goal in one[kind]]
+    written = [f"{one['piece']} {one['square']}-{goal}" for one, goal in goals[:1]]
     return Entitled(moves, "".join(written))
 
 

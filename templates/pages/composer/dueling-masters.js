@@ -1,11 +1,9 @@
 // Composing for Dueling Masters: pieces clicked onto the own half, a move clicked from its square to its destination.
 
 const GAME = (() => {
-  const { ROWS, TITLES } = RULES, { asteroids: ASTEROIDS } = FACTS;
-  const COLUMNS = Array.from({ length: 10 }, (_, column) => String(column + 1));
-  const said = (piece) => TITLES[piece[0]];
-  const shape = (name, moving = false) => `${{ "*": "boulder", H: "planet" }[name[0]] || "disc"}${moving ? " transit" : ""}`;
-  let write, piece;
+  const { asteroids: ASTEROIDS } = FACTS;
+  const said = (piece) => BOARD.TITLES[piece[0]];
+  let write, piece, hint;
 
   /** The squares that a move passes on its way, where it has one. */
   const transit = (start, end) => KNOWLEDGE.path(start, end).slice(0, -1);
@@ -19,10 +17,10 @@ const GAME = (() => {
   }
 
   function board(caption, seat, square, click) {
-    return grid({ caption, columns: COLUMNS, rows: seat === 2 ? [...ROWS] : [...ROWS].reverse(), called: (row, column) => row + column, square, click });
+    return make("div", { class: "boards" }, grid({ caption, ...BOARD.panels(square, seat === 2)[0], click }));
   }
 
-  function drawSetup(state, judged, controls, boards) {
+  function drawSetup(state, judged, controls, boards, given) {
     const placed = judged.placed, asteroids = judged.asteroids;
     const missing = [...(asteroids.length < ASTEROIDS ? ["*"] : []), ...placed.filter(([, square]) => !square).map(([name]) => name)];
     const written = (rocks, list) => [...(rocks.length ? [["*", ...rocks].join(" ")] : []), ...list.filter(([, square]) => square).map(([name, square]) => `${name} ${square}`)].join("\n");
@@ -35,12 +33,9 @@ const GAME = (() => {
         make("span", {}, say("Click a square of your half; click a piece to pick it up again."))));
     const at = new Map();
     for (const [name, square] of placed) if (square) at.set(square, [...(at.get(square) || []), name]);
-    redraw(boards, make("div", { class: "boards" }, board(say("Your half and the other"), state.seat, (square) => {
-      const names = at.get(square);
-      if (asteroids.includes(square)) return { symbol: "*", tint: "rock", shape: shape("*"), said: said("*") };
-      if (names) return { symbol: names[0] + (names.length > 1 ? "+" : ""), tint: "own", shape: shape(names[0]), said: names.map((name) => `${name} ${said(name)}`).join(", ") };
-      return RULES.own(state.seat, RULES.SQUARES.get(square)) ? { marks: "may", said: say("your half") } : {};
-    }, (square) => {
+    const laid = board(say("Your half and the other"), state.seat, (square) => BOARD.own((at.get(square) || []).map((name) => ({ piece: name })), asteroids.includes(square) ? "asteroid" : "")
+      || (RULES.own(state.seat, RULES.SQUARES.get(square)) ? { marks: "may", said: say("your half") } : {}), (square) => {
+      if (!RULES.own(state.seat, RULES.SQUARES.get(square))) return;
       const here = at.get(square) || [], mine = piece !== "*" && here.includes(piece) ? piece : null;
       if (mine || (here.length && placed.every(([name, where]) => name !== piece || where))) {
         piece = mine || here[here.length - 1];
@@ -57,45 +52,43 @@ const GAME = (() => {
         piece = (list.find(([, where]) => !where) || [piece])[0];
         write(written(asteroids, list));
       }
-    })));
+    });
+    sides(boards, [{ seat: state.seat, title: say("Your half and the other"), drawn: laid }]);
+    redraw(given, BOARD.legend());
   }
 
-  function drawOrders(state, judged, controls, boards) {
-    const view = state.view, can = view.entitled, chosen = can.find((each) => each.piece === piece) || can[0];
-    const [, ordered, aim] = judged.text.match(/^(\S+) \S+-(\S+)$/) || [];
+  function drawOrders(state, judged, controls, boards, given) {
+    const view = state.view, mine = Boolean(view.entitled), can = view.entitled || [], chosen = can.find((each) => each.piece === piece) || can[0];
+    const [, ordered, aim] = judged.text.match(/^(\S+) \S+-(\S+)$/) || [], last = view.turn - (view.over ? 0 : 1);
     piece = chosen ? chosen.piece : null;
     redraw(controls, chosen ? make("div", { class: "row" },
       chooser("piece", say("Move"), can.map((each) => [each.piece, say("{piece}, {kind}, from {square}", { piece: each.piece, kind: said(each.piece), square: each.square })]), piece, (value) => { piece = value; write(""); }),
-      make("span", {}, chosen.rams.length ? say("to a framed square, or against an own asteroid on {squares}: click it; click it again to take it back", { squares: chosen.rams.join(", ") }) : say("to a framed square: click it; click it again to take it back"))) : make("p", {}, say("You have no legal move, and pass.")));
-    const way = new Set(chosen && aim && ordered === piece && !judged.faults.length ? transit(chosen.square, aim) : []);
-    const [other] = Object.keys(view.known);
-    redraw(boards, make("div", { class: "boards" }, make("div", {}, make("h3", {}, say("Your pieces")), board(say("Your pieces"), view.seat, (square) => {
-      const own = view.own.pieces.filter((each) => each.square === square);
+      make("span", { id: "hint", role: "status", class: hint ? "bad" : "" }, hint || (chosen.rams.length ? say("to a framed square, or against an own asteroid on {squares}: click it; click it again to take it back", { squares: chosen.rams.join(", ") }) : say("to a framed square: click it; click it again to take it back")))) : make("p", {}, mine ? say("You have no legal move, and pass.") : ""));
+    redraw(given, BOARD.legend());
+    const way = new Set(chosen && aim && ordered === piece && !judged.faults.length ? transit(chosen.square, aim) : []), [other] = Object.keys(view.known), theirs = view.known[other];
+    const own = board(say("Your pieces"), view.seat, (square) => {
       const goal = chosen && (chosen.to.includes(square) || chosen.rams.includes(square));
       const marks = judged.faults.length === 0 && aim === square && ordered === piece ? "aimed" : way.has(square) ? "way" : goal ? "may" : "";
-      const told = marks === "aimed" ? say("destination ordered") : marks === "way" ? say("passed on the way") : goal ? say("{piece} may go there", { piece }) : "";
-      const plan = told && ", " + told;
-      if (own.length) return { symbol: (own[0].from ? own[0].piece.toLowerCase() : own[0].piece) + (own.length > 1 ? "+" : ""), tint: own[0].from ? "fired" : "own", shape: shape(own[0].piece, Boolean(own[0].from)), said: own.map((each) => (each.from ? say("{piece} in transit from {square}", { piece: each.piece, square: each.from }) : say("{piece} resting", { piece: each.piece }))).join(", ") + plan, marks };
-      if (view.own.asteroids.includes(square)) return { symbol: "*", tint: "rock", shape: shape("*"), said: said("*") + plan, marks };
-      return { symbol: marks === "aimed" ? "+" : marks === "way" ? "•" : "", said: plan.slice(2), marks };
+      const plan = marks === "aimed" ? say("destination ordered") : marks === "way" ? say("passed on the way") : goal ? say("{piece} may go there", { piece }) : "";
+      const found = BOARD.own(view.own.pieces.filter((each) => each.square === square), view.own.asteroids.includes(square) ? "asteroid" : "");
+      return { ...(found || { symbol: { aimed: "+", way: "•" }[marks] || "" }), marks, said: [found && found.said, plan].filter(Boolean).join(", ") };
     }, chosen ? (square) => {
-      if (chosen.to.includes(square) || chosen.rams.includes(square)) return write(aim === square && ordered === piece ? "" : `${piece} ${chosen.square}-${square}`);
+      hint = "";
+      if (chosen.to.includes(square) || chosen.rams.includes(square)) { write(aim === square && ordered === piece ? "" : `${piece} ${chosen.square}-${square}`); return; }
       const here = can.filter((each) => each.square === square);
-      if (here.length) { piece = here[(here.findIndex((each) => each.piece === piece) + 1) % here.length].piece; write(""); }
-      return undefined;
-    } : null)), make("div", {}, make("h3", {}, say("The other pieces, as you know them")), board(say("The other pieces"), view.seat, (square) => {
-      const known = view.known[other], there = known.pieces.filter((each) => each.square === square && each.state !== "destroyed");
-      if (there.length) return { symbol: there[0].state === "resting" ? there[0].piece : there[0].piece.toLowerCase(), tint: there[0].state === "resting" ? "seen" : "rock", shape: shape(there[0].piece, there[0].state !== "resting"), said: there.map((each) => (each.state === "resting" ? say("{piece} rests there since turn {turn}", each) : say("{piece} left there in turn {turn}", each))).join(", ") };
-      if (square in known.asteroids_destroyed) return { symbol: "x", tint: "sunk", said: say("asteroid destroyed") };
-      if (square in known.empty) return { symbol: "o", tint: "empty", said: say("found empty in turn {turn}", { turn: known.empty[square] }) };
-      return {};
-    }))));
+      if (here.length) piece = here[(here.findIndex((each) => each.piece === piece) + 1) % here.length].piece;
+      else hint = say("{piece} cannot go to {square}: choose a framed square, or another piece.", { piece, square });
+      write(here.length ? "" : judged.text);
+    } : null);
+    const heard = board(say("The other pieces"), view.seat, (square) => BOARD.heard(theirs.pieces.filter((each) => each.square === square && each.state !== "destroyed"), theirs.asteroids_destroyed[square], theirs.empty[square], last) || {});
+    sides(boards, [{ seat: view.seat, title: say("Your pieces"), tab: say("mine: {left} left", { left: view.own.pieces.length }), drawn: own }, { seat: Number(other), title: say("The other pieces, as you know them"), tab: say("theirs"), drawn: heard }]);
   }
 
   return {
     oneLine: true, // kinds alone read the same on one line
-    begin(state, writer) { write = writer; piece = state.pbem === "setup 1" ? "*" : null; },
-    draw: (state, text, judged, controls, boards) => (state.pbem === "setup 1" ? drawSetup : drawOrders)(state, judged, controls, boards),
+    begin(state, writer) { write = writer; hint = ""; piece = state.pbem === "setup 1" ? "*" : null; },
+    draw: (state, text, judged, controls, boards, given) => (state.pbem === "setup 1" ? drawSetup : drawOrders)(state, judged, controls, boards, given),
+    acts: ({ reports, view }) => BOARD.acts(reports, (seat, from) => (view.own.pieces.find((each) => each.from === from) || {}).square, (seat) => seat === view.seat),
     random, transit,
   };
 })();

@@ -1,10 +1,9 @@
 // Composing for Shoot 'em up Spaceships: ships clicked onto the home zone, three actions chosen for each.
 
 const GAME = (() => {
-  const { COLUMNS, seatOf } = RULES, { arrows: ARROWS, facings: ROUND } = FACTS;
+  const { COLUMNS, seatOf } = RULES, { FACINGS } = BOARD, { arrows: ARROWS, facings: ROUND } = FACTS;
   const WRITTEN = new RegExp(`^([${RULES.SHIPS}])[\\s:]+([${FACTS.actions}?]{3})$`);
-  const FACINGS = { N: say("north"), E: say("east"), S: say("south"), W: say("west") };
-  const ACTIONS = { "?": say("choose"), L: say("L turn left"), R: say("R turn right"), F: say("F fire"), M: say("M move"), S: say("S shield") };
+  const ACTIONS = { L: ["↶", say("turn left")], R: ["↷", say("turn right")], F: ["✸", say("fire")], M: ["▲", say("move")], S: ["◯", say("shield")] };
   let write, current;
 
   /** Where a ship is after each of its actions, if nobody is in its way; an action that is not chosen yet ends it. */
@@ -21,9 +20,8 @@ const GAME = (() => {
     return found;
   }
 
-  function board(columns, rows, square, click) {
-    return make("div", { class: "boards" }, grid({ caption: say("The board"), columns: [...COLUMNS.slice(0, columns)], rows: Array.from({ length: rows }, (_, row) => String(rows - row)), called: (row, column) => column + row, square, click }));
-  }
+  /** The one board. */
+  const show = (boards, [columns, rows], square, click) => sides(boards, [{ seat: 0, title: say("The board"), drawn: make("div", { class: "boards" }, grid({ caption: say("The board"), ...BOARD.panels(columns, rows, square)[0], click })) }]);
 
   function drawSetup(state, text, judged, controls, boards) {
     const own = RULES.letters(state.seat), home = RULES.homes(state.options, state.seat);
@@ -39,10 +37,9 @@ const GAME = (() => {
       make("button", { type: "button", id: `ship-${each.ship}`, "aria-pressed": String(each.ship === current), onclick: () => { current = each.ship; write(text); } }, each.ship === current ? say("{ship} is placed next", each) : each.ship),
       chooser(`square-${each.ship}`, say("on"), [["", say("no square")], ...home.map((square) => [square, square])], each.square, (square) => change(each.ship, { square, facing: each.facing || inward })),
       chooser(`facing-${each.ship}`, say("facing"), [["", say("no way")], ...Object.entries(FACINGS)], each.facing, (facing) => change(each.ship, { facing })))));
-    const [columns, rows] = RULES.sizeOf(state.options);
-    redraw(boards, board(columns, rows, (square) => {
+    show(boards, RULES.sizeOf(state.options), (square) => {
       const ship = ships.find((each) => each.square === square);
-      if (ship) return { symbol: ship.ship + (ARROWS[ship.facing] || ""), glyph: ship.ship, shape: `heads-${ship.facing}`, tint: `seat${state.seat}`, said: say("{ship} facing {facing}", { ship: ship.ship, facing: FACINGS[ship.facing] || "?" }) };
+      if (ship) return BOARD.token(ship.ship, ship.facing);
       return home.includes(square) ? { marks: "may", said: say("home zone") } : {};
     }, (square) => {
       if (!home.includes(square)) return;
@@ -52,46 +49,51 @@ const GAME = (() => {
       const facing = ships.find((each) => each.ship === ship).facing || inward;
       if (next) current = next;
       change(ship, { square, facing });
-    }));
+    });
   }
 
   function drawOrders(state, text, judged, controls, boards) {
-    const view = state.view, given = new Map();
+    const view = state.view, entitled = view.entitled || [], given = new Map();
     for (const line of text.split(/\r?\n/)) {
       const found = line.trim().match(WRITTEN);
       if (found && !given.has(found[1])) given.set(found[1], found[2]);
     }
     const change = (ship, at, action) => {
-      const all = new Map(view.entitled.map((each) => [each, given.get(each) || "???"]));
+      const all = new Map(entitled.map((each) => [each, given.get(each) || "???"]));
       all.set(ship, [...all.get(ship)].map((old, place) => (place === at ? action : old)).join(""));
       write([...all].map(([each, three]) => `${each}: ${three}`).join("\n"));
     };
     const placed = (ship) => view.ships.find((each) => each.ship === ship);
     const ways = new Map();
-    for (const ship of view.entitled) path(placed(ship), given.get(ship) || "???", view.board).forEach((step, at, all) => {
+    for (const ship of entitled) path(placed(ship), given.get(ship) || "???", view.board).forEach((step, at, all) => {
       const stays = at && all[at - 1].square === step.square, last = ways.get(step.square) || [];
       ways.set(step.square, stays && last.length && last[last.length - 1].ship === ship ? [...last.slice(0, -1), { ...step, ship, at }] : [...last, { ...step, ship, at }]);
     });
-    redraw(controls, make("p", {}, say("Three actions for each ship; the numbers on the board show where it will be after which, if nobody is in its way.")), view.entitled.map((ship) => {
-      const where = placed(ship);
-      return make("div", { class: "row", role: "group", "aria-label": say("ship {ship}", { ship }) }, make("b", {}, say("{ship} on {square}, facing {facing}", { ship, square: where.square, facing: FACINGS[where.facing] })),
-        [0, 1, 2].map((at) => chooser(`action-${ship}-${at}`, say("action {number}", { number: at + 1 }), Object.entries(ACTIONS), (given.get(ship) || "???")[at], (action) => change(ship, at, action))));
-    }));
-    redraw(boards, board(view.board.columns, view.board.rows, (square) => {
+    if (!entitled.includes(current)) [current] = entitled;
+    const choose = (ship) => { current = ship; write(text); }, three = given.get(current) || "???";
+    redraw(controls, current ? [
+      make("div", { class: "row", role: "group", "aria-label": say("Your ships") }, entitled.map((ship) => make("button", { type: "button", class: "ship", id: `ship-${ship}`, "aria-pressed": String(ship === current), onclick: () => choose(ship) },
+        make("b", {}, ship), make("small", {}, (given.get(ship) || "???").replaceAll("?", "·"))))),
+      make("p", { class: "small" }, say("{ship} on {square}, facing {facing}", { ship: current, square: placed(current).square, facing: FACINGS[placed(current).facing] }), ". ", say("The numbers on the board show where it will be after which action, if nobody is in its way.")),
+      make("div", { class: "actions" }, [0, 1, 2].map((at) => make("div", { class: "row", role: "group", "aria-label": say("action {number}", { number: at + 1 }) }, make("span", {}, String(at + 1)), Object.entries(ACTIONS).map(([action, [sign, words]]) => make("button", {
+        type: "button", id: `action-${current}-${at}-${action}`, "aria-pressed": String(three[at] === action), "aria-label": words, onclick: () => change(current, at, three[at] === action ? "?" : action),
+      }, sign, make("small", {}, words))))))] : "");
+    show(boards, [view.board.columns, view.board.rows], (square) => {
       const ship = view.ships.find((each) => each.square === square), steps = ways.get(square) || [], last = steps[steps.length - 1];
       const plan = steps.map((step) => say("{ship} after action {number}, facing {facing}", { ship: step.ship, number: step.at + 1, facing: FACINGS[step.facing] }));
       if (ship) {
         const facing = FACINGS[ship.facing], mine = seatOf(ship.ship) === view.seat;
-        return { symbol: ship.ship + ARROWS[ship.facing], glyph: ship.ship, shape: `heads-${ship.facing}`, tint: `seat${seatOf(ship.ship)}`, marks: steps.length ? "way" : "", said: [mine ? say("your {ship} facing {facing}", { ship: ship.ship, facing }) : say("seat {seat}: {ship} facing {facing}", { seat: seatOf(ship.ship), ship: ship.ship, facing }), ...plan].join("; ") };
+        return { ...BOARD.token(ship.ship, ship.facing, [mine ? say("your {ship} facing {facing}", { ship: ship.ship, facing }) : say("seat {seat}: {ship} facing {facing}", { seat: seatOf(ship.ship), ship: ship.ship, facing }), ...plan].join("; ")), marks: steps.length ? "way" : "" };
       }
       return last ? { symbol: `${last.at + 1}${ARROWS[last.facing]}`, glyph: String(last.at + 1), shape: `heads-${last.facing}`, tint: "ahead", marks: "way", said: plan.join("; ") } : {};
-    }));
+    }, current ? (square) => { const here = view.ships.find((each) => each.square === square); if (here && entitled.includes(here.ship)) choose(here.ship); } : null);
   }
 
   return {
     oneLine: false, // one line is one ship: that is the notation
     begin(state, writer) { write = writer; current = RULES.letters(state.seat)[0]; },
     draw: (state, text, judged, controls, boards) => (state.pbem === "setup 1" ? drawSetup : drawOrders)(state, text, judged, controls, boards),
+    acts: ({ reports }) => BOARD.acts(reports, null, {}),
     path,
   };
 })();

@@ -1,15 +1,15 @@
 // Composing for Spaceships: ships clicked into place, orders aimed by clicking, entitlements counted down.
 
 const GAME = (() => {
-  const { COLOURS, LETTERS, NUMBERS, NAMES, TYPES, CODES } = RULES;
-  const symbol = (ship) => TYPES[ship.slice(0, 2)].symbol + ship.slice(2);
-  const title = (ship) => `${TYPES[ship.slice(0, 2)].title}${ship.slice(2) ? " " + ship.slice(2) : ""}`;
+  const { NAMES, TYPES, CODES } = RULES, { shape, symbol, title } = BOARD;
   let write, current, kind, launch, end, freehand, fleetOpen, hint, over, ways, held;
 
-  const planes = (caption, square, click) => space([...COLOURS].map((colour) => ({
-    caption: say("{board}, layer {layer}", { board: caption, layer: colour }), corner: colour, columns: NUMBERS, rows: LETTERS,
-    called: (row, column) => colour + row + column, square, click,
-  })));
+  /** A space with the list of its ships in the place of a sixth plane. */
+  function planes(caption, square, click, ships) {
+    const found = space(BOARD.panels(square).map((panel) => ({ ...panel, caption: say("{board}, layer {layer}", { board: caption, layer: panel.name }), corner: panel.name, click })));
+    found.append(BOARD.fleet(ships));
+    return found;
+  }
 
   // Setups
 
@@ -24,15 +24,6 @@ const GAME = (() => {
   const written = (ships) => named(ships).map((ship) => [ship.name, ...ship.cells].join(" ")).join("\n");
   const sizeOf = (ship) => TYPES[ship.code].size;
   const inOrder = (ships) => [...ships].sort((one, other) => CODES.indexOf(one.code) - CODES.indexOf(other.code));
-
-  /** A shape: its layers side by side, as the boards show them. */
-  function shape([layers, rows, columns]) {
-    const wide = layers * (columns * 7 + 4), found = [];
-    for (let c = 0; c < layers; c++) for (let l = 0; l < rows; l++) for (let n = 0; n < columns; n++) {
-      found.push(svg("rect", { x: c * (columns * 7 + 4) + n * 7 + 0.5, y: l * 7 + 0.5, width: 6, height: 6, rx: 1.5 }));
-    }
-    return svg("svg", { class: "shape", width: wide, height: rows * 7 + 1, "aria-hidden": "true" }, found);
-  }
 
   const lying = (code) => SHAPES.WAYS[code][(ways[code] || 0) % SHAPES.WAYS[code].length];
   const next = (ships) => { const open = ships.findIndex((ship) => ship.cells.length < sizeOf(ship)); if (open >= 0) current = open; };
@@ -71,7 +62,7 @@ const GAME = (() => {
       held = null;
       if (!dragged) return;
       current = at;
-      hint = found && !found.free ? say("There is no room for it there: turn it, or choose another cell.") : "";
+      hint = found && !found.free ? [say("There is no room for it there: turn it, or choose another cell.")] : [];
       if (found && found.free) { ship.cells = found.cells; next(ships); }
       rewrite(ships);
     };
@@ -81,7 +72,7 @@ const GAME = (() => {
 
   function clickCell(ships, cell) {
     const owner = ships.findIndex((ship) => ship.cells.includes(cell)), ship = ships[current];
-    hint = "";
+    hint = [];
     if (owner >= 0) {
       current = owner;
       ships[owner].cells = freehand ? ships[owner].cells.filter((other) => other !== cell) : [];
@@ -92,7 +83,7 @@ const GAME = (() => {
       if (ship.cells.length) next(ships);
       const { cells, free } = ghost(ships, cell);
       if (free) { ships[current].cells = cells; next(ships); }
-      else hint = cells.length ? say("There is no room for it there: turn it, or choose another cell.") : say("All ships are placed. Click one to pick it up again.");
+      else hint = [cells.length ? say("There is no room for it there: turn it, or choose another cell.") : say("All ships are placed. Click one to pick it up again.")];
     }
     rewrite(ships);
   }
@@ -119,7 +110,7 @@ const GAME = (() => {
     const palette = ships.map((each, at) => make("button", {
       type: "button", class: "ship", id: `place-${at}`, "aria-pressed": String(at === current),
       "aria-label": [each.name, TYPES[each.code].title, each.cells.length < sizeOf(each) ? say("{count} of {size} cells", { count: each.cells.length, size: sizeOf(each) }) : say("placed")].join(", "),
-      onclick: () => { current = at; freehand = false; hint = ""; rewrite(ships); }, onpointerdown: () => drag(ships, at, "", shown),
+      onclick: () => { current = at; freehand = false; hint = []; rewrite(ships); }, onpointerdown: () => drag(ships, at, "", shown),
     }, make("b", {}, each.name), shape(lying(each.code)), make("small", {}, each.cells.length < sizeOf(each) ? `${each.cells.length}/${sizeOf(each)}` : "✓")));
     const standard = base === null && !extra;
     const fleets = FACTS.standard.map((codes) => [codes.join(" "), codes.join(" ")]);
@@ -150,9 +141,9 @@ const GAME = (() => {
     const laid = planes(say("Your space"), (cell) => {
       const [each, at] = owner.get(cell) || [];
       return each ? { symbol: symbol(each.name), tint: at === current ? "own" : "placed", ship: each.name, said: title(each.name) } : {};
-    }, (cell) => clickCell(ships, cell));
+    }, (cell) => clickCell(ships, cell), CODES.map((code) => [code]));
     laid.classList.add("placing"); // a finger on a ship drags it, and does not scroll the page
-    redraw(boards, laid);
+    sides(boards, [{ seat: state.seat, title: say("Your space"), drawn: laid }]);
     boards.onmouseover = boards.onfocusin = (event) => { if (!held) shown(event.target.closest("[data-name]") && event.target.closest("[data-name]").dataset.name); };
     boards.onmouseleave = () => shown(null);
     boards.onkeydown = (event) => { if (event.key === "r" || event.key === "R") { turn(ships); shown(over); } };
@@ -167,19 +158,21 @@ const GAME = (() => {
     const ship = ships[current];
     if (!ship) return;
     ways[ship.code] = ((ways[ship.code] || 0) + 1) % SHAPES.WAYS[ship.code].length;
-    hint = "";
+    hint = [];
     if (ship.cells.length === sizeOf(ship)) {
       const others = ships.filter((other) => other !== ship).flatMap((other) => other.cells);
       const cells = SHAPES.footprint(lying(ship.code), ship.cells[0]);
       if (cells.every((cell) => !others.includes(cell))) ship.cells = cells;
-      else hint = say("There is no room to turn it there.");
+      else hint = [say("There is no room to turn it there.")];
     }
     rewrite(ships);
   }
 
   // Orders
 
-  const KINDS = { conventional: say("conventional strike"), beam: say("beam"), missile: say("missile strike"), kamikaze: say("kamikaze strike"), scan: say("scan"), list: say("target list") };
+  const KINDS = { conventional: say("strike"), beam: say("beam"), missile: say("missile"), kamikaze: say("kamikaze"), scan: say("scan"), list: say("list") };
+  /** By which ruling one has so many of them. */
+  const RULINGS = { conventional: 14, beam: 17, missile: 15, kamikaze: 16, scan: 18, list: 14 };
   const listed = (list, at) => list.includes(RULES.NEXT) && at >= list.indexOf(RULES.NEXT);
   const kindOf = (list, at) => ({ b: "beam", m: "missile", k: "kamikaze", s: "scan" })[list[at][0]] || (listed(list, at) ? "list" : "conventional");
   /** Orders without one of them, and without a target list that is empty then. */
@@ -216,79 +209,95 @@ const GAME = (() => {
     return at >= 0 || !over ? at : list.findLastIndex((order) => targets(order).includes(cell));
   }
 
+  /** The cells with which a beam from this end may end, and the death star that fires it along each line. */
+  const ends = (due, from) => new Map(NAMES.flatMap((cell) => {
+    const step = RULES.line(from, cell), could = step ? RULES.able(due, step) : [];
+    return could.length ? [[cell, could]] : [];
+  }));
+
+  /** A click: another order, one taken back, or the reason why it cannot be. */
   function aim(judged, count, cell) {
     const list = judged.list, add = (order) => { end = null; launch = null; write([...list, order].join(" ")); };
+    const stay = (...why) => { hint = why; write(list.join(" ")); };
     const at = end ? -1 : taken(judged, count, cell);
+    hint = [];
     if (at >= 0) { kind = kindOf(list, at); write(without(list, at)); }
+    else if (count[kind].used >= count[kind].due) stay(say("All are used: click one of them to take it back."), RULINGS[kind]);
     else if (kind === "conventional") write([...list.filter((_, each) => !listed(list, each)), cell, ...list.filter((_, each) => listed(list, each))].join(" "));
     else if (kind === "list") add(list.includes(RULES.NEXT) ? cell : `${RULES.NEXT} ${cell}`);
     else if (kind === "scan") add(`s${cell}`);
     else if (kind === "missile" || kind === "kamikaze") {
       const from = launch && count[kind].cells.includes(launch) ? launch : count[kind].cells[0];
-      add(`${kind === "missile" ? "m" : "k"}${from || ""} ${cell}`);
-    } else if (!end) { end = cell; write(list.join(" ")); }
-    else if (end === cell) { end = null; write(list.join(" ")); }
-    else {
-      const step = RULES.line(end, cell);
-      const could = step ? RULES.able(judged.due, step) : [];
+      add(`${kind === "missile" ? "m" : "k"}${from} ${cell}`);
+    } else if (end === cell) { end = null; stay(); }
+    else if (!end) {
+      end = ends(judged.due, cell).size ? cell : null;
+      if (end) stay();
+      else stay(say("No line of three that your death star can fire along ends at {cell}.", { cell }), RULINGS.beam);
+    } else {
+      const could = ends(judged.due, end).get(cell);
+      if (!could && RULES.line(end, cell)) stay(say("Your death star cannot fire along this line."), RULINGS.beam);
+      if (!could && !RULES.line(end, cell)) stay(say("{first} and {last} are not the ends of a line of three cells", { first: end, last: cell }), 3);
+      if (!could) return;
       const free = could.find((ship) => !judged.used.beams.has(ship.ship)) || could[0];
       add(`b${end}${cell}${could.length > 1 ? `(${free.ship})` : ""}`);
     }
   }
 
   function drawOrders(state, judged, controls, boards, given) {
-    const count = counted(judged), view = state.view, due = Object.keys(KINDS).filter((name) => count[name].due);
+    const view = state.view, mine = Boolean(view.entitled), count = mine ? counted(judged) : {}, due = mine ? Object.keys(KINDS).filter((name) => count[name].due) : [];
     const open = due.filter((name) => count[name].due > count[name].used && name !== "list");
     if (!due.includes(kind) || (!open.includes(kind) && open.length && kind !== "list")) { kind = open[0] || due[0] || kind; launch = null; end = null; }
-    redraw(controls,
-      make("div", { class: "row", role: "group", "aria-label": say("What you may order") }, due.map((name) => make("button", {
-        type: "button", class: "kind", id: `kind-${name}`, "aria-pressed": String(name === kind), onclick: () => { kind = name; end = null; launch = null; write(judged.list.join(" ")); },
-      }, make("b", {}, KINDS[name]), make("small", {}, name === "list" ? say("{count} cells", { count: count.list.used }) : say("{used} of {due} used", count[name]))))),
+    const kinds = due.map((name) => make("button", {
+      type: "button", class: "kind", id: `kind-${name}`, "aria-pressed": String(name === kind), onclick: () => { kind = name; end = null; launch = null; hint = []; write(judged.list.join(" ")); },
+    }, make("b", {}, KINDS[name]), make("small", {}, name === "list" ? count.list.used : `${count[name].used}/${count[name].due}`)));
+    redraw(controls, mine ? [
+      make("div", { class: "row kinds", role: "group", "aria-label": say("What you may order") }, kinds),
       make("div", { class: "row aiming" },
         (kind === "missile" || kind === "kamikaze") && count[kind].cells.length
           ? chooser("launch", say("launched from"), count[kind].cells.map((cell) => [cell, `${cell}, ${judged.due.owner.get(cell).ship}`]), launch || count[kind].cells[0], (value) => { launch = value; }) : null,
-        make("span", { id: "hint", role: "status" }, !due.length ? say("You have nothing to order this turn.")
-          : kind === "beam" ? (end ? say("from {cell}: now the other end of the line of three", { cell: end }) : say("click one end of a line of three, then the other")) : kind === "list" ? say("click cells in the order in which they are to be struck; those that you know by then are left out") : say("click its target; click it again to take it back"))));
-    redraw(given, make("h3", {}, say("Orders so far")), make("ul", { class: "orders", "aria-label": say("Orders so far") }, judged.list.map((order, at) => make("li", { class: kindOf(judged.list, at) },
+        make("span", { id: "hint", role: "status", class: hint.length ? "bad" : "" }, hint.length ? [hint[0], " ", ruling(hint[1])] : (!due.length ? say("You have nothing to order this turn.")
+          : kind === "beam" ? (end ? say("from {cell}: now the other end of the line of three", { cell: end }) : say("click one end of a line of three, then the other")) : kind === "list" ? say("click cells in the order in which they are to be struck; those that you know by then are left out") : say("click its target; click it again to take it back"))))] : "");
+    redraw(given, mine ? [make("h3", {}, say("Orders so far")), make("ul", { class: "orders", "aria-label": say("Orders so far") }, judged.list.map((order, at) => make("li", { class: kindOf(judged.list, at) },
       make("code", {}, order), make("small", {}, KINDS[kindOf(judged.list, at)]),
-      make("button", { type: "button", id: `undo-${at}`, "aria-label": say("remove {order}", { order }), onclick: () => write(without(judged.list, at)) }, "×")))));
-    const aimed = new Map(judged.list.flatMap((order) => targets(order).map((cell) => [cell, order])));
-    const [other] = Object.keys(view.known);
-    redraw(boards,
-      make("section", {}, make("h3", {}, say("The other space, as you know it")),
-        planes(say("The other space"), (cell) => known(view.known[other], cell, aimed, end), (cell) => aim(judged, count, cell))),
-      make("section", {}, make("h3", {}, say("Your space")), planes(say("Your space"), (cell) => own(view.own, cell))));
+      make("button", { type: "button", id: `undo-${at}`, "aria-label": say("remove {order}", { order }), onclick: () => write(without(judged.list, at)) }, "×"))))] : "");
+    const aimed = new Map(mine ? judged.list.flatMap((order) => targets(order).map((cell) => [cell, order])) : []);
+    const [other] = Object.keys(view.known), sunk = view.known[other].ships, may = end ? ends(judged.due, end) : new Map();
+    sides(boards, [
+      { seat: Number(other), title: say("The other space, as you know it"), tab: say("theirs"), drawn: planes(say("The other space"), (cell) => planned(known(view.known[other], cell), aimed.get(cell), cell, may), mine ? (cell) => aim(judged, count, cell) : null,
+        [...sunk.map(({ ship }) => [ship, 0]), ...CODES.filter((code) => !sunk.some(({ ship }) => ship.startsWith(code))).map((code) => [code])]) },
+      { seat: state.seat, title: say("Your space"), tab: say("mine: {left} left", { left: view.own.ships.reduce((sum, { cells, destroyed }) => sum + cells.length - destroyed.length, 0) }), drawn: planes(say("Your space"), (cell) => own(view.own, cell), null,
+        view.own.ships.map(({ ship, cells, destroyed }) => [ship, cells.length - destroyed.length])) },
+    ]);
     boards.onmouseover = boards.onfocusin = boards.onmouseleave = boards.onkeydown = boards.onpointerdown = null;
   }
 
-  function known(space, cell, aimed, from) {
+  /** A cell with what is ordered for it. */
+  function planned(found, order, cell, may) {
+    const plan = order ? say("ordered: {order}", { order }) : end === cell ? say("one end of the beam") : may.has(cell) ? say("the other end could be here") : "";
+    return { ...found, marks: [found.fresh ? "fresh" : "", order || end === cell ? "aimed" : may.has(cell) ? "may" : ""].join(" "), said: [found.said || say("not searched"), plan].filter(Boolean).join(", ") };
+  }
+
+  function known(space, cell) {
     const ship = space.named[cell] || (space.ships.find((each) => each.cells.includes(cell)) || {}).ship;
-    const marks = [space.fresh.includes(cell) ? "fresh" : "", aimed.has(cell) || from === cell ? "aimed" : ""].join(" ");
-    const told = aimed.has(cell) ? say("ordered: {order}", { order: aimed.get(cell) }) : from === cell ? say("one end of the beam") : "";
-    const plan = told && ", " + told;
-    if (space.destroyed.includes(cell)) return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", ship, said: `${ship ? title(ship) : say("ship")}, ${say("destroyed")}${plan}`, marks };
-    if (space.ship.includes(cell)) return { symbol: ship ? symbol(ship) : "#", tint: "seen", ship, said: `${ship ? title(ship) : say("ship")}, ${say("undamaged")}${plan}`, marks };
-    if (space.empty.includes(cell)) return { symbol: "o", tint: "empty", said: `${say("no ship")}${plan}`, marks };
-    return { said: `${say("not searched")}${plan}`, marks };
+    return BOARD.heard(ship, ["destroyed", "ship", "empty"].find((what) => space[what].includes(cell)), space.fresh.includes(cell)) || {};
   }
 
   function own(space, cell) {
-    const ship = space.ships.find((each) => each.cells.includes(cell));
-    const marks = space.fresh.includes(cell) ? "fresh" : "";
-    if (!ship) return space.misses.includes(cell) ? { symbol: "o", tint: "empty", said: say("searched, empty"), marks } : {};
-    if (ship.destroyed.includes(cell)) return { symbol: symbol(ship.ship).toLowerCase(), tint: "lost", ship: ship.ship, said: `${title(ship.ship)}, ${say("destroyed")}`, marks };
-    if (ship.fired.includes(cell)) return { symbol: symbol(ship.ship) + "-", tint: "fired", ship: ship.ship, said: `${title(ship.ship)}, ${say("fired")}`, marks };
-    return { symbol: symbol(ship.ship), tint: "own", ship: ship.ship, said: title(ship.ship), marks };
+    const ship = space.ships.find((each) => each.cells.includes(cell)), fresh = space.fresh.includes(cell);
+    const what = ship ? ["destroyed", "fired"].find((each) => ship[each].includes(cell)) : space.misses.includes(cell) ? "empty" : "";
+    return { ...BOARD.own(ship && ship.ship, what, fresh), marks: fresh ? "fresh" : "" };
   }
 
   return {
     oneLine: true,
     begin(state, writer) {
       write = writer;
-      current = 0; kind = "conventional"; launch = null; end = null; freehand = false; fleetOpen = false; hint = ""; over = ""; ways = {}; held = null;
+      current = 0; kind = "conventional"; launch = null; end = null; freehand = false; fleetOpen = false; hint = []; over = ""; ways = {}; held = null;
       if (state.pbem !== "setup 1") return "";
       return RULES.baseCost(state.options) === null ? FACTS.standard[1].join("\n") : "";
     },
     draw: (state, text, judged, controls, boards, given) => (state.pbem === "setup 1" ? drawSetup : drawOrders)(state, judged, controls, boards, given),
+    acts: ({ reports }) => BOARD.acts(reports),
   };
 })();

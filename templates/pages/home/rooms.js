@@ -104,17 +104,45 @@
   function draw() {
     const told = latest.told.join("\n");
     if (byId("told").textContent !== told) { byId("told").textContent = told; byId("told").scrollTop = byId("told").scrollHeight; }
+    byId("troubles").textContent = latest.troubles.join(" ");
     fill("accounts", JSON.stringify(latest.accounts), latest.accounts.map(account));
     show("of-account", latest.accounts.length);
     fill("whose", latest.accounts.map(({ account }) => account).join(" "), latest.accounts.map(({ account }) => make("option", {}, account)));
+    announce(latest.accounts.flatMap(({ matches }) => matches.filter(isMine)));
     show("answer", latest.answer);
     byId("answer").textContent = latest.answer;
     if (here) open();
   }
 
+  const isMine = (found) => found.asked || (found.phase === "proposed" && !found.accepted);
+
+  /** Whose move it is, on the tab: in its title, as a dot on its icon, and with a notice and a sound for those who want them. */
+  function announce(mine) {
+    const title = mine.length ? say("Your move - {match}", mine[0]) : "pbem", dot = mine.length ? "<circle cx='12' cy='4' r='4' fill='#f2a33c'/>" : "";
+    byId("all-title").textContent = latest.accounts.some(({ matches }) => matches.length) ? say("Your matches") : say("Which game?");
+    byId("icon").href = `data:image/svg+xml,${encodeURIComponent(`<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><rect width='16' height='16' rx='4' fill='#1d55c4'/><path d='M4 12V6h4v6zM8 9h4v3H8z' fill='#fff'/>${dot}</svg>`)}`;
+    if (document.title === title) return;
+    document.title = title;
+    if (!mine.length || !byId("bell").checked || !document.hidden) return;
+    if (Notification.permission === "granted") new Notification(title, { body: titled(mine[0]), tag: title }).addEventListener("click", () => window.focus());
+    const audio = new AudioContext(), tone = audio.createOscillator();
+    tone.frequency.value = 660;
+    tone.connect(audio.destination);
+    tone.start();
+    tone.stop(audio.currentTime + 0.15);
+  }
+
+  byId("bell").addEventListener("change", () => { if (byId("bell").checked) Notification.requestPermission(); });
+
+  /** The picture of a game, which its card has. */
+  function picture(game) {
+    const found = document.querySelector(`.card.${CSS.escape(game)} svg`);
+    return make("td", { class: `thumb ${game}` }, found ? make("div", { class: "stage" }, found.cloneNode(true)) : "");
+  }
+
   function account(found) {
-    const rows = found.matches.map((one) => make("tr", {}, make("th", { scope: "row" }, make("a", { href: `#${found.account}/${one.match}`, "data-name": `${found.account} ${one.match}` }, titled(one))),
-      make("td", { class: one.asked || (one.phase === "proposed" && !one.accepted) ? "mine" : "" }, whose(one))));
+    const rows = found.matches.map((one) => make("tr", {}, picture(one.rules), make("th", { scope: "row" }, make("a", { href: `#${found.account}/${one.match}`, "data-name": `${found.account} ${one.match}` }, titled(one))),
+      make("td", { class: isMine(one) ? "mine" : "" }, whose(one))));
     return make("section", {}, make("h2", {}, found.registered ? found.account : say("{account} (not registered yet)", found)),
       found.alarms.map((alarm) => make("p", { class: "bad", role: "alert" }, say("ALARM {match}: {said}", alarm))),
       rows.length ? make("div", { class: "scroll" }, make("table", { class: "due wide" }, make("tbody", {}, rows))) : make("p", {}, say("No matches yet.")), tournaments(found));
@@ -211,15 +239,19 @@
     redraw(byId("decide"), decisions(found));
     byId("terms").textContent = found.terms;
     show("terms", found.terms);
+    show("playing", found.board || running);
+    show("board", found.board);
+    if (found.board) frame(`${of(found.board)}${found.position}`);
     compose(found);
+    show("over", found.phase === "closed");
+    show("anew", practised(place));
+    show("rematch", found.rematch && !practised(place));
+    byId("anew").dataset.game = byId("rematch").dataset.game = found.rules;
+    byId("rematch").dataset.words = found.rematch;
     redraw(byId("stored"), found.stored.flatMap(stored));
     byId("form").textContent = [found.yours || found.unused, ...found.refused].join("\n");
     show("yours", found.yours || found.unused);
-    show("standing", found.seen);
-    if (!found.composer && byId("standing").dataset.of !== place.match) byId("standing").open = true;
-    byId("standing").dataset.of = place.match;
-    if (found.seen) frame("board", of("board"));
-    show("talking", running);
+    show("talk", running);
     redraw(byId("sentences"), running ? sentences(found) : "");
     show("proof", found.bundle);
     byId("replay").href = of("replay");
@@ -250,12 +282,12 @@
     found.sealed ? null : ["clear", "", say("Take back what you sent")], ["resign", "", say("Resign the game")], ["resign", "match", say("Resign the match")]]
     .filter(Boolean).map(([what, word, label]) => button(label, () => sentence(what, word, label)));
 
-  // The composer, and other pages in frames as high as what is in them
+  // The board, in a frame as high as what is on it
 
-  function frame(id, address) {
-    const old = byId(id), { of: before = "" } = old.dataset;
-    if (before === address) { if (id === "board") old.contentWindow.location.reload(); return; }
-    const [page] = address.split("#"), fresh = page === before.split("#")[0] ? old : old.cloneNode();
+  function frame(address) {
+    const old = byId("board"), { of: before = "" } = old.dataset;
+    if (before === address) return;
+    const [page] = address.split("#"), fresh = page === before.split("#")[0] && address.includes("#") ? old : old.cloneNode();
     fresh.dataset.of = fresh.src = address;
     if (fresh === old) return;
     fresh.addEventListener("load", () => fit(fresh));
@@ -265,36 +297,30 @@
   /** As soon as it grows, and not later, when what is below it would slip away from under a press. */
   function fit(element) {
     const { body } = element.contentDocument;
+    body.classList.add("held");  // without what sends letters
     new ResizeObserver(() => {
-      if (element.id === "composer") hold(element.contentDocument);
-      const high = body.scrollHeight + 24;
-      if (high > 24 && Math.abs(element.offsetHeight - high) > 8) element.style.height = `${high}px`;
+      const high = body.scrollHeight + 2;
+      if (high > 2 && Math.abs(element.offsetHeight - high) > 8) element.style.height = `${high}px`;
     }).observe(body);
   }
 
   setInterval(() => {
-    const early = byId("when").value, legal = inComposer("form") && inComposer("form").value;
+    const early = byId("when").value, legal = onBoard("form") && onBoard("form").value;
     byId("hand-over").disabled = !(early || legal);
-    const brief = !early && inComposer("brief") ? inComposer("brief").textContent : "";
+    for (const id of ["undo", "redo"]) byId(id).disabled = !onBoard(id) || onBoard(id).disabled;
+    const brief = !early && onBoard("brief") ? onBoard("brief").textContent : "";
     if (byId("brief").textContent !== brief) byId("brief").textContent = brief;
   }, SOON);
 
-  /** The composer without what sends letters, and with what happened last opened at first. */
-  function hold(inside) {
-    inside.body.classList.add("held");
-    const last = inside.querySelector("#last details");
-    if (last && !last.dataset.seen) { last.open = true; last.dataset.seen = "yes"; }
-  }
+  for (const id of ["undo", "redo"]) byId(id).addEventListener("click", () => onBoard(id).click());
 
-  const inComposer = (id) => (byId("composer").contentDocument ? byId("composer").contentDocument.getElementById(id) : null);
+  const onBoard = (id) => (byId("board").contentDocument ? byId("board").contentDocument.getElementById(id) : null);
 
   function compose(found) {
-    const link = found.composer, early = found.phase === "playing" && found.next > 0;
-    show("composing", link || early);
-    show("composer", link);
-    if (link) frame("composer", `${of("composer")}${link}`);
-    show("when", early);
-    const options = [[link, "", say("for turn {turn}, which is due", found)], [early, "later", say("for a later turn")], [early && found.default, "default", say("whenever I miss a turn (default orders)")]].filter(([may]) => may);
+    const early = found.phase === "playing" && found.next > 0;
+    show("bar", found.phase === "setup" || found.phase === "playing");
+    show("advance", early);
+    const options = [[true, "", found.composing ? say("for turn {turn}, which is due", found) : say("in advance: choose a turn")], [early, "later", say("for a later turn")], [early && found.default, "default", say("whenever I miss a turn (default orders)")]].filter(([may]) => may);
     byId("later").min = found.next;
     conditions = found.conditions;
     fill("when", [found.match, found.turn, ...options.map(([, value]) => value)].join(" "), options.map(([, value, words]) => make("option", { value }, words)));
@@ -318,7 +344,7 @@
     const spelt = { spellcheck: "false", autocapitalize: "off" };
     const row = make("li", {}, make("select", { "aria-label": say("condition") }, conditions.map(({ form, words }) => make("option", { value: form }, say("if {condition}", { condition: words })))), " ",
       make("input", { size: 6, "aria-label": say("what the condition asks about"), ...spelt }), " ",
-      make("label", {}, say("then"), " ", make("input", { size: 12, value: (inComposer("notation") && inComposer("notation").value) || "", ...spelt })), " ",
+      make("label", {}, say("then"), " ", make("input", { size: 12, value: (onBoard("notation") && onBoard("notation").value) || "", ...spelt })), " ",
       button(say("Remove"), () => { row.remove(); written(); }));
     byId("branches").append(row);
     written();
@@ -347,7 +373,7 @@
 
   byId("when").addEventListener("change", () => {
     choose();
-    if (byId("when").value && !byId("early-orders").value) byId("early-orders").value = inComposer("notation").value;
+    if (byId("when").value && !byId("early-orders").value) byId("early-orders").value = onBoard("notation").value;
   });
 
   // Signing: read back, asked once
@@ -403,7 +429,7 @@
   byId("hand-over").addEventListener("click", () => alone(async () => {
     const moment = shown, place = here, early = byId("when").value;
     if (!moment || (early === "later" && !byId("later").reportValidity())) return;
-    const text = early ? byId("early-orders").value : inComposer("notation").value, final = !early && Boolean(inComposer("final") && inComposer("final").checked);
+    const text = early ? byId("early-orders").value : onBoard("notation").value, final = !early && Boolean(onBoard("final") && onBoard("final").checked);
     const turn = { later: byId("later").valueAsNumber, default: 0 }[early] ?? null, [phase, game, due] = moment;
     const found = await act("judge", { ...place, text, turn });
     if (!found || place !== here) return;
@@ -441,13 +467,20 @@
 
   // The list, and what begins there
 
-  byId("games").addEventListener("click", async ({ target }) => {
-    if (!target.dataset.game) return;
+  const practised = ({ account }) => latest.accounts.some((one) => one.account === account && one.guest);
+
+  for (const id of ["games", "over"]) byId(id).addEventListener("click", async ({ target }) => {
+    if (!target.dataset.game || target.id === "rematch") return;
     const waiting = act("practise", { game: target.dataset.game });
     tell(say("A server of your own begins, and its house answers: this may take a few seconds."));
     const found = await waiting;
     if (found) location.hash = `${found.account}/${found.match}`;
   });
+
+  byId("rematch").addEventListener("click", ({ target }) => alone(async () => {
+    const { words } = target.dataset, { account } = here;
+    if (await sure(say("Propose a match"), words.split("\n").filter(Boolean))) sent(await act("new", { account, what: "new", word: words }));
+  }));
 
   const propose = (form) => alone(async () => {
     const given = new FormData(form), head = given.get("opponents").trim() ? `${given.get("game")} with ${given.get("opponents")}` : given.get("game");

@@ -1,7 +1,7 @@
 // A game of Dueling Masters drawn from its record and reports: both halves in the open, transits and what they met.
 
 const GAME = (() => {
-  const ROWS = [...FACTS.rows], RANK = FACTS.rank, { path } = KNOWLEDGE, COLUMNS = Array.from({ length: 10 }, (_, column) => String(column + 1));
+  const { path } = KNOWLEDGE;
   const KINDS = { check: say("check"), departure: say("departure"), collision: say("collision"), pass: say("pass") };
 
   /** Pieces by name, each {square, from} (from: null for what rests), and the asteroids' squares. */
@@ -17,19 +17,6 @@ const GAME = (() => {
   }
 
   const begin = ({ seats, sealed }) => ({ sides: seats.map(({ setup }) => side(setup)), played: 0, sealed, heard: KNOWLEDGE.begin() });
-
-  const shape = (piece, moving) => `${piece[0] === "H" ? "planet" : "disc"}${moving ? " transit" : ""}`;
-
-  /** The other's pieces as far as reports told of them. */
-  function known({ pieces, asteroids, empty }, name, last) {
-    const there = [...pieces.values()].filter((each) => each.square === name && each.state !== "destroyed").sort((one, other) => RANK.indexOf(one.piece[0]) - RANK.indexOf(other.piece[0]) || (one.piece < other.piece ? -1 : 1));
-    if (there.length) {
-      const [{ piece, state }] = there, moving = state === "in transit";
-      return { symbol: (moving ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: moving ? "rock" : "seen", shape: shape(piece, moving), fresh: there.some((each) => each.turn === last), said: there.map((each) => (each.state === "resting" ? say("{piece} rests there since turn {turn}", each) : say("{piece} left there in turn {turn}", each))).join("; ") };
-    }
-    if (asteroids.has(name)) return { symbol: "x", tint: "sunk", fresh: asteroids.get(name) === last, said: say("an asteroid was destroyed here") };
-    return empty.has(name) ? { symbol: "o", tint: "empty", fresh: empty.get(name) === last, said: say("found empty in turn {turn}", { turn: empty.get(name) }) } : null;
-  }
 
   function turn(before, given, reports) {
     const sides = before.sides.map((one) => ({ pieces: new Map(one.pieces), asteroids: new Set(one.asteroids), lost: new Set(one.lost), looked: new Set(), fresh: new Set() }));
@@ -58,37 +45,15 @@ const GAME = (() => {
   }
 
   /** What is drawn of a turn; where a transit ends is its owner's secret, unless the match is sealed. */
-  function acts(before, given, reports, reader = 0) {
-    const all = (seat) => !reader || reader === seat || before.sealed;
-    return reports.flatMap((report, step) => {
-      const { kind, seat, piece, from, to, square } = report;
-      if (kind === "check") return all(seat) ? [{ kind: "move", on: seat, from, squares: piece[0] === "W" ? [to] : path(from, to), step }] : [];
-      if (kind === "departure") return all(seat) ? [{ kind: "move", on: seat, from: square, squares: [given[seat].split("-")[1]], step }] : [];
-      if (kind !== "collision") return [];
-      return [1, 2].map((on) => ({ kind: "strike", on, squares: [square], struck: [square], wrecked: report.destroyed[on] ? [square] : [], step }));
-    });
+  const acts = (before, given, reports, reader = 0) => BOARD.acts(reports, (seat) => given[seat].split("-")[1], (seat) => !reader || reader === seat || before.sealed);
+
+  function boards({ sides, played, heard }, reader = 0) {
+    return sides.map((own, seat) => ({ seat: seat + 1, panels: BOARD.panels(reader && reader !== seat + 1 ? known(heard[seat + 1], played) : open(own), seat === 1) }));
   }
 
-  function boards({ sides, played, heard: told }, reader = 0) {
-    return sides.map((own, seat) => {
-      const found = (name) => (reader && reader !== seat + 1 ? known(told[seat + 1], name, played) : square(own, name));
-      return { seat: seat + 1, panels: [{ name: "", columns: COLUMNS, rows: seat ? ROWS : [...ROWS].reverse(), called: (row, column) => row + column, square: found }] };
-    });
-  }
-
-  function square(own, name) {
-    const fresh = own.fresh.has(name), there = [...own.pieces].filter(([, piece]) => piece.square === name);
-    there.sort(([one], [other]) => RANK.indexOf(one[0]) - RANK.indexOf(other[0]) || one.localeCompare(other));
-    if (there.length) {
-      const [[piece, { from }]] = there;
-      const said = there.map(([each, { from: start }]) => (start ? say("{piece}, in transit from {square}", { piece: each, square: start }) : each)).join("; ");
-      return { symbol: (from ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: from ? "fired" : "own", shape: shape(piece, Boolean(from)), fresh, said };
-    }
-    if (own.asteroids.has(name)) return { symbol: "*", tint: "rock", shape: "boulder", fresh, said: say("asteroid") };
-    if (own.lost.has(name)) return { symbol: "x", tint: "lost", fresh, said: say("an asteroid was destroyed here") };
-    if (own.looked.has(name)) return { symbol: "o", tint: "empty", fresh: true, said: say("a transit passed here and met nothing") };
-    return fresh ? { symbol: "o", tint: "empty", fresh, said: say("something happened here") } : null;
-  }
+  const known = ({ pieces, asteroids, empty }, last) => (name) => BOARD.heard([...pieces.values()].filter((each) => each.square === name && each.state !== "destroyed"), asteroids.get(name), empty.get(name), last);
+  const open = ({ pieces, asteroids, lost, looked, fresh }) => (name) => BOARD.own([...pieces].filter(([, { square }]) => square === name).map(([piece, { from }]) => ({ piece, from })),
+    asteroids.has(name) ? "asteroid" : lost.has(name) ? "lost" : looked.has(name) ? "met nothing" : "", fresh.has(name));
 
   function told(reports, names, reader = 0) {
     const the = (seat, piece) => (piece === "*" ? say("{player}'s asteroid", { player: names[seat - 1] }) : say("{player}'s {piece}", { player: names[seat - 1], piece }));

@@ -1,15 +1,14 @@
 // A game of Spaceships drawn from its record and reports: both spaces in the open, what was reported, what was shot.
 
 const GAME = (() => {
-  const { colours: COLOURS, letters: ROWS, numbers: COLUMNS } = FACTS;
+  const { colours: COLOURS } = FACTS;
   const SCANNED = { none: say("no ship"), ship: say("ship"), destroyed: say("ship, that cell destroyed") };
   const KINDS = { beam: say("beam"), conventional: say("conventional"), missile: say("missile"), kamikaze: say("kamikaze") };
   const TOLD = { hit: say("hit"), miss: say("miss"), strike: say("strike"), scan: say("scan"), beam: say("beam") };
-  const typeOf = (ship) => FACTS.types.find(({ code }) => code === ship.slice(0, 2)), symbol = (ship) => typeOf(ship).symbol + ship.slice(2);
 
   const side = (setup) => {
     const ships = new Map(setup.split("\n").flatMap((line) => { const [ship, ...cells] = line.split(" "); return cells.map((cell) => [cell, ship]); }));
-    const missiles = new Set([...ships].filter(([, ship]) => typeOf(ship).missiles).map(([cell]) => cell));
+    const missiles = new Set([...ships].filter(([, ship]) => BOARD.TYPES[ship.slice(0, 2)].missiles).map(([cell]) => cell));
     return { ships, missiles, destroyed: new Set(), fired: new Set(), misses: new Set(), fresh: new Set() };
   };
 
@@ -59,46 +58,18 @@ const GAME = (() => {
 
   /** What is drawn of a turn; whoever was shot at did not know from which cell. */
   function acts(before, given, reports, reader = 0) {
-    const ordered = before.sides.map((own, seat) => strikes(own, given[seat + 1] || "")), found = [], gone = before.sides.map((own) => new Set(own.destroyed));
-    let beam = null;
-    for (const { kind, seat, cell, result, explosions, destroyed, flashcube } of reports) {
-      if (kind === "kamikaze death") continue;
-      const goes = kind === "beam" && beam && beam.by === seat && beam.squares.length < 3 ? beam : null;
-      const { from } = kind === "strike" ? ordered[seat - 1].shift() || {} : {};
-      const act = goes || { kind, by: seat, ...(from && (!reader || reader === seat) ? { from } : {}), on: 3 - seat, squares: [], struck: [], wrecked: [], broken: [] };
-      if (!goes) found.push(act);
-      beam = kind === "beam" ? act : null;
-      act.squares.push(cell);
-      if (kind !== "scan" && result !== "miss") act.struck.push(cell);
-      act.wrecked.push(...(explosions || []), ...(destroyed ? destroyed.cells : []));
-      for (const one of result === "hit" ? [cell, ...(explosions || [])] : explosions || []) if (!gone[2 - seat].has(one)) { gone[2 - seat].add(one); act.broken.push(one); }
-      if (flashcube) found.push({ kind: "flash", on: seat, squares: flashcube.map((one) => one.cell) });
-    }
-    return found;
+    const ordered = before.sides.map((own, seat) => strikes(own, given[seat + 1] || ""));
+    const launched = (seat) => { const { from } = ordered[seat - 1].shift() || {}; return !reader || reader === seat ? from : ""; };
+    return BOARD.acts(reports, launched, { 1: new Set(before.sides[0].destroyed), 2: new Set(before.sides[1].destroyed) });
   }
 
   function boards({ sides, heard: told }, reader = 0) {
-    return sides.map((own, seat) => {
-      const found = (cell) => (reader && reader !== seat + 1 ? known(told[seat + 1], cell) : square(own, cell));
-      return { seat: seat + 1, panels: [...COLOURS].map((colour) => ({ name: colour, columns: [...COLUMNS], rows: [...ROWS], called: (row, column) => colour + row + column, square: found })) };
-    });
+    return sides.map((own, seat) => ({ seat: seat + 1, panels: BOARD.panels(reader && reader !== seat + 1 ? heard(told[seat + 1]) : open(own)) }));
   }
 
-  /** A cell of the other space, as far as reports told of it. */
-  function known({ cells, named, learned }, cell) {
-    const what = cells.get(cell), ship = named.get(cell), fresh = learned.has(cell);
-    if (what === "destroyed") return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", ship, fresh, said: say("{ship}, destroyed", { ship: ship || say("ship") }) };
-    if (what === "ship") return { symbol: ship ? symbol(ship) : "#", tint: "seen", ship, fresh, said: say("{ship}, undamaged", { ship: ship || say("ship") }) };
-    return what === "empty" ? { symbol: "o", tint: "empty", fresh, said: say("no ship") } : null;
-  }
-
-  function square(own, cell) {
-    const ship = own.ships.get(cell), fresh = own.fresh.has(cell);
-    if (!ship) return own.misses.has(cell) ? { symbol: "o", tint: "empty", fresh, said: say("searched, empty") } : null;
-    if (own.destroyed.has(cell)) return { symbol: symbol(ship).toLowerCase(), tint: "lost", ship, fresh, said: say("{ship}, destroyed", { ship }) };
-    if (own.fired.has(cell)) return { symbol: `${symbol(ship)}-`, tint: "fired", ship, fresh, said: say("{ship}, fired", { ship }) };
-    return { symbol: symbol(ship), tint: "own", ship, fresh, said: ship };
-  }
+  const heard = ({ cells, named, learned }) => (cell) => BOARD.heard(named.get(cell), cells.get(cell), learned.has(cell));
+  const open = ({ ships, misses, destroyed, fired, fresh }) => (cell) => BOARD.own(ships.get(cell),
+    destroyed.has(cell) ? "destroyed" : fired.has(cell) ? "fired" : misses.has(cell) ? "empty" : "", fresh.has(cell));
 
   const answer = ({ cell, ship, destroyed }) => (!ship ? say("{cell} empty", { cell }) : destroyed ? say("{cell} {ship} destroyed", { cell, ship }) : `${cell} ${ship}`);
 

@@ -6,7 +6,7 @@ const RULES = (() => {
   const { asteroids: ASTEROIDS, fighters: FIGHTERS, rank: RANK, rows: ROWS } = FACTS;
   const NAMES = [...ROWS].flatMap((row) => Array.from({ length: 10 }, (_, column) => row + (column + 1)));
   const SQUARES = new Map(NAMES.map((name, square) => [name, square]));
-  const TITLES = { "*": say("asteroid"), W: say("knight"), B: say("queen"), X: say("rook"), Y: say("bishop"), Z: say("queen"), H: say("home planet") };
+  const { TITLES } = BOARD;
   const SQUARE = `[${ROWS}](?:10|[1-9])`, NUMBERED = new RegExp(`^[${RANK}][1-9][0-9]{0,2}$`), ORDER = new RegExp(`^([^\\s,;]+)[\\s,;]+(${SQUARE})[\\s,;]*-[\\s,;]*(${SQUARE})$`);
 
   const homesOf = (options) => options.homes || 1;
