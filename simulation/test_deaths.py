@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from machines.deaths import POINTS
+from world.points import POINTS
 
 from pbem.match.changed import replace
 from simulation.invariants import Broken, check

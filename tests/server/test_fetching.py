@@ -11,10 +11,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from machines.deaths import FETCHING, End
+from machines.deaths import End
 from machines.house import House, configured, run
 from machines.lives import Server
 from world.imap_server import PASSWORD, USER, Account, Broken, Session, serving
+from world.points import FETCHING
 
 from pbem.config.mail import MailboxConfig
 from pbem.mailbox import FetchedLetter, Handle, LeftAlone, Withheld, none_skipped
