@@ -109,7 +109,7 @@ def home_page(first: str, language: str = ENGLISH) -> str:
     """The page, which begins with a match, such as `anna@play.example/m1`, or with the list of all."""
     games = titles()
     shown = {"games": games, "practised": {name: games[name] for name in BUILT_IN}}
-    scripts = ("say.js", "board.js", "sshsig.js", "passkey.js", "home/rooms.js", "home/announce.js")
+    scripts = ("say.js", "board.js", "sshsig.js", "passkey.js", "home/rooms.js")
     allowed = "frame-src 'self'; connect-src 'self'; img-src data:; "
     return page("home/home", "pbem", scripts, shown=shown, data={"first": first}, allowed=allowed, language=language)
 

@@ -115,7 +115,7 @@ def replay(
 
 def checking(game: str, *, sealed: bool) -> tuple[str, ...]:
     """The scripts that check a bundle: those of a sealed match know the game, too, and fold its steps."""
-    known = (*ruled(game), "papers.js", f"sealed/{game}.js", "fold.js") if sealed else told(game)
+    known = (*ruled(game), f"sealed/{game}.js", "fold.js") if sealed else told(game)
     return ("say.js", *known, "bundle.js", "ed25519.js", "sshsig.js", "verify.js")
 
 

@@ -1,5 +1,13 @@
 // Grids that people click on: tables of buttons, walked by the arrow keys, each square said in words.
 
+const byId = (id) => document.getElementById(id);
+
+/** A whole number below this one. */
+const chance = (below) => crypto.getRandomValues(new Uint32Array(1))[0] % below;
+
+/** Whether somebody wants no motion. */
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
 /** An element with its attributes and what stands in it. */
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -23,8 +31,9 @@ function svg(tag, attributes = {}, ...children) {
 
 /**
  * What a board shows on a square: a token of this `tint`. `ship`: tokens of one ship that lie side by side are drawn as one
- * hull; `glyph` and `shape`: another letter than the symbol, on a token of that shape; `marks`: frames of the square.
- * @typedef {{symbol?: string, tint?: string, said?: string, marks?: string, ship?: string, glyph?: string, shape?: string}} Shown
+ * hull; `glyph` and `shape`: another letter than the symbol, on a token of that shape; `marks`: frames of the square;
+ * `fresh`: framed, as what the last turn changed.
+ * @typedef {{symbol?: string, tint?: string, said?: string, marks?: string, ship?: string, glyph?: string, shape?: string, fresh?: boolean}} Shown
  */
 
 /** The token of a square, whose neighbours of the same ship are on these `sides`. */
@@ -48,8 +57,8 @@ function grid({ caption, corner, columns, rows, called, square, click }) {
   [...rows].forEach((row, down) => {
     const line = make("tr", {}, make("th", { scope: "row" }, row));
     [...columns].forEach((column, along) => {
-      const name = called(row, column), shown = all[down][along], { tint = "", said = "", marks = "", ship } = shown;
-      const label = `${name}${said ? ", " + said : ""}`, classes = `${tint} ${marks}`.trim();
+      const name = called(row, column), shown = all[down][along], { tint = "", said = "", marks = "", ship, fresh } = shown;
+      const label = `${name}${said ? ", " + said : ""}${fresh ? ", " + say("new") : ""}`, classes = [tint, fresh ? "fresh" : "", marks].filter(Boolean).join(" ");
       const sides = Object.keys(SIDES).filter((side) => alike(shown, (all[down + SIDES[side][0]] || [])[along + SIDES[side][1]]));
       const about = { "aria-label": label, "data-name": name, "data-ship": ship, class: classes, title: said && label };
       const inside = click
@@ -62,6 +71,12 @@ function grid({ caption, corner, columns, rows, called, square, click }) {
   table.append(body);
   if (click) table.addEventListener("keydown", walk);
   return table;
+}
+
+/** The board of a game by its panels: one grid, or planes, each with its letter in its `corner`. */
+function drawBoard(title, panels, click) {
+  const all = panels.map((panel) => ({ ...panel, click, caption: panel.corner ? say("{title}, layer {layer}", { title, layer: panel.corner }) : title }));
+  return all.length > 1 ? space(all) : make("div", { class: "boards" }, all.map(grid));
 }
 
 /**
@@ -144,11 +159,14 @@ function walk(event) {
   row = Math.max(0, Math.min(row, target.tBodies[0].rows.length - 1));
   column = Math.max(0, Math.min(column, target.tBodies[0].rows[0].cells.length - 2));
   const button = target.tBodies[0].rows[row].cells[column + 1].querySelector("button");
-  if (button) {
-    for (const other of table.querySelectorAll("td button")) other.tabIndex = -1;
-    button.tabIndex = 0;
-    button.focus();
-  }
+  if (button) focusOn(button);
+}
+
+/** Put the keyboard onto an element; of a grid it is the one that is reached by Tab then. */
+function focusOn(element) {
+  const table = element.closest("table.grid");
+  if (table) for (const button of table.querySelectorAll("td button")) button.tabIndex = button === element ? 0 : -1;
+  element.focus();
 }
 
 /** Draw anew without losing the place of the keyboard. */
@@ -159,11 +177,7 @@ function redraw(root, ...children) {
   if (!name) return;
   const found = [...root.querySelectorAll(`[data-name="${CSS.escape(name)}"], #${CSS.escape(name)}`)]
     .find((element) => !where || !element.closest("table") || element.closest("table").getAttribute("aria-label") === where);
-  if (found) {
-    if (found.closest("table.grid")) for (const other of found.closest("table.grid").querySelectorAll("td button")) other.tabIndex = -1;
-    if (found.closest("table.grid")) found.tabIndex = 0;
-    found.focus();
-  }
+  if (found) focusOn(found);
 }
 
 function chooser(id, label, entries, value, change) {

@@ -2,6 +2,8 @@
 
 const BUNDLE = (() => {
   const utf8 = (text) => new TextEncoder().encode(text), text = (bytes) => new TextDecoder().decode(bytes);
+  const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const sha256 = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
   const bytesOf = (base64) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 
   class Wrong extends Error {}
@@ -137,5 +139,5 @@ const BUNDLE = (() => {
     return type === "closed" ? { ...body, seat: body.winner - 1, winner: body.winner ? holders(entries, seq)[body.winner].name : "" } : null;
   }
 
-  return { Wrong, must, utf8, text, bytesOf, unpacked, unzip, json, canonical, field, games, holders, outcome };
+  return { Wrong, must, utf8, text, bytesOf, hex, sha256, unpacked, unzip, json, canonical, field, games, holders, outcome };
 })();

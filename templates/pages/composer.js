@@ -4,7 +4,6 @@
 
 const COMPOSER = (() => {
   const LONGEST = 1900, SHOWN = 12, PACE = 2400; // milliseconds that one board's part of a turn is looked at
-  const byId = (id) => document.getElementById(id);
   // In the page at home, drafts are this tab's alone: whoever listens at its port later could read what is kept.
   const drafts = parent === window ? localStorage : sessionStorage;
   /** @type {?Draft} */
@@ -131,13 +130,10 @@ const COMPOSER = (() => {
     if (others.length && !still()) playing = setTimeout(next, PACE);
   }
 
-  const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const scene = () => SCENE.show(byId("boards"), state && state.reports ? GAME.acts(state) : [], !still());
-  /** Whoever touches the board has seen enough. */
-  const enough = () => { clearTimeout(playing); };
+  const scene = () => SCENE.show(byId("boards"), state && state.reports ? GAME.acts(state) : [], true);
   byId("again").addEventListener("click", happened);
   byId("boards").addEventListener("turned", () => { if (!draft.past.length) scene(); });
-  for (const kind of ["pointerdown", "keydown"]) byId("work").addEventListener(kind, enough);
+  for (const kind of ["pointerdown", "keydown"]) byId("work").addEventListener(kind, () => clearTimeout(playing)); // who touches the board has seen enough
 
   /** New notation from a click; drawn anew even where it is the same, for what is chosen may be another. */
   function write(text) {
@@ -258,8 +254,7 @@ const COMPOSER = (() => {
     const back = event.key === "z" && !event.shiftKey, on = event.key === "y" || (event.key === "Z" && event.shiftKey);
     if (!back && !on) return;
     event.preventDefault();
-    draft = back ? DRAFT.undo(draft) : DRAFT.redo(draft);
-    update();
+    byId(back ? "undo" : "redo").click();
   });
 
   if (location.hash.length > 1) linked();

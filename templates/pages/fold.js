@@ -1,7 +1,8 @@
-// The steps of a sealed game, folded into what all were told, for whoever checks it. A game's script, sealed/GAME.js,
-// says what is owed and what a step changes; nothing here knows of a document.
+// The steps of a sealed game, folded into what all were told, for whoever checks it, and their papers as their owner wrote
+// them out (docs/bundle.md). A game's script, sealed/GAME.js, says what is owed and what a step changes.
 
 /**
+ * @typedef {{server: string, match: string, game: number, seat: number, player: string}} Place
  * @typedef {{turn: number, seat: number, step: string, lines: string[], paper?: string, values?: Object<string, string>}} Told a step, with its paper's hash and what is in its head
  */
 const FOLD = (() => {
@@ -10,9 +11,6 @@ const FOLD = (() => {
   /** Whether it has the form of a step. */
   const isStep = (one) => Boolean(one) && (one.step === "commit" || Object.hasOwn(papers, one.step)) && Number.isInteger(one.turn) && Number.isInteger(one.seat)
     && (one.paper === undefined || /^[0-9a-f]{64}$/.test(one.paper)) && Array.isArray(one.lines) && one.lines.every((line) => SEALED.line.test(line)) && (one.step === "commit" || one.lines.length > 0 || papers[one.step].empty);
-
-  /** The game's own options, and how many play. */
-  const agreed = (options, seats) => ({ ...options, seats });
 
   /** The last paper of a turn that a seat made by one of these steps; 64 zeros where there is none. */
   function cited(steps, turn, seat, names) {
@@ -39,10 +37,11 @@ const FOLD = (() => {
     }, SEALED.begin(options));
   }
 
-  /** The paper of a step, as its owner wrote it out: of these values it has those of its head. */
+  /** The paper of a step, as its owner wrote it out: of these values it has those of its head; no setup has a turn. */
   function written(place, { turn, step, lines }, values) {
-    const { name, heads } = papers[step];
-    return PAPERS.paper(name, place, turn, heads.map((each) => [each, values[each]]), lines);
+    const { name, heads } = papers[step], said = { ...values, ...place, turn };
+    const head = ["server", "match", "game", ...(name === "setup" ? [] : ["turn"]), "seat", "player", ...heads].map((each) => `${each} ${said[each]}`);
+    return [`pbem sealed ${name} 1`, ...head, name, ...lines, "end", ""].join("\n");
   }
 
   /**
@@ -56,11 +55,11 @@ const FOLD = (() => {
       const { turn, seat, step, paper, values } = each;
       if (!paper || step === "commit") continue;
       const committed = steps.slice(0, at).findLast((one) => one.turn === turn && one.seat === seat);
-      if (values && await PAPERS.sha256(written(place(each), each, { ...values, ...bound(agreement, each) })) !== paper) throw new Error(say("turn {turn}: a paper of seat {seat} does not match its hash", each));
+      if (values && await BUNDLE.sha256(BUNDLE.utf8(written(place(each), each, { ...values, ...bound(agreement, each) }))) !== paper) throw new Error(say("turn {turn}: a paper of seat {seat} does not match its hash", each));
       const promised = step === "setup" ? agreement.commitments[seat] : step === opens && committed && committed.step === "commit" ? committed.paper : paper;
       if (promised && promised !== paper) throw new Error(say("turn {turn}: seat {seat} opened something other than what it committed to", each));
     }
   }
 
-  return { isStep, agreed, fold, check };
+  return { isStep, fold, check };
 })();

@@ -2,7 +2,7 @@
 // letter wants signed is signed here too.
 
 (() => {
-  const byId = (id) => document.getElementById(id), NAME = new RegExp(`^${FORMS.written.player}$`);
+  const NAME = new RegExp(`^${FORMS.written.player}$`);
   /** @type {?(Key|Passkey)} */
   let key = null;
   const hindrance = PASSKEY.hindrance();

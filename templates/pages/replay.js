@@ -2,8 +2,7 @@
 
 /**
  * What the script of a game, replay/GAME.js, has for this page; a position is whatever the game makes of it.
- * @typedef {{symbol: string, tint: string, fresh: boolean, said: string, ship?: string, glyph?: string, shape?: string}} Square
- * @typedef {{name: string, columns: string[], rows: string[], called: (row: string, column: string) => string, square: (name: string) => ?Square}} Panel
+ * @typedef {{corner?: string, columns: string[], rows: string[], called: (row: string, column: string) => string, square: (name: string) => ?Shown}} Panel
  * @typedef {{label: string, square: string, text: string[], tone: string}} Told
  * @typedef {Object} Game
  * @property {(game: Object) => Object} begin the position before the first turn, from a record
@@ -22,7 +21,7 @@
  */
 
 (() => {
-  const byId = (id) => document.getElementById(id), PACE = 2200; // milliseconds a turn
+  const PACE = 2200; // milliseconds a turn
   const REASONS = {
     rules: say("by the rules"), resignation: say("resignation"), forfeit: say("forfeit"), abandoned: say("abandoned"), agreement: say("by agreement"), annulled: say("annulled"),
     "agreed length": say("agreed length"), false: say("gave false information"), "not revealed": say("revealed nothing"),
@@ -38,16 +37,6 @@
   }
 
   const name = (seat) => game.seats[seat].name;
-
-  function panel({ name: layer, columns, rows, called, square }, title) {
-    return {
-      caption: layer ? say("{title}, layer {layer}", { title, layer }) : title, corner: layer, columns, rows, called,
-      square: (name) => {
-        const found = square(name);
-        return found && { ...found, marks: found.fresh ? "fresh" : "", said: found.fresh ? say("{what}, this turn", { what: found.said }) : found.said };
-      },
-    };
-  }
 
   function events() {
     const left = game.resigned.filter(({ turn }) => turn === at + 1).map(({ seat }) => make("p", {}, say("Then {player} resigned, and the others played on.", { player: name(seat - 1) })));
@@ -74,7 +63,7 @@
   /** What happened in this turn, over the boards: `moving` if it happens now. */
   function scene(moving) {
     const acts = at ? GAME.acts(steps[at - 1], game.turns[at - 1], game.reports[at - 1], data.sealed ? 0 : reader) : [];
-    SCENE.show(byId("boards"), acts, moving && !matchMedia("(prefers-reduced-motion: reduce)").matches);
+    SCENE.show(byId("boards"), acts, moving);
   }
 
   function draw(moving = false) {
@@ -85,13 +74,12 @@
     byId("at").textContent = !at ? say("before the first turn") : reader ? where : `${where}: ${scores.map((score, seat) => `${name(seat)} ${score}`).join(", ")} (${GAME.counted})`;
     sides(byId("boards"), GAME.boards(steps[at], reader).map((board) => {
       const title = !board.seat ? say("The board") : reader && reader !== board.seat ? say("{player}, as {reader} knew it", { player: name(board.seat - 1), reader: name(reader - 1) }) : name(board.seat - 1);
-      const panels = board.panels.map((one) => panel(one, title)), drawn = panels.length > 1 ? space(panels) : make("div", { class: "boards" }, panels.map(grid));
-      return { seat: board.seat, title, drawn };
+      return { seat: board.seat, title, drawn: drawBoard(title, board.panels) };
     }).sort((one, other) => Number(one.seat === data.seat) - Number(other.seat === data.seat)));
     scene(moving);
     byId("events").replaceChildren(...events());
     byId("press").replaceChildren(...press());
-    for (const [id, end] of [["first", 0], ["back", 0], ["next", steps.length - 1], ["last", steps.length - 1]]) byId(id).disabled = at === end;
+    for (const [id, , turn] of STEPS) byId(id).disabled = turn() === at || turn() < 0 || turn() >= steps.length;
     chart();
     byId("shots").replaceChildren(...shots());
     byId("secrets").hidden = byId("chart").hidden = byId("shots").hidden = Boolean(reader);
@@ -203,10 +191,9 @@
   }
 
   const go = (turn, moving = turn === at + 1) => { at = Math.max(0, Math.min(turn, steps.length - 1)); draw(moving); };
-  byId("first").addEventListener("click", () => go(0));
-  byId("back").addEventListener("click", () => go(at - 1));
-  byId("next").addEventListener("click", () => go(at + 1));
-  byId("last").addEventListener("click", () => go(steps.length - 1));
+  /** The steps through a game: its button, its key, the turn that it leads to. */
+  const STEPS = [["first", "Home", () => 0], ["back", "ArrowLeft", () => at - 1], ["next", "ArrowRight", () => at + 1], ["last", "End", () => steps.length - 1]];
+  for (const [id, , turn] of STEPS) byId(id).addEventListener("click", () => go(turn()));
   byId("turn").addEventListener("input", (event) => go(Number(event.target.value)));
   byId("play").addEventListener("click", () => { if (!playing && at === steps.length - 1) go(0); play(!playing); });
   addEventListener("resize", () => { if (steps.length) scene(false); });
@@ -218,10 +205,10 @@
   });
   addEventListener("hashchange", () => { if (games.length && location.hash.startsWith("#game-") && location.hash !== byId("here").getAttribute("href")) addressed(); });
   addEventListener("keydown", (event) => {
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: steps.length - 1 }[event.key];
-    if (to === undefined || !steps.length || event.ctrlKey || event.altKey || event.metaKey || document.activeElement === byId("turn")) return;
+    const [, , turn] = STEPS.find(([, key]) => key === event.key) || [];
+    if (!turn || !steps.length || event.ctrlKey || event.altKey || event.metaKey || document.activeElement === byId("turn")) return;
     event.preventDefault();
-    go(to);
+    go(turn());
   });
 
   async function verify() {

@@ -28,11 +28,11 @@ const SCENE = (() => {
 
   /**
    * Draw the acts over the boards in `root`, where each board is an element with its `data-seat`; one that is there is replaced.
-   * @param {HTMLElement} root @param {Act[]} acts @param {boolean} moving whether they happen now, or have happened
+   * @param {HTMLElement} root @param {Act[]} acts @param {boolean} now whether they happen now, or have happened; who wants no motion sees them as they have happened
    */
-  function show(root, acts, moving) {
+  function show(root, acts, now) {
     for (const old of root.querySelectorAll("svg.scene")) old.remove();
-    const frame = root.getBoundingClientRect(), found = [];
+    const frame = root.getBoundingClientRect(), found = [], moving = now && !still();
     const boardOf = (seat) => [...root.querySelectorAll(`[data-seat="${seat}"]`)].find((board) => board.getClientRects().length);  // on a phone, one is hidden
     const element = (seat, name) => boardOf(seat) && boardOf(seat).querySelector(`[data-name="${CSS.escape(name)}"]`);
     const middle = (box) => [box.x + box.width / 2 - frame.x, box.y + box.height / 2 - frame.y];

@@ -3,10 +3,8 @@
 // browser cannot check is said by each check that leaves something open.
 
 const VERIFY = (() => {
-  const { Wrong, must, utf8, text, json, canonical, field, holders } = BUNDLE;
-  const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const { Wrong, must, utf8, text, json, canonical, field, holders, hex, sha256 } = BUNDLE;
   const unhex = (digits) => Uint8Array.from(digits.match(/../g) || [], (pair) => parseInt(pair, 16));
-  const sha256 = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
 
   const proper = (raw, sound = ED25519.isPoint(raw)) => must(sound, say("the key {key} is none under which a signature proves anything", { key: hex(raw) }));
   const ed25519 = (raw) => {
@@ -194,7 +192,7 @@ const VERIFY = (() => {
       let table;
       try {
         await FOLD.check({ terms: rules, commitments }, steps, place);
-        table = FOLD.fold(FOLD.agreed(options, Object.keys(commitments).length), steps);
+        table = FOLD.fold({ ...options, seats: Object.keys(commitments).length }, steps);
       } catch (error) { throw new Wrong(say("game {game}: {reason}", { game, reason: error.message })); }
       const turns = of("turn");
       must(turns.length === table.played.length, say("game {game}: its steps end {turns} turns, and there are {entries} in the transcript", { game, turns: table.played.length, entries: turns.length }));
@@ -418,5 +416,5 @@ const VERIFY = (() => {
     }
   }
 
-  return { run, ed25519, holds, hex, unhex, leaves, binary };
+  return { run, ed25519, holds, unhex, leaves, binary };
 })();

@@ -2,7 +2,7 @@
 // that log (docs/witnesses.md; C2SP tlog-proof, signed-note, tlog-cosignature). Whom to believe is the reader's to say.
 
 const WITNESS = (() => {
-  const { must, utf8, text, bytesOf, json } = BUNDLE, { ed25519, holds, hex, unhex, leaves, binary } = VERIFY;
+  const { must, utf8, text, bytesOf, json, hex } = BUNDLE, { ed25519, holds, unhex, leaves, binary } = VERIFY;
   const LOG = 1, COSIGNATURE = 4, HASHES = 63, SIGNATURES = 16, TIMED = 72;
   // Names have no blanks of Unicode. A script's `\s` has U+FEFF in addition, and not U+0085.
   const NAME = "[^+\\x00-\\x20\\x7f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]{1,253}";

@@ -124,7 +124,8 @@ def test_a_click_that_the_rules_forbid_says_why_and_changes_nothing(referee: Ref
     assert {"Rv3", "Rx1", "Yv1"} <= set(ends)
     click(page, "The other space", "Rv2")
     assert page.locator("#notation").input_value() == ""
-    assert page.locator(hint).inner_text() == "Rv1 and Rv2 are not the ends of a line of three cells (ruling 3)"
+    assert "Rv1 and Rv2 are not the ends of a line of three cells" in page.locator(hint).inner_text()
+    assert page.locator(f"{hint} .ruling summary").inner_text() == "ruling 3"
     click(page, "The other space", "Rv3")
     assert page.locator("#notation").input_value() == "bRv1Rv3"
 
@@ -132,15 +133,11 @@ def test_a_click_that_the_rules_forbid_says_why_and_changes_nothing(referee: Ref
 def test_a_ruling_opens_in_place(referee: Referee, opened: Opened) -> None:
     ann, _ = referee.begun("settle: 0")
     page = ordering(ann, opened)
-    page.evaluate("""() => {
-        const rulings = document.createElement("script");
-        Object.assign(rulings, { type: "application/json", id: "rulings" });
-        rulings.textContent = '{"3": "<p>Three cells.</p>"}';
-        document.body.append(rulings);
-    }""")
     page.locator("#notation").fill("bRv1Rv2")
+    words = page.locator("#verdict .ruling div")
+    assert not words.is_visible()
     page.locator("#verdict .ruling summary", has_text="ruling 3").click()
-    assert page.locator("#verdict .ruling p").inner_text() == "Three cells."
+    assert "beam" in words.inner_text()
 
 
 def middle(page: Page, selector: str) -> tuple[float, float]:

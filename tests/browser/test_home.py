@@ -146,6 +146,15 @@ def test_from_nothing_to_the_first_report_by_clicks(
     page, process, address = start("--browser")
     demand_accessible(page)
     practise(page)
+    for name, title in (
+        ("lesson", "Spaceships in five steps"),
+        ("rules", "Spaceships: the rules"),
+    ):  # beside the board
+        with page.context.expect_page() as taught:
+            page.locator(f"#{name}").click()
+        expect(taught.value.locator("h1")).to_have_text(title)
+        expect(page.locator(f'.card.spaceships a[href="{name}?game=spaceships"]')).to_have_count(1)
+        taught.value.close()
     frame = page.frame_locator("#board")
     expect(page.locator("#hand-over")).to_be_enabled()
     expect(frame.locator("#mail")).to_be_hidden()  # what sends letters is the page's own

@@ -27,6 +27,9 @@ def test_a_lesson_is_finished_by_clicking(tmp_path: Path, tab: Page, game: str, 
         step = tab.evaluate(f"LESSON.steps[{number}]")
         assert tab.locator("#words").inner_text() == step["words"]
         assert tab.locator("#said").inner_text() == ""
+        box = tab.locator("table.grid button").first.bounding_box()
+        assert box
+        assert min(box["width"], box["height"]) >= 32, "a finger hits it"
         for answer, why in step.get("choose", {}).items():
             if answer != step["right"]:
                 tab.locator(f'#choices [data-name="{answer}"]').click()

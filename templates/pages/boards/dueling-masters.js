@@ -7,7 +7,7 @@ const BOARD = (() => {
   const named = (piece) => `${piece} ${TITLES[piece[0]]}`;
   const byRank = (one, other) => RANK.indexOf(one.piece[0]) - RANK.indexOf(other.piece[0]) || (one.piece < other.piece ? -1 : 1);
 
-  const panels = (square, turned) => [{ name: "", columns: COLUMNS, rows: turned ? ROWS : [...ROWS].reverse(), called: (row, column) => row + column, square }];
+  const panels = (square, turned) => [{ columns: COLUMNS, rows: turned ? ROWS : [...ROWS].reverse(), called: (row, column) => row + column, square }];
 
   /** The token of the first of some pieces, small and in outline while it moves. */
   function token(there, moving, tint) {

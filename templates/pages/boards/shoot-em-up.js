@@ -6,7 +6,7 @@ const BOARD = (() => {
   const FACINGS = { N: say("north"), E: say("east"), S: say("south"), W: say("west") };
   const owner = (ship) => Math.floor(SHIPS.indexOf(ship) / EACH) + 1;
 
-  const panels = (columns, rows, square) => [{ name: "", columns: [...COLUMNS.slice(0, columns)], rows: Array.from({ length: rows }, (_, row) => String(rows - row)), called: (row, column) => column + row, square }];
+  const panels = (columns, rows, square) => [{ columns: [...COLUMNS.slice(0, columns)], rows: Array.from({ length: rows }, (_, row) => String(rows - row)), called: (row, column) => column + row, square }];
 
   const token = (ship, facing, said = say("{ship} facing {facing}", { ship, facing: FACINGS[facing] || "?" })) => ({ symbol: ship + (ARROWS[facing] || ""), glyph: ship, shape: `heads-${facing}`, tint: `seat${owner(ship)}`, said });
 
@@ -31,5 +31,5 @@ const BOARD = (() => {
     });
   }
 
-  return { FACINGS, owner, panels, token, acts };
+  return { FACINGS, owner, next, panels, token, acts };
 })();

@@ -7,7 +7,7 @@ const BOARD = (() => {
   const typeOf = (ship) => TYPES[ship.slice(0, 2)], symbol = (ship) => typeOf(ship).symbol + ship.slice(2);
   const title = (ship) => `${typeOf(ship).title}${ship.slice(2) ? " " + ship.slice(2) : ""}`;
 
-  const panels = (square) => [...COLOURS].map((colour) => ({ name: colour, columns: [...NUMBERS], rows: [...LETTERS], called: (row, column) => colour + row + column, square }));
+  const panels = (square) => [...COLOURS].map((colour) => ({ corner: colour, columns: [...NUMBERS], rows: [...LETTERS], called: (row, column) => colour + row + column, square }));
 
   /** A cell of the reader's own space, or of one that lies open; `what` of it: destroyed, fired, or empty once searched. */
   function own(ship, what, fresh) {

@@ -16,9 +16,7 @@ const GAME = (() => {
     return [["*", ...rocks].join(" "), ...RULES.pieces(RULES.homesOf(state.options)).map((name) => `${name} ${draw()}`)].join("\n");
   }
 
-  function board(caption, seat, square, click) {
-    return make("div", { class: "boards" }, grid({ caption, ...BOARD.panels(square, seat === 2)[0], click }));
-  }
+  const board = (title, seat, square, click) => drawBoard(title, BOARD.panels(square, seat === 2), click);
 
   function drawSetup(state, judged, controls, boards, given) {
     const placed = judged.placed, asteroids = judged.asteroids;
@@ -29,7 +27,7 @@ const GAME = (() => {
       make("div", { class: "row", role: "group", "aria-label": say("Your pieces") }, [["*", asteroids.length === ASTEROIDS], ...placed].map(([name, done]) => make("button", {
         type: "button", class: "ship", id: `piece-${name === "*" ? "rock" : name}`, "aria-pressed": String(name === piece), "aria-label": `${name}, ${said(name)}${done ? `, ${say("placed")}` : ""}`, onclick: () => { piece = name; write(written(asteroids, placed)); },
       }, make("b", {}, name), make("small", {}, said(name)), make("small", {}, name === "*" ? `${asteroids.length}/${ASTEROIDS}` : done || "–")))),
-      make("div", { class: "row" }, make("button", { type: "button", id: "random", onclick: () => write(random(state, (below) => crypto.getRandomValues(new Uint32Array(1))[0] % below)) }, say("Any legal setup")),
+      make("div", { class: "row" }, make("button", { type: "button", id: "random", onclick: () => write(random(state, chance)) }, say("Any legal setup")),
         make("span", {}, say("Click a square of your half; click a piece to pick it up again."))));
     const at = new Map();
     for (const [name, square] of placed) if (square) at.set(square, [...(at.get(square) || []), name]);

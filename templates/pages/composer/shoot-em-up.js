@@ -1,27 +1,26 @@
 // Composing for Shoot 'em up Spaceships: ships clicked onto the home zone, three actions chosen for each.
 
 const GAME = (() => {
-  const { COLUMNS, seatOf } = RULES, { FACINGS } = BOARD, { arrows: ARROWS, facings: ROUND } = FACTS;
+  const { FACINGS } = BOARD, { arrows: ARROWS, facings: ROUND } = FACTS;
   const WRITTEN = new RegExp(`^([${RULES.SHIPS}])[\\s:]+([${FACTS.actions}?]{3})$`);
   const ACTIONS = { L: ["↶", say("turn left")], R: ["↷", say("turn right")], F: ["✸", say("fire")], M: ["▲", say("move")], S: ["◯", say("shield")] };
   let write, current;
 
   /** Where a ship is after each of its actions, if nobody is in its way; an action that is not chosen yet ends it. */
   function path({ square, facing }, actions, { columns, rows }) {
-    let [column, row] = [COLUMNS.indexOf(square[0]), Number(square.slice(1))];
     const found = [];
     for (const action of actions) {
       if (action === "?") break;
       if (action === "L" || action === "R") facing = ROUND[(ROUND.indexOf(facing) + (action === "R" ? 1 : 3)) % 4];
-      const [across, along] = FACTS.steps[ROUND.indexOf(facing)], inside = column + across >= 0 && column + across < columns && row + along > 0 && row + along <= rows;
-      if (action === "M" && inside) { column += across; row += along; }
-      found.push({ square: COLUMNS[column] + row, facing });
+      const ahead = BOARD.next(square, facing);
+      if (action === "M" && RULES.exists([columns, rows], ahead)) square = ahead;
+      found.push({ square, facing });
     }
     return found;
   }
 
   /** The one board. */
-  const show = (boards, [columns, rows], square, click) => sides(boards, [{ seat: 0, title: say("The board"), drawn: make("div", { class: "boards" }, grid({ caption: say("The board"), ...BOARD.panels(columns, rows, square)[0], click })) }]);
+  const show = (boards, [columns, rows], square, click) => sides(boards, [{ seat: 0, title: say("The board"), drawn: drawBoard(say("The board"), BOARD.panels(columns, rows, square), click) }]);
 
   function drawSetup(state, text, judged, controls, boards) {
     const own = RULES.letters(state.seat), home = RULES.homes(state.options, state.seat);
@@ -31,7 +30,7 @@ const GAME = (() => {
     const inward = ["N", "S", "E", "W"][state.seat - 1];
     const random = () => {
       const free = [...home];
-      write(own.map((ship) => `${ship} ${free.splice(crypto.getRandomValues(new Uint32Array(1))[0] % free.length, 1)[0]} ${inward}`).join("\n"));
+      write(own.map((ship) => `${ship} ${free.splice(chance(free.length), 1)[0]} ${inward}`).join("\n"));
     };
     redraw(controls, make("p", {}, say("Choose a ship, then click a square of your home zone; click a ship to pick it up again."), " ", make("button", { type: "button", id: "random", onclick: random }, say("Any legal setup"))), ships.map((each) => make("div", { class: "row" },
       make("button", { type: "button", id: `ship-${each.ship}`, "aria-pressed": String(each.ship === current), onclick: () => { current = each.ship; write(text); } }, each.ship === current ? say("{ship} is placed next", each) : each.ship),
@@ -82,8 +81,8 @@ const GAME = (() => {
       const ship = view.ships.find((each) => each.square === square), steps = ways.get(square) || [], last = steps[steps.length - 1];
       const plan = steps.map((step) => say("{ship} after action {number}, facing {facing}", { ship: step.ship, number: step.at + 1, facing: FACINGS[step.facing] }));
       if (ship) {
-        const facing = FACINGS[ship.facing], mine = seatOf(ship.ship) === view.seat;
-        return { ...BOARD.token(ship.ship, ship.facing, [mine ? say("your {ship} facing {facing}", { ship: ship.ship, facing }) : say("seat {seat}: {ship} facing {facing}", { seat: seatOf(ship.ship), ship: ship.ship, facing }), ...plan].join("; ")), marks: steps.length ? "way" : "" };
+        const facing = FACINGS[ship.facing], mine = BOARD.owner(ship.ship) === view.seat;
+        return { ...BOARD.token(ship.ship, ship.facing, [mine ? say("your {ship} facing {facing}", { ship: ship.ship, facing }) : say("seat {seat}: {ship} facing {facing}", { seat: BOARD.owner(ship.ship), ship: ship.ship, facing }), ...plan].join("; ")), marks: steps.length ? "way" : "" };
       }
       return last ? { symbol: `${last.at + 1}${ARROWS[last.facing]}`, glyph: String(last.at + 1), shape: `heads-${last.facing}`, tint: "ahead", marks: "way", said: plan.join("; ") } : {};
     }, current ? (square) => { const here = view.ships.find((each) => each.square === square); if (here && entitled.includes(here.ship)) choose(here.ship); } : null);

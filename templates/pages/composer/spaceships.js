@@ -5,8 +5,8 @@ const GAME = (() => {
   let write, current, kind, launch, end, freehand, fleetOpen, hint, over, ways, held;
 
   /** A space with the list of its ships in the place of a sixth plane. */
-  function planes(caption, square, click, ships) {
-    const found = space(BOARD.panels(square).map((panel) => ({ ...panel, caption: say("{board}, layer {layer}", { board: caption, layer: panel.name }), corner: panel.name, click })));
+  function planes(title, square, click, ships) {
+    const found = drawBoard(title, BOARD.panels(square), click);
     found.append(BOARD.fleet(ships));
     return found;
   }
@@ -90,8 +90,6 @@ const GAME = (() => {
 
   /** Even where nothing changed, what is current may have. */
   const rewrite = (ships) => write(written(ships));
-
-  const chance = (below) => crypto.getRandomValues(new Uint32Array(1))[0] % below;
 
   function drawSetup(state, judged, controls, boards, given) {
     const ships = named(judged.ships.filter((ship) => ship.code).map((ship) => ({ code: ship.code, cells: ship.cells })));
@@ -184,7 +182,7 @@ const GAME = (() => {
     const ships = (cells) => new Set([...cells].map((cell) => due.owner.get(cell).ship)).size;
     return {
       conventional: { due: due.conventional, used: used.conventional },
-      beam: { due: due.stars.filter((ship) => RULES.able({ stars: [ship] }, [0, 0, 1]).length || anyDirection(ship)).length, used: used.beams.size },
+      beam: { due: due.stars.filter((ship) => anyDirection(ship)).length, used: used.beams.size },
       missile: { due: ships(due.missiles), used: used.missiles.size, cells: free(due.missiles, used.missiles) },
       kamikaze: { due: ships(due.kamikazes), used: used.kamikazes.size, cells: free(due.kamikazes, used.kamikazes) },
       scan: { due: due.scans, used: used.scans },
@@ -275,7 +273,7 @@ const GAME = (() => {
   /** A cell with what is ordered for it. */
   function planned(found, order, cell, may) {
     const plan = order ? say("ordered: {order}", { order }) : end === cell ? say("one end of the beam") : may.has(cell) ? say("the other end could be here") : "";
-    return { ...found, marks: [found.fresh ? "fresh" : "", order || end === cell ? "aimed" : may.has(cell) ? "may" : ""].join(" "), said: [found.said || say("not searched"), plan].filter(Boolean).join(", ") };
+    return { ...found, marks: order || end === cell ? "aimed" : may.has(cell) ? "may" : "", said: [found.said || say("not searched"), plan].filter(Boolean).join(", ") };
   }
 
   function known(space, cell) {
@@ -284,9 +282,10 @@ const GAME = (() => {
   }
 
   function own(space, cell) {
-    const ship = space.ships.find((each) => each.cells.includes(cell)), fresh = space.fresh.includes(cell);
+    const ship = space.ships.find((each) => each.cells.includes(cell));
     const what = ship ? ["destroyed", "fired"].find((each) => ship[each].includes(cell)) : space.misses.includes(cell) ? "empty" : "";
-    return { ...BOARD.own(ship && ship.ship, what, fresh), marks: fresh ? "fresh" : "" };
+    const fresh = space.fresh.includes(cell);
+    return BOARD.own(ship && ship.ship, what, fresh) || { fresh };
   }
 
   return {

@@ -2,7 +2,6 @@
 // read back first, in the words of the referee's own rules.
 
 (() => {
-  const byId = (id) => document.getElementById(id);
   const first = JSON.parse(byId("data").textContent).first;
   const SOON = 200, AGAIN = 3000, IN_VAIN = 3, OFFERED = { draw: say("a draw"), annul: say("to annul the match") }, TOUCH = say("Touch your phone, computer or security key.");
   const quitting = new AbortController();
@@ -107,7 +106,7 @@
     byId("troubles").textContent = latest.troubles.join(" ");
     fill("accounts", JSON.stringify(latest.accounts), latest.accounts.map(account));
     show("of-account", latest.accounts.length);
-    fill("whose", latest.accounts.map(({ account }) => account).join(" "), latest.accounts.map(({ account }) => make("option", {}, account)));
+    for (const id of ["whose", "announced"]) fill(id, latest.accounts.map(({ account }) => account).join(" "), latest.accounts.map(({ account }) => make("option", {}, account)));
     announce(latest.accounts.flatMap(({ matches }) => matches.filter(isMine)));
     show("answer", latest.answer);
     byId("answer").textContent = latest.answer;
@@ -204,12 +203,12 @@
     fill("tournament-letters", key, [...found.letters].reverse().map(([subject, text]) => make("details", {}, make("summary", {}, subject), make("pre", { class: "told", tabindex: "0" }, text))));
   }
 
-  const takePart = (what, title) => alone(async () => {
+  async function takePart(what, title) {
     const place = here, { tournament, hash } = shown, team = what === "enter" ? byId("team").value.trim() : "";
     const words = what === "enter" ? `enter ${tournament} ${hash}${team ? ` team ${team}` : ""}` : `leave ${tournament}`;
     const careful = what === "enter" ? say("It accepts all your matches in it, by the terms that you see here. The others who enter get your letter, with your address.") : "";
     if (await sure(title, [words], careful)) sent(await act("take-part", { account: place.account, tournament, what, hash, team }));
-  });
+  }
 
   const line = (place) => latest.accounts.filter(({ account }) => account === place.account).flatMap(({ matches }) => matches).find(({ match }) => match === place.match);
 
@@ -248,6 +247,8 @@
     show("rematch", found.rematch && !practised(place));
     byId("anew").dataset.game = byId("rematch").dataset.game = found.rules;
     byId("rematch").dataset.words = found.rematch;
+    for (const id of ["lesson", "rules"]) byId(id).href = `${id}?game=${encodeURIComponent(found.rules)}`;
+    show("lesson", picture(found.rules).hasChildNodes());
     redraw(byId("stored"), found.stored.flatMap(stored));
     byId("form").textContent = [found.yours || found.unused, ...found.refused].join("\n");
     show("yours", found.yours || found.unused);
@@ -451,14 +452,16 @@
     if (done && done.words) await sure(say("Keep these words"), done.words.split("\n"));
   }));
 
-  const press = () => alone(async () => {
+  /** What a form asks for, one thing at a time. */
+  const submitted = (id, work) => byId(id).addEventListener("submit", (event) => { event.preventDefault(); alone(() => work(event.target)); });
+
+  submitted("press", async () => {
     const place = here, word = byId("said").value;
     if (!await sure(`${place.match}: ${say("To the other players")}`, [word])) return;
     const found = await act("say", { ...place, what: "press", word });
     sent(found);
     if (found) byId("said").value = "";
   });
-  byId("press").addEventListener("submit", (event) => { event.preventDefault(); press(); });
 
   byId("verify").addEventListener("click", async () => {
     const place = here, found = await act("verify", place);
@@ -482,24 +485,27 @@
     if (await sure(say("Propose a match"), words.split("\n").filter(Boolean))) sent(await act("new", { account, what: "new", word: words }));
   }));
 
-  const propose = (form) => alone(async () => {
+  submitted("propose", async (form) => {
     const given = new FormData(form), head = given.get("opponents").trim() ? `${given.get("game")} with ${given.get("opponents")}` : given.get("game");
     if (await sure(say("Propose a match"), [head, ...given.get("options").split("\n").filter(Boolean)])) sent(await act("new", { account: given.get("account"), what: "new", word: `${head}\n${given.get("options")}` }));
   });
-  byId("propose").addEventListener("submit", (event) => { event.preventDefault(); propose(event.target); });
 
-  byId("take-part").addEventListener("submit", (event) => { event.preventDefault(); takePart("enter", say("Enter the tournament")); });
-  byId("leave").addEventListener("click", () => takePart("leave", say("Leave the tournament")));
+  submitted("announce", async (form) => {
+    const { account, game, format, closes, pace, once } = Object.fromEntries(new FormData(form));
+    const lines = [game, `format: ${format}`, `closes: ${closes}`, `pace: ${pace}d`, ...(format === "swiss" || once === "0" ? [] : [`at-once: ${once}`])];
+    if (await act("announce", { account, word: lines.join("\n") })) tell(say("Sent. The server's answer has its number, such as t3: your friends enter it by that."));
+  });
+
+  submitted("take-part", () => takePart("enter", say("Enter the tournament")));
+  byId("leave").addEventListener("click", () => alone(() => takePart("leave", say("Leave the tournament"))));
   byId("again").addEventListener("click", async () => sent(await act("ask", { account: here.account, what: "ask", word: `tournament ${here.match}` })));
 
-  const look = () => alone(async () => sent(await act("ask", { account: byId("whose").value, what: "ask", word: `tournament ${byId("looked").value}` })));
-  byId("look").addEventListener("submit", (event) => { event.preventDefault(); look(); });
+  submitted("look", async () => sent(await act("ask", { account: byId("whose").value, what: "ask", word: `tournament ${byId("looked").value}` })));
 
   byId("who").addEventListener("click", async () => sent(await act("ask", { account: byId("whose").value, what: "ask", word: "list open" })));
 
-  byId("register").addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const { holder, ...given } = Object.fromEntries(new FormData(event.target));
+  submitted("register", async (form) => {
+    const { holder, ...given } = Object.fromEntries(new FormData(form));
     byId("password").value = "";
     if (holder === "passkey") {
       try { given.passkey = (await PASSKEY.make(given.account)).copy; }

@@ -8,7 +8,7 @@
  * @typedef {{words: string, done: string, board: Object<string, string>, then: Object<string, string>, click: ?string[], choose: ?Object<string, string>, right: ?string}} Step
  */
 (() => {
-  const byId = (id) => document.getElementById(id), { panels, steps } = LESSON;
+  const { panels, steps } = LESSON;
   let at = 0, clicked = [], wrong = "";
 
   const isDone = () => (steps[at].click ? steps[at].click.every((name) => clicked.includes(name)) : clicked.includes(steps[at].right));
@@ -16,8 +16,8 @@
   function square(name) {
     const { board, then, click = [] } = steps[at], done = isDone();
     const [tint = "", symbol = "", shape = ""] = ((done && then[name]) || board[name] || "").split(" ");
-    const marks = [done && name in then ? "fresh" : "", !done && click.includes(name) ? (clicked.includes(name) ? "aimed" : "may") : ""];
-    return { tint, symbol, shape, said: symbol, marks: marks.join(" "), ship: panels.length > 1 ? symbol : "" };
+    const marks = !done && click.includes(name) ? (clicked.includes(name) ? "aimed" : "may") : "";
+    return { tint, symbol, shape, said: symbol, marks, fresh: done && name in then, ship: panels.length > 1 ? symbol : "" };
   }
 
   function press(name) {
@@ -38,12 +38,11 @@
 
   function draw() {
     const { words, done, choose } = steps[at], over = isDone(), last = at === steps.length - 1;
-    const boards = panels.map((panel) => ({ caption: say("The board"), square, click: press, ...panel }));
     byId("words").textContent = words;
     byId("count").textContent = say("{number} of {all}", { number: at + 1, all: steps.length });
     byId("said").textContent = over ? done : wrong;
     byId("said").className = over ? "good" : wrong ? "open" : "";
-    redraw(byId("boards"), panels.length > 1 ? space(boards) : make("div", { class: "boards" }, boards.map(grid)));
+    redraw(byId("boards"), drawBoard(say("The board"), panels.map((panel) => ({ ...panel, square })), press));
     redraw(byId("choices"), ...Object.keys(choose || {}).map((name) => make("button", { type: "button", "data-name": name, disabled: over, onclick: () => press(name) }, name)));
     byId("back").disabled = at === 0;
     byId("next").hidden = last;

@@ -6,14 +6,12 @@ const RULES = (() => {
   const { asteroids: ASTEROIDS, fighters: FIGHTERS, rank: RANK, rows: ROWS } = FACTS;
   const NAMES = [...ROWS].flatMap((row) => Array.from({ length: 10 }, (_, column) => row + (column + 1)));
   const SQUARES = new Map(NAMES.map((name, square) => [name, square]));
-  const { TITLES } = BOARD;
   const SQUARE = `[${ROWS}](?:10|[1-9])`, NUMBERED = new RegExp(`^[${RANK}][1-9][0-9]{0,2}$`), ORDER = new RegExp(`^([^\\s,;]+)[\\s,;]+(${SQUARE})[\\s,;]*-[\\s,;]*(${SQUARE})$`);
 
   const homesOf = (options) => options.homes || 1;
   const pieces = (homes) => [...FIGHTERS, ...(homes === 1 ? ["H"] : ["H1", "H2", "H3"])];
   const own = (seat, square) => (seat === 1 ? square < 50 : square >= 50);
-  const sorted = (faults) => faults.map((fault, order) => [fault, order])
-    .sort(([a, i], [b, j]) => a.at - b.at || i - j).map(([fault]) => fault);
+  const sorted = (faults) => faults.sort((one, other) => one.at - other.at);
   const bare = (text) => text.replace(/#[^\n\r]*/g, (comment) => " ".repeat(comment.length));
 
   function slotsOf(names) {
@@ -116,5 +114,5 @@ const RULES = (() => {
     return { faults: [], text: `${piece} ${start}-${end}` };
   }
 
-  return { ROWS, SQUARE, NAMES, SQUARES, TITLES, pieces, homesOf, own, setup, orders };
+  return { ROWS, SQUARE, NAMES, SQUARES, pieces, homesOf, own, setup, orders };
 })();

@@ -6,7 +6,6 @@ const RULES = (() => {
   const { columns: COLUMNS, each: EACH, edges: EDGES, ships: SHIPS } = FACTS;
   const PLACED = new RegExp(`^([${SHIPS}])\\s+([${COLUMNS}][1-9][0-9]?)\\s+([${FACTS.facings}])$`), ORDERED = new RegExp(`^([${SHIPS}])(?:\\s*:\\s*|\\s+)([${FACTS.actions}]{3})$`), BEGUN = new RegExp(`^[${SHIPS}]: [${FACTS.actions}?]{3}$`);
   const sizeOf = (options) => (options.board ? options.board.split("x").map(Number) : FACTS.size);
-  const seatOf = (ship) => Math.floor(SHIPS.indexOf(ship) / EACH) + 1;
   /** Whether a position or a setup is of a board that can be agreed: anybody can make one, and a page draws it. */
   const fits = ({ options, view }) => [...sizeOf(options || {}), ...(view ? [view.board.columns, view.board.rows] : [])].every((length) => Number.isInteger(length) && length >= FACTS.smallest && length <= COLUMNS.length);
   const letters = (seat) => [...SHIPS.slice((seat - 1) * EACH, seat * EACH)];
@@ -20,9 +19,8 @@ const RULES = (() => {
     return along.map((row) => (seat === 3 ? "a" : COLUMNS[columns - 1]) + row);
   }
 
-  function exists(options, square) {
-    const [columns, rows] = sizeOf(options);
-    return COLUMNS.indexOf(square[0]) < columns && Number(square.slice(1)) <= rows;
+  function exists([columns, rows], square) {
+    return COLUMNS.slice(0, columns).includes(square[0]) && Number(square.slice(1)) > 0 && Number(square.slice(1)) <= rows;
   }
 
   /**
@@ -47,10 +45,10 @@ const RULES = (() => {
       if (!own.includes(ship)) { blame("3", line, say("{ship} is not your ship: you have {ships}", { ship, ships: own.join(", ") }), number); continue; }
       if (named.has(ship)) { blame("4", line, say("{ship} has a line already", { ship }), number); continue; }
       named.add(ship);
-      if (!exists(options, square)) blame("1", line, say("there is no {square} on a board of {size}", { square, size: sizeOf(options).join("x") }), number);
+      if (!exists(sizeOf(options), square)) blame("1", line, say("there is no {square} on a board of {size}", { square, size: sizeOf(options).join("x") }), number);
       else if (!home.includes(square)) blame("2", line, say("{square} is not in your home zone, the {edge} without its corners", { square, edge: EDGES[seat - 1] }), number);
       else if (taken.has(square)) blame("5", line, say("{ship} starts on {square} already", { ship: taken.get(square), square }), number);
-      if (exists(options, square) && !taken.has(square)) taken.set(square, ship);
+      if (exists(sizeOf(options), square) && !taken.has(square)) taken.set(square, ship);
       placed.set(ship, { ship, square, facing });
     }
     for (const ship of own) if (!named.has(ship)) blame("4", null, say("{ship} has no line", { ship }), Infinity, true);
@@ -85,5 +83,5 @@ const RULES = (() => {
     return { faults, given, text: living.filter((ship) => given.has(ship)).map((ship) => `${ship}: ${given.get(ship)}`).join("\n") };
   }
 
-  return { COLUMNS, SHIPS, seatOf, sizeOf, fits, letters, homes, setup, orders };
+  return { COLUMNS, SHIPS, sizeOf, exists, fits, letters, homes, setup, orders };
 })();

@@ -11,7 +11,7 @@ const RULES = (() => {
   /** @type {(place: number[]) => number} */
   const at = ([c, l, n]) => (c * 5 + l) * 5 + n;
 
-  const TYPES = Object.fromEntries(FACTS.types.map((type) => [type.code, type])), CODES = Object.keys(TYPES);
+  const { TYPES } = BOARD, CODES = Object.keys(TYPES);
 
   // Shapes (rulings 4 and 5)
 
@@ -102,8 +102,7 @@ const RULES = (() => {
     `|m\\s*([${COLOURS}]?[${LETTERS}]?[${NUMBERS}]?)\\s*(${CELL})${END}|k\\s*(${CELL})\\s*(${CELL})${END}|(${WORD})`, "g");
 
   const bare = (text) => text.replace(/#[^\n\r]*/g, "");
-  const sorted = (faults) => faults.map((fault, order) => [fault, order])
-    .sort(([a, i], [b, j]) => a.at - b.at || i - j).map(([fault]) => fault);
+  const sorted = (faults) => faults.sort((one, other) => one.at - other.at);
 
   /**
    * @typedef {{rule: string, token: ?string, message: string, at: number, missing: ?boolean}} Fault by ruling; at: where in the text; missing: nothing is wrong, it is only not yet there
@@ -131,8 +130,6 @@ const RULES = (() => {
         faults.push({ rule: "6", token: ship.token, at: ship.at, message: say("there are two {token}", { token: ship.token }) });
       }
       seen.add(key);
-    }
-    for (const ship of draft.ships) {
       const cells = [...ship.cells];
       if (ship.broken || fits(ship.code, cells)) continue;
       const type = TYPES[ship.code];
@@ -233,12 +230,7 @@ const RULES = (() => {
   /** The word before a target list (ruling 40). */
   const NEXT = "next";
 
-  const NEARLY_A_CELL = new RegExp(`^[sbmk]?[${FACTS.colours}][A-Za-z][0-9]{1,3}$`);
-
-  function noOrder(word) {
-    if (NEARLY_A_CELL.test(word)) return say("there is no cell `{word}`: the cells of a plane go from v1 to z5", { word });
-    return say("`{word}` is not an order", { word });
-  }
+  const NEARLY_A_CELL = new RegExp(`^[sbmk]?[${COLOURS}][A-Za-z][0-9]{1,3}$`);
 
   function entitled(view) {
     const due = view.entitled;
@@ -326,7 +318,7 @@ const RULES = (() => {
       } else if (first) {
         word = beam(found, first, last, named, due, used, blame, claim);
       } else {
-        blame(found, "36", noOrder(whole));
+        blame(found, "36", NEARLY_A_CELL.test(word) ? say("there is no cell `{word}`: the cells of a plane go from v1 to z5", { word }) : say("`{word}` is not an order", { word }));
       }
       list.push(word);
       told.push(word);
@@ -376,5 +368,5 @@ const RULES = (() => {
     return `b${first}${last}` + (could.length > 1 ? `(${fitting[0].ship})` : "");
   }
 
-  return { COLOURS, LETTERS, NUMBERS, NAMES, NEXT, TYPES, CODES, CELL, setup, orders, entitled, able, line, between, baseCost, isAgreed };
+  return { NAMES, CELLS, NEXT, TYPES, CODES, CELL, place, at, box, setup, orders, able, line, between, baseCost, isAgreed };
 })();

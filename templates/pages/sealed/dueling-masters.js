@@ -3,7 +3,6 @@
 // holds both against each other.
 
 /**
- * @typedef {{turn: number, seat: number, step: string, lines: string[]}} Step
  * @typedef {{seat: number, slot: number, start: string, end: string}} Transit one that is checked in this turn
  * @typedef {{squares: (?string)[], transit: Set<number>, destroyed: Set<number>}} Pieces by slot, its place in the list of pieces; -1 is an asteroid
  * @typedef {{options: Object<string, *>, turn: number, over: boolean, pieces: Pieces[], departing: ?[number, string], queue: Transit[], answered: number, collisions: [string, number, number][], played: Object<string, *>[][]}} Table what all were told; collisions: a square, and the slots of both seats

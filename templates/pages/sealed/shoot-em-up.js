@@ -3,12 +3,11 @@
 // tests/page_scripts/sealed.py holds both against each other.
 
 /**
- * @typedef {{turn: number, seat: number, step: string, lines: string[]}} Step
  * @typedef {{options: Object<string, *>, turn: number, over: boolean, setups: Map<number, string[]>, ships: Map<string, Ship>, committed: Set<number>, opened: Map<number, string[]>, played: Object<string, *>[][]}} Table what all were told
  * @typedef {{column: number, row: number, facing: number}} Ship
  */
 const SEALED = (() => {
-  const { COLUMNS, SHIPS, seatOf } = RULES, { facings: FACINGS, steps: AHEAD } = FACTS;
+  const { COLUMNS, SHIPS } = RULES, { owner } = BOARD, { facings: FACINGS, steps: AHEAD } = FACTS;
   const line = new RegExp(`^[${SHIPS}](?:: [${FACTS.actions}]{3}| [${COLUMNS}][1-9][0-9]? [${FACINGS}])$`);
   const called = ({ column, row }) => COLUMNS[column] + (row + 1);
   const order = (one, other) => one.column - other.column || one.row - other.row;
@@ -18,7 +17,7 @@ const SEALED = (() => {
   /** @returns {Table} */
   const begin = (options) => ({ options, turn: 0, over: false, setups: new Map(), ships: new Map(), committed: new Set(), opened: new Map(), played: [] });
   const all = ({ options }) => Array.from({ length: options.seats }, (_, at) => at + 1);
-  const remaining = (table) => (table.turn ? all(table).filter((seat) => [...table.ships.keys()].some((ship) => seatOf(ship) === seat)) : all(table));
+  const remaining = (table) => (table.turn ? all(table).filter((seat) => [...table.ships.keys()].some((ship) => owner(ship) === seat)) : all(table));
 
   /** The step that a seat owes now; "" if none. */
   function owed(table, seat) {
@@ -46,7 +45,7 @@ const SEALED = (() => {
     const orders = new Map(remaining(table).flatMap((seat) => table.opened.get(seat)).map((each) => [each[0], each.slice(3)]));
     const [columns, rows] = RULES.sizeOf(table.options), most = table.options.max_turns || FACTS.turns;
     const ships = new Map([...table.ships].map(([ship, where]) => [ship, { ...where, shields: 0 }])), reports = [];
-    const standing = () => new Set([...ships.keys()].map(seatOf)).size;
+    const standing = () => new Set([...ships.keys()].map(owner)).size;
     let over = false;
     for (let action = 1; action <= 3 && !over; action++) {
       const before = ships.size;

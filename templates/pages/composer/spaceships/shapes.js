@@ -3,7 +3,7 @@
 
 /** @typedef {[number, number, number]} Sides how far a box reaches over colours, letters and numbers */
 const SHAPES = (() => {
-  const { COLOURS, LETTERS, NUMBERS, TYPES, CODES } = RULES;
+  const { NAMES, CELLS, TYPES, CODES, at, box, place: placeOf } = RULES;
   const CUBE = [2, 2, 2];
 
   /** All different orders of three numbers. */
@@ -15,19 +15,17 @@ const SHAPES = (() => {
   /** By type, the boxes that it can fill; a death star has other shapes too, which are drawn cell by cell. */
   const WAYS = Object.fromEntries(CODES.map((code) => [code, code === "DS" ? [CUBE, ...orders([1, 2, 4])] : orders(TYPES[code].box)]));
 
-  const name = ([c, l, n]) => COLOURS[c] + LETTERS[l] + NUMBERS[n];
-  const place = (cell) => [COLOURS.indexOf(cell[0]), LETTERS.indexOf(cell[1]), NUMBERS.indexOf(cell[2])];
+  const place = (cell) => placeOf(CELLS.get(cell));
 
   /** The cells of a box that begins at a cell, pushed back into the space where it would reach out of it. */
   function footprint(sides, cell) {
-    const from = place(cell).map((at, axis) => Math.min(at, 5 - sides[axis])), found = [];
-    for (let c = 0; c < sides[0]; c++) for (let l = 0; l < sides[1]; l++) for (let n = 0; n < sides[2]; n++) found.push(name([from[0] + c, from[1] + l, from[2] + n]));
-    return found;
+    const from = place(cell).map((value, axis) => Math.min(value, 5 - sides[axis]));
+    return box(from, from.map((value, axis) => value + sides[axis] - 1)).map((each) => NAMES[each]);
   }
 
   /** How far a cell is from another, and the cell that far before one, pushed back into the space. */
-  const offset = (from, to) => { const start = place(from); return place(to).map((at, axis) => at - start[axis]); };
-  const moved = (cell, far) => name(/** @type {Sides} */ (place(cell).map((at, axis) => Math.max(0, at - far[axis]))));
+  const offset = (from, to) => { const start = place(from); return place(to).map((value, axis) => value - start[axis]); };
+  const moved = (cell, far) => NAMES[at(place(cell).map((value, axis) => Math.max(0, value - far[axis])))];
 
   /** Types that make up an agreed fleet; null if chance finds none. `chance(n)`: a whole number below n. */
   function fleet(options, seat, chance) {
@@ -49,8 +47,8 @@ const SHAPES = (() => {
     for (let tried = 0; tried < 300; tried++) {
       const taken = new Set();
       const ships = [...codes].sort((one, other) => TYPES[other].size - TYPES[one].size).map((code) => {
-        const could = WAYS[code].flatMap((sides) => RULES.NAMES.map((cell) => [sides, cell]))
-          .filter(([sides, cell]) => place(cell).every((at, axis) => at + sides[axis] <= 5)).map(([sides, cell]) => footprint(sides, cell))
+        const could = WAYS[code].flatMap((sides) => NAMES.map((cell) => [sides, cell]))
+          .filter(([sides, cell]) => place(cell).every((value, axis) => value + sides[axis] <= 5)).map(([sides, cell]) => footprint(sides, cell))
           .filter((cells) => cells.every((cell) => !taken.has(cell)));
         const cells = could.length ? could[chance(could.length)] : [];
         for (const cell of cells) taken.add(cell);
