@@ -22,8 +22,8 @@ _SECTION = re.compile(r"([1-9][0-9]?)\. (\S.*)")
 _RULING = re.compile(r" {0,3}([1-9][0-9]{0,2})\. (\S.*)")
 _BULLET = "  * "
 _CODE = re.compile(r"`([^`]+)`")
-_TERM = re.compile(r"\b(?:[A-ZÄÖÜ]{2,} )*[A-ZÄÖÜ]{3,}\b")
-"""A term where it is explained, in capitals."""
+_TERM = re.compile(r"\b[A-ZÄÖÜ]{3,}\b")
+"""A word of a term where it is explained, in capitals."""
 _PANELS = re.compile(" {4,}")
 """The gap between boards that stand side by side."""
 

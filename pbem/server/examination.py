@@ -116,6 +116,9 @@ def _listeners(config: Config) -> Iterator[Diagnosis]:
     for name, listener in (("smtp", config.smtp), ("lmtp", config.lmtp)):
         if listener.listen:
             yield _place(name, listener.listen)
+        for file in (getattr(listener, "certificate", ""), getattr(listener, "certificate_key", "")):
+            if file and not os.access(file, os.R_OK):
+                yield Diagnosis(False, name, f"{file} cannot be read")
 
 
 def _games(config: Config) -> Iterator[Diagnosis]:

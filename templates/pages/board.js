@@ -131,9 +131,7 @@ function showSide(root, seat) {
 function ruling(number) {
   const words = say("ruling {rule}", { rule: number }), all = document.getElementById("rulings"), text = all && JSON.parse(all.textContent)[number];
   if (!text) return `(${words})`;
-  const opened = make("details", { class: "ruling" }, make("summary", {}, words), make("div"));
-  opened.lastElementChild.innerHTML = text; // the program's own, in this very page
-  return opened;
+  return make("details", { class: "ruling" }, make("summary", {}, words), make("div", {}, ...new DOMParser().parseFromString(text, "text/html").body.childNodes));
 }
 
 /**

@@ -172,9 +172,6 @@ def test_secrets_are_shown_on_demand_with_a_word_about_it(house: House) -> None:
     text = house.run("inbox", "show", number, "--secrets")
     assert "secret words" in text
     assert "Look only if you must" in text
-    text = house.run("match", "show", "m1", "--secrets")
-    assert "DS Ov1 Ov2 Ow1" in text
-    assert "An operator who tells a player breaks the game" in text
 
 
 def test_a_strangers_letter_commands_no_terminal(house: House) -> None:

@@ -109,7 +109,7 @@ def test_the_page_at_home_shows_the_text_and_takes_what_is_written(
 
     def moment() -> Any:
         found = json.loads(shown("match"))
-        assert found["composer"]
+        assert found["board"] == "composer"
         return [found["phase"], found["game"], found["turn"], found["hash"]]
 
     assert "Hide from 1 to 9" in shown("composer")

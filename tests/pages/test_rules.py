@@ -53,7 +53,7 @@ def test_the_drawings_and_tables_of_the_text_are_drawn() -> None:
     page = rules_page("spaceships")
     assert page.count('<div class="plane" data-plane=') == 5
     assert '<tr><th scope="row">KC</th><td>kill cruiser</td><td>6</td><td>6</td><td>rectangle 3x2x1</td></tr>' in page
-    assert "<strong>LOOSELY ADJACENT</strong>" in page
+    assert "<strong>LOOSELY</strong> <strong>ADJACENT</strong>" in page
     assert '<p class="eyebrow">You</p>' in page
 
 

@@ -100,12 +100,14 @@ def confirm(table: PlayTable, yes: bool, shown: MatchView | None = None, questio
     if not yes:
         question = question or ("Sign and send?" if table.account.key else "Send?")
         try:
-            click.confirm(question, default=True, abort=True)
+            agreed = click.confirm(question, default=True)
         except click.Abort:
             if sys.stdin.isatty():
                 raise
             click.echo(err=True)
             raise click.ClickException("Nothing was signed. Where nobody can answer, say --yes.") from None
+        if not agreed:
+            raise click.Abort
     if shown is not None:
         table.demand_unchanged(shown.match, moment(shown))
 
