@@ -57,17 +57,19 @@ class Player(Correspondent):
         self.outgoing: list[bytes] = []
         self._wavers = wavers
         self._order = self.letters.order
-        self.letters.order = self.order  # type: ignore[assignment, method-assign]  # what a program orders comes through here
+        self.letters.order = self.order  # type: ignore[method-assign]  # what a program orders comes through here
 
     def _write(self, sent: SentForm) -> None:
         self.outgoing.append(sent.raw)
 
-    def order(self, match: str, text: str, now: datetime, *, final: bool = False) -> SentForm:
+    def order(
+        self, match: str, text: str, now: datetime, *, final: bool = False, turn: int | None = None
+    ) -> SentForm:
         other = text.rpartition("\n")[0] or text.rpartition(" ")[0]  # none at all would be final
         if other and self.random.random() < self._wavers:
             with suppress(Refused):
                 self._order(match, other, now)
-        return self._order(match, text, now, final=final)
+        return self._order(match, text, now, final=final, turn=turn)
 
     @property
     def done(self) -> bool:
