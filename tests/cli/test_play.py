@@ -143,7 +143,7 @@ def test_words_teach_whoever_writes_something_else(terminal: Terminal) -> None:
     assert "which is: " in shown
     assert "Example:" in terminal("m1", "help")
     assert "play against a program, here and now" in terminal("help")
-    assert "Where nobody can answer, say --yes." in terminal("m1", "Gx3", typed="", status=4)
+    assert "Where nobody can answer, say --yes." in terminal("m1", "--nothing", typed="", status=4)
 
 
 def test_orders_are_asked_about_once_and_nothing_is_sent_without_a_yes(terminal: Terminal) -> None:

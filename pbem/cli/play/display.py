@@ -204,7 +204,11 @@ def _show_position(table: PlayTable, standing: MatchView, found: JsonObject, dis
 
 def _show_glance(changed: Sequence[str], glance: Glance, next_: Sequence[str]) -> None:
     """What changed, the boards, what the player can do; and what the signs mean, if there is room for it."""
-    lines, signs = [*changed, *drawn(glance)], shaped("\n".join(in_lines(glance.signs, "  "))).split("\n")
+    boards, signs = [*drawn(glance)], shaped("\n".join(in_lines(glance.signs, "  "))).split("\n")
+    room = _ROWS - 3 - len(boards) - len(next_)
+    if len(changed) > room:
+        changed = [*changed[: room - 1], "  ... (--full says it all)"]
+    lines = [*changed, *boards]
     if 2 + len(lines) + len(signs) + len(next_) < _ROWS:
         lines += signs
     click.echo("\n".join([*lines, *next_]))
