@@ -24,7 +24,7 @@ FRESH: Final = "display:block;border:1px solid #ffd84a"
 """The style of a square in which something happened: within the cell, so that grids keep their size."""
 _LETTERS: Final = "font-family:Consolas,Menlo,monospace;font-size:12px;line-height:16px;text-align:center"
 _SIDE: Final = 18
-"""Of a cell: three layers of five columns are as wide as a phone."""
+"""Pixels of a cell's side: three layers of five columns are as wide as a phone."""
 _LINES: Final = "border-collapse:collapse;border-color:#808080;margin:0"
 _END: Final = '<br clear="all" style="clear:both">'
 """Tables stand side by side where there is room, and what follows beneath them."""

@@ -67,6 +67,8 @@ class Seats:
     """The name of the server's house program; empty if there is none."""
     over: Callable[[Match, datetime], Callable[[], None]]
     """Hears that a match has closed; returns what follows from that, once its players are told."""
+    time_beside: Callable[[Match], str]
+    """The time of the last entry of the tournament of a match; empty without one."""
 
 
 class SeatContext(msgspec.Struct):
@@ -86,10 +88,12 @@ class SeatContext(msgspec.Struct):
     def step(self, now: datetime, oldest_unhandled: datetime | None = None) -> Step:
         """A new step of the match.
 
-        The clock stands still while an older letter waits; the match goes on by letters. Its time never goes back.
+        The clock stands still while an older letter waits; the match and its tournament go on by letters. Their time
+        never goes back: a match that closed before the last entry of its tournament would have kept back its result.
         """
         match = self.match
-        times = [match.time, *(time for submission in match.waiting for time in submission.received)]
+        received = (time for submission in match.waiting for time in submission.received)
+        times = [match.time, self._seats.time_beside(match), *received]
         now = max([now, *(utc(time) for time in times if time)])
         return Step(self.match, replace(self._seats.world(now), oldest_unhandled=oldest_unhandled))
 

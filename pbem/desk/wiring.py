@@ -149,7 +149,9 @@ class Desk:
         director = self.director = Director(
             tournaments, matches, players, people, letters, inbox, config.server, composer.address
         )
-        seats = Seats(archive, letters, match_letters, self.world, config.house_name, director.over)
+        seats = Seats(
+            archive, letters, match_letters, self.world, config.house_name, director.over, director.time_beside
+        )
         keys = Keyring(players, changes, counts, mailboxes, seats, time, config, topics, tournaments.change_keys)
         offers = Offers(seats, players, people, strangers, counts, time)
 

@@ -110,7 +110,7 @@ class Places(NamedTuple):
 
     @property
     def usual(self) -> list[str]:
-        """Those of which one is meant if none is named: one at home only if there is no other."""
+        """The accounts of which one is meant if none is named: one at home only if there is no other."""
         return [name for name in self.accounts if not name.endswith(f"@{SERVER}")] or self.accounts
 
     def file(self, account: str) -> Path:

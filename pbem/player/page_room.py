@@ -86,7 +86,7 @@ class PlayRoom:
         self._tables: dict[str, PlayTable] = {}
         self._told: deque[str] = deque(maxlen=_LINES)
         self._troubles: dict[str, str] = {}
-        """What was wrong when an account's letters were last looked for; "" if nothing was."""
+        """The trouble of each account at the last look for letters; "" if there was none."""
         self._next: dict[str, float] = {}
         """The time to look again for the letters of an account, after trouble."""
         self._asked: tuple[PlayTable, SentForm] | None = None

@@ -162,7 +162,7 @@ class PageViews:
 
     @staticmethod
     def _rematch(table: PlayTable, standing: MatchView) -> str:
-        """What `new` needs for the same match again; "" if its terms are not known here."""
+        """The lines after `new` that propose the same match again; "" if its terms are not known here."""
         terms = table.letters.matches.agreed_or_entered(standing.match)
         others = [name for seat, name in standing.names.items() if seat != standing.seat]
         lines = [f"{name}: {value}" for name, value in terms.lines().items()] if terms else []

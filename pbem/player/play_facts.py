@@ -93,7 +93,9 @@ def revealed(letters: Correspondence, match: str) -> dict[int, Mapping[str, obje
         return None
     papers = bundle.read(content).papers
     records = [record.read(papers[name].decode()) for name in papers if name.startswith("records/")]
-    last = max(records, key=lambda game: game.round or 0)
+    last = max(records, key=lambda game: game.round or 0, default=None)
+    if last is None:
+        return None
     played = list(record.replayed(last))
     _, _, state = played[-1]
     return parts.views(rules(last.game), state, len(last.seats), [reports for _, reports, _ in played[1:]])

@@ -53,7 +53,7 @@ class KeptHere(PlayResult, frozen=True):
     """Orders in advance of a sealed match: they wait on this machine alone."""
 
     def told(self, _: Say) -> Iterator[ToldLine]:
-        """What commits to them when they are due."""
+        """The sentence about the program that commits to them when they are due."""
         yield ToldLine(
             Phrase("It waits on this machine alone: leave `pbem agent` running, or look with `pbem play`.")
         )

@@ -18,6 +18,9 @@ from in_a_box.table import ANN, BOB, SMALL
 from in_a_box.terminal import Terminal
 from signing.domains import Domain, rsa_key
 
+from pbem.cli.play.display import _show_glance
+from pbem.games import part_of
+from pbem.games.squares import Glance
 from pbem.mail_providers import PROVIDERS, MailProvider
 from pbem.match.transcript import announcement, canonical, sha256_hex
 from pbem.player.account_file import Places
@@ -144,6 +147,14 @@ def test_words_teach_whoever_writes_something_else(terminal: Terminal) -> None:
     assert "Example:" in terminal("m1", "help")
     assert "play against a program, here and now" in terminal("help")
     assert "Where nobody can answer, say --yes." in terminal("m1", "--nothing", typed="", status=4)
+
+
+def test_what_changed_is_cut_to_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    boards = [("a space", "", part_of("spaceships", "boards").blank()[0])]
+    _show_glance([f"change {at}" for at in range(40)], Glance(boards, ["a sign"]), ["next"])
+    shown = capsys.readouterr().out.splitlines()
+    assert "  ... (--full says it all)" in shown
+    assert len(shown) == 21  # with the prompt, the match and the headline
 
 
 def test_orders_are_asked_about_once_and_nothing_is_sent_without_a_yes(terminal: Terminal) -> None:

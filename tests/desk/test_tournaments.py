@@ -19,9 +19,11 @@ from in_a_box.stores import of_sqlite
 
 from pbem.desk import seats
 from pbem.desk.public import Public
+from pbem.desk.seats import SeatContext
 from pbem.desk.tournament import tournament_commands
 from pbem.desk.tournament.tournament_pages import public_tournaments
 from pbem.identity import ssh
+from pbem.match import progress
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
 from pbem.server.desk_work import enable_games
@@ -297,6 +299,34 @@ def test_a_match_begins_no_earlier_than_its_letters_came(club: Club) -> None:
     for pairing in club.awaited:
         club.win(pairing, min(pairing.players))
     assert club.proof(club.bundles())[-1] == "ok ann 4, bob 2, carl 0"
+
+
+def test_a_match_closes_no_earlier_than_the_entries_of_its_tournament(club: Club) -> None:
+    """The clock stands still while an older letter waits, and the tournament goes on by letters."""
+    referee = planned(club)
+    referee.work()
+    add_key(club, "carl")
+    seats = referee.desk.due_tasks.seats
+    while True:  # until just before the clock closes m1
+        at = SeatContext(seats, *seats.archive.known(1))
+        assert at.match.wakes is not None
+        step = at.step(closes := at.match.wakes)
+        progress.tick(step)
+        if step.match.phase == "closed":
+            break
+        referee.wait(closes - referee.now)
+    referee.now = closes + timedelta(seconds=1)
+    referee.alive()
+    person = club.people["carl"]
+    letter = referee.raw(person, referee.signed(person, f"enter t1 {club.t.rules_hash}\n{placed(person)}"))
+    referee.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), letter, referee.now)
+    while referee.running.handle_next(referee.now):
+        pass
+    assert [entry.type for entry in referee.desk.director.archive.entries(1)[-1:]] == ["entered"]
+    with referee.database.transaction():
+        referee.desk.due_tasks._tick_match(1, closes)
+    assert referee.match(1).phase == "closed"
+    club.proof(club.bundles())
 
 
 @of_sqlite

@@ -267,7 +267,7 @@ class Asking:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asks, self.asked = True, False
         self.told: JsonObject = {}
-        """What else it says falsely."""
+        """Its further lies: facts of a match by name."""
         self._of_match, honest = bulletin.of_match, SealedFiles.position_document
         monkeypatch.setattr(bulletin, "of_match", self.of_match)
 

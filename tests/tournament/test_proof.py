@@ -293,7 +293,7 @@ class TestLies:
         fails(content, "m1: is over, and its result is missing", bundles=club.bundles())
 
     def test_a_result_that_comes_too_late(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Who lost leaves meanwhile, and so has finished less than half of the games: none of them counts."""
+        """The loser leaves meanwhile, with less than half of the games finished, so that none of them counts."""
         club = SignedClub("at-once: 1", "ann", "bob", "carl")
         club.start()
         with monkeypatch.context() as patch:

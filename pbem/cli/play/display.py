@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _ROWS = 24
 """The lines of the smallest terminal, of which the shell's prompt has one."""
+_FEWEST = 6
+"""The lines for what changed that are shown in any case."""
 
 DOUBTFUL = (
     "The steps that came do not end the game. Reveal your secrets only if it ended otherwise, as by an agreed draw."
@@ -203,9 +205,10 @@ def _show_position(table: PlayTable, standing: MatchView, found: JsonObject, dis
 
 
 def _show_glance(changed: Sequence[str], glance: Glance, next_: Sequence[str]) -> None:
-    """What changed, the boards, what the player can do; and what the signs mean, if there is room for it."""
+    """Show the changes, the boards, and the next commands; and the meaning of the signs, if there is room for it."""
     boards, signs = [*drawn(glance)], shaped("\n".join(in_lines(glance.signs, "  "))).split("\n")
-    room = _ROWS - 3 - len(boards) - len(next_)
+    # The prompt, the match and the headline have a line each; boards without end hide nothing of what changed.
+    room = max(_ROWS - 3 - len(boards) - len(next_), _FEWEST)
     if len(changed) > room:
         changed = [*changed[: room - 1], "  ... (--full says it all)"]
     lines = [*changed, *boards]
@@ -215,7 +218,7 @@ def _show_glance(changed: Sequence[str], glance: Glance, next_: Sequence[str]) -
 
 
 def _what_to_order(table: PlayTable, standing: MatchView, glance: Glance) -> list[str]:
-    """What may be ordered, with an example of it."""
+    """The lines about orders that are due, with an example."""
     called = f"  {_called(table)} {standing.match}"
     if not glance.due:
         return [f"{called} --full    shows all of it"]
@@ -224,7 +227,7 @@ def _what_to_order(table: PlayTable, standing: MatchView, glance: Glance) -> lis
 
 
 def how_to_write(table: PlayTable, standing: MatchView) -> list[str]:
-    """What can be sent in a match, and how it is written, for a player who wrote something else."""
+    """The lines that show a player whose orders were refused how orders are written, with an example."""
     called, words = f"{_called(table)} {standing.match}", part_of(standing.rules, "words")
     if standing.phase == "setup":
         return [f"{_called(table)} setup {standing.match}    shows how a setup is written; --random makes one"]
@@ -241,7 +244,7 @@ def how_to_write(table: PlayTable, standing: MatchView) -> list[str]:
 
 
 def _what_next(table: PlayTable, standing: MatchView) -> list[str]:
-    """What a player can do once a match is over."""
+    """The commands that are of use once a match is over."""
     others = " ".join(name for seat, name in standing.names.items() if seat != standing.seat)
     again = f"try {standing.rules}" if table.at_home else f"new {standing.rules} {others}"
     rows = {"Again": again, "See each turn": f"{standing.match} --open", "Check it all": f"verify {standing.match}"}

@@ -145,14 +145,23 @@ class Director:
 
     def over(self, match: Match, now: datetime) -> Callable[[], None]:
         """Write the result of a match that has closed; returns what follows, once its players are told."""
-        if match.terms.tournament is None:
+        t = self._beside(match)
+        if t is None:
             return lambda: None
-        t = self.archive.known(int(match.terms.tournament["id"][1:]))
         step = self.step(t, now)
         rows = self.matches.entries(int(match.id[1:]))
         step.take([Entry.read(row.entry) for row in rows])
         self._advance(step)
         return partial(self._go_on, step)
+
+    def time_beside(self, match: Match) -> str:
+        """The time of the last entry of a match's tournament; empty without one."""
+        t = self._beside(match)
+        return t.time if t is not None else ""
+
+    def _beside(self, match: Match) -> Tournament | None:
+        terms = match.terms.tournament
+        return self.archive.known(int(terms["id"][1:])) if terms is not None else None
 
     def restored(
         self, seats: Seats, began: int, alone: Callable[[str], AbstractContextManager[None]], now: datetime
@@ -181,7 +190,7 @@ class Director:
             matches.seat(number, seat, name, terms, "proposed")
             matches.accept(number, seat)
         at = SeatContext(seats, *seats.archive.known(number))
-        step = at.step(max(now, utc(t.time)))
+        step = at.step(now)
         players, consents = [], []
         for seat, (name, mail) in enumerate(zip(pairing.names, pairing.mails, strict=True), start=1):
             signed, mailbox = self.archive.consent(t, mail)
