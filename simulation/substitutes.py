@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from simulation.world import World
 
 NAME = "fay"
-OFTEN, ASKS = 900.0, 7200.0
-"""Seconds between two looks for something to say, and two requests: the same words get 30 answers a day."""
+OFTEN, ASKS = 900.0, 21600.0
+"""Seconds between two looks for something to say, and two requests: a week's may come on one day, which has 30."""
 FORM = re.compile(rf"(?ms)^substitute (m\d+) {NAME} for (\w+)\s+[0-9a-f]{{64}}$.*?^end$")
 
 
