@@ -17,6 +17,7 @@ from pbem.player.correspondence.standings import Impossible
 from pbem.player.player_modes import matches_like
 from pbem.player.results import line_of
 from pbem.proof import bundle
+from pbem.tournament.tournament_terms import LADDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +71,8 @@ def tournament_facts(told: TournamentView) -> JsonObject:
     """A tournament in a line: what it is, and how the player stands in it."""
     title = str(rules(told.rules).title) if told.rules in GAMES else told.rules
     names = ("tournament", "seq", "format", "phase", "entrants", "entered", "place", "of", "points", "running")
-    return {"title": title, **{name: getattr(told, name) for name in names}}
+    closes = told.agreement.get("closes") if told.phase == "open" else None
+    return {"title": title, "closes": closes, **{name: getattr(told, name) for name in names}}
 
 
 def composed(agent: Agent, standing: MatchView) -> JsonObject | None:
@@ -154,7 +156,8 @@ def tournament_terms(letters: Correspondence, name: str, templates: Templates) -
             "closes": terms.closes[:10] if terms.closes else None,
             "m": {"match": None, "title": rules(matches.game).title, "terms": matches, "phase": "open"},
         }
-        text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants)
+        begun = told.phase != "open" and terms.format != LADDER
+        text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants, begun=begun)
     except Exception as error:  # the server may have sent anything
         raise Impossible("The terms of {tournament} cannot be shown: do not enter it.", tournament=name) from error
     return clean(text.rstrip("\n")) + "\n", told.hash

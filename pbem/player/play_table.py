@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -25,9 +25,10 @@ from pbem.player.known import MatchKnown
 from pbem.player.memory import Memory
 from pbem.player.player_modes import agent_of, matches_like
 from pbem.player.results import PlayResult, ToldLine, line_of, lines
+from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from pbem.match.view import MatchView
@@ -377,6 +378,11 @@ class PlayTable:
             case "draw" | "annul" | "extend" | "claim":
                 return letters.say(match, words, now)
         raise Impossible("{what}: the page has no such command.", what=what)
+
+    def demand_announceable(self, game: str, lines: Iterable[str]) -> None:
+        """Raise `Refused` if the server would not announce a tournament with these option lines."""
+        options = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+        TournamentTerms.propose(game, options, timedelta()).demand_open(self.now())
 
     def clear(self, standing: MatchView, turn: int | None = None) -> SentForm | None:
         """Prepare the withdrawal of what is due, or of orders for another turn; None: they waited here alone."""

@@ -35,9 +35,6 @@ _LENGTHENING = ("entered", "challenged", "ruled")
 _SILENCE = 2
 """The number of matches in a row, lost by silence, after which a player is withdrawn."""
 
-_LONGEST = timedelta(days=366)
-"""The longest time for which entries stay open."""
-
 
 def _refused(what: str, token: str | None, says: Phrase) -> Refused:
     return Refused(Fault(what, token, says))
@@ -62,8 +59,7 @@ def begun(entry: Entry) -> Tournament:
         raise ValueError("the hash is not that of the terms")
     if entry.time < body["received"]:
         raise ValueError("its letter was received after it")
-    if terms.closes is not None and not utc(entry.time) < utc(terms.closes) <= utc(entry.time) + _LONGEST:
-        raise _refused("closes", terms.closes, Phrase("entries close in the future, within a year"))
+    terms.demand_open(utc(entry.time))
     tournament = Tournament(
         body["tournament"],
         body["server"],

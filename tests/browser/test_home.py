@@ -613,13 +613,37 @@ def test_a_tournament_is_entered_and_left(start: Callable[..., HomePage], user: 
     page.locator("#no").click()
     assert not list(ann.terminal.drafts.glob("*.eml"))
     ann.signs(page, "#enter")
-    expect(page.locator("#tournament-standing")).to_have_text("players so far: 2; you are in")
+    expect(page.locator("#tournament-standing")).to_contain_text("players so far: 2, until ")
+    expect(page.locator("#tournament-standing")).to_contain_text("; you are in")
     expect(page.locator("#enter")).to_be_hidden()
     assert ann.club.t.entrants["ann"].team == "reds"
     ann.signs(page, "#leave")
-    expect(page.locator("#tournament-standing")).to_have_text("players so far: 1")
+    expect(page.locator("#tournament-standing")).to_contain_text("players so far: 1")
     expect(page.locator("#leave")).to_be_hidden()
     assert "ann" not in ann.club.t.entrants
+
+
+def test_a_tournament_is_announced_read_back_and_shown_with_its_number(
+    start: Callable[..., HomePage], user: Path, referee: Referee
+) -> None:
+    ann = Entrant(user, referee)
+    page, _, _ = start("--account", "ann@play.example", "--browser")
+    page.locator("summary", has_text="Announce a tournament").click()
+    demand_accessible(page)
+    page.locator("#announce button").click()
+    expect(page.locator("#closes")).to_be_focused()  # the day is missing
+    closes = (referee.now + timedelta(days=9)).date()
+    page.locator("#closes").fill(f"{closes}")
+    page.locator("#most").fill("6")
+    page.locator("#announce button").click()
+    expect(page.locator("#read-back")).to_contain_text(f"closes: {closes}")
+    expect(page.locator("#read-back")).to_contain_text("keys: optional")
+    page.locator("#yes").click()
+    ann.carry(page)
+    expect(page.locator("#tournament-title")).to_have_text("t2: Spaceships, round robin")
+    expect(page.locator("#tournament-terms")).to_contain_text("6 at most")
+    expect(page.locator("#tournament-invites")).to_contain_text("enter t2")
+    demand_accessible(page)
 
 
 def test_terms_that_are_not_those_of_the_hash_are_not_entered(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import stat
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,7 @@ import icalendar
 import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from desk.test_tournaments import Club
 from in_a_box.bulletins import FIELD
 from in_a_box.referee import Referee, attachment, new, placed
 from in_a_box.table import ANN, BOB, SMALL
@@ -29,6 +31,7 @@ from pbem.player.memory import Memory
 from pbem.player.play_table import PlayTable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from in_a_box.referee import Mailbox
@@ -43,6 +46,20 @@ def terminal(tmp_path: Path, referee: Referee, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("HOME", str(found.home))  # for `~`
     monkeypatch.setattr(PlayTable, "now", lambda _: referee.now)
     return found
+
+
+@pytest.fixture
+def prompt(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """The terminal, where the referee answers while it waits."""
+    wait = PlayTable.wait
+
+    def answered(table: PlayTable, until: Callable[[], bool], what: str) -> bool:
+        terminal.post()
+        terminal.bring()
+        return wait(table, until, what)
+
+    monkeypatch.setattr(PlayTable, "wait", answered)
+    return partial(terminal, "--wait", "5")
 
 
 def agreed(terminal: Terminal) -> Mailbox:
@@ -409,17 +426,42 @@ def test_tournaments_are_entered_listed_and_left(terminal: Terminal) -> None:
     shown = terminal("enter", "t1", typed="y\n")
     assert "tournament t1, by bob" in shown
     assert "0 players have entered so far.\nTo enter is to accept all your matches in it." in shown
-    assert "  t1: round robin, 1 entered so far\n" in terminal()
+    assert re.search("  t1    Spaceships, round robin +open .+, until .+; 1 so far; you have entered\n", terminal())
     terminal("leave", "t1", "--yes")
-    assert "t1:" not in terminal()
+    assert "t1 " not in terminal()
 
 
-def test_a_tournament_is_announced_and_friends_are_told_how_to_enter(terminal: Terminal) -> None:
+def test_what_cannot_be_entered_is_said_once(terminal: Terminal, prompt: Callable[..., str]) -> None:
+    terminal.register()
+    shown = prompt("enter", "t9", status=1)
+    assert "there is no such tournament here" in shown
+    assert "have not come" not in shown
+
+
+def test_a_latecomer_is_told_before_signing_that_entries_are_closed(
+    terminal: Terminal, prompt: Callable[..., str]
+) -> None:
+    terminal.register()
+    club = Club(terminal.referee, "bob", "carl", "dora")
+    club.announce("bob", "entrants: 3")
+    club.enter("bob", "carl", "dora")
+    shown = prompt("enter", "t1", typed="n\n", status=4)
+    assert "Entries are closed: only a substitute" in shown
+    assert "entered so far" not in shown
+
+
+def test_a_tournament_is_announced_and_friends_are_told_how_to_enter(
+    terminal: Terminal, prompt: Callable[..., str]
+) -> None:
     terminal.register()
     assert "say when entries close" in terminal("tournament", "new", "spaceships", status=1)
-    shown = terminal("tournament", "new", "spaceships", "closes: 2026-03-10", "pace: 3d", typed="y\n")
+    shown = prompt("tournament", "new", "spaceships", "closes: 2026-03-10", "pace: 3d", typed="y\n")
     assert "tournament new spaceships\ncloses: 2026-03-10\npace: 3d\n" in shown
-    assert "  t1: round robin, 0 entered so far; to enter: pbem play enter t1\n" in terminal()
+    assert "Announced. Your friends write to pbem@play.example: enter t1\n" in shown
+    assert "; 0 so far; to enter: pbem play enter t1\n" in terminal()
+    assert "; 1 so far; you have entered\n" in prompt("enter", "t1", "--yes")
+    shown = terminal("tournament", "new", "spaceships", "closes: 2026-02-01", "--yes", status=1)
+    assert "nothing was signed or sent:\n  - entries close on a day to come" in shown
 
 
 def test_deadlines_for_the_calendar(terminal: Terminal) -> None:

@@ -15,10 +15,11 @@ from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.phrase import Span, clean
 from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import Contradiction, Impossible
-from pbem.player.play_facts import match_facts, revealed, seen, terms_of, title_of
+from pbem.player.play_facts import match_facts, revealed, seen, terms_of, title_of, tournament_facts
 from pbem.player.results import indented, line_of
 from pbem.player.secret_vault import BadSecrets
 from pbem.requests import DEFAULT
+from pbem.tournament.tournament_terms import LADDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.match.view import MatchView
     from pbem.player.play_table import PlayTable
+    from pbem.tournament.tournament_state import TournamentView
 
 
 _ROWS = 24
@@ -59,14 +61,8 @@ def list_matches(table: PlayTable) -> None:
     list_rows(table, rows)
     if not rows:
         click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
-    for told in letters.memory.tournaments():
-        is_own = told.organiser == letters.memory.account().name
-        if (told.entered or is_own) and told.phase != "ended":
-            running = f"{told.running} game{'' if told.running == 1 else 's'} running"
-            at = f"number {told.place} of {told.of}, {running}" if told.place else f"{told.entrants} entered so far"
-            if told.phase == "open" and is_own:
-                at += f"; to enter: pbem play enter {told.tournament}"
-            click.echo(f"  {line_of(f'{told.tournament}: {told.format}, {at}')}")
+    mine = letters.memory.account().name
+    list_tournaments(table, [told for told in letters.memory.tournaments() if told.entered or told.organiser == mine])
     for alarm in letters.memory.alarms():
         click.echo(f"ALARM {alarm.time} {alarm.match}: {line_of(alarm.said)}", err=True)
 
@@ -75,6 +71,27 @@ def list_rows(table: PlayTable, standings: Sequence[MatchView]) -> None:
     """A line for each of these matches: what it is, and whose move."""
     for standing in standings:
         click.echo(f"  {standing.match:5} {title_of(table.letters, standing):34} {_whose(table, standing)}".rstrip())
+
+
+def list_tournaments(table: PlayTable, found: Iterable[TournamentView]) -> None:
+    """A line for each of these tournaments: what it is, and how the player stands in it."""
+    for told in found:
+        title = f"{tournament_facts(told)['title']}, {told.format}"
+        click.echo(line_of(f"  {told.tournament:5} {title:34} {_standing(table, told)}"))
+
+
+def _standing(table: PlayTable, told: TournamentView) -> str:
+    """How a tournament stands for the player, in words: entries and their end, or the player's place."""
+    if told.phase == "open":
+        terms = told.terms_for(table.account.server)
+        until = _until(terms.closes if terms else None, table.now())
+        entered = "you have entered" if told.entered else f"to enter: pbem play enter {told.tournament}"
+        return f"open for entries{until}; {told.entrants} so far; {entered}"
+    points = "" if told.format == LADDER else f", {told.points} point{'' if told.points == 1 else 's'}"
+    place = f"number {told.place} of {told.of}{points}" if told.place else f"{told.entrants} entered"
+    if told.phase == "ended":
+        return f"over: {place}"
+    return f"{place}, {told.running} of your games under way" if told.entered else f"being played: {place}"
 
 
 def _whose(table: PlayTable, standing: MatchView) -> str:

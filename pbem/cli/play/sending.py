@@ -6,13 +6,12 @@ Sentences are proposals and agreements, press, draws, resignations.
 from __future__ import annotations
 
 import sys
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pbem.cli.ending import Status
-from pbem.cli.play.display import DOUBTFUL, how_to_write, list_rows, show, when
+from pbem.cli.play.display import DOUBTFUL, how_to_write, list_rows, list_tournaments, show, when
 from pbem.cli.play.terminal import at_table, confirm, play_in_browser, settle, turn_options, yes_option
 from pbem.games import GAMES, Refused
 from pbem.player.beginning import see_the_move, setup_at_random
@@ -21,7 +20,6 @@ from pbem.player.correspondence.standings import named
 from pbem.player.play_facts import title_of, tournament_terms
 from pbem.player.refereed_matches import KeptHere
 from pbem.player.results import line_of
-from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -182,16 +180,19 @@ def _sign(
     prepare: Callable[[], SentForm | None],
     standing: MatchView | None = None,
     question: str = "",
-) -> None:
-    """Show words, ask, and send the letter that has them; `standing`: the match as its player sees it."""
+) -> bool:
+    """Show words, ask, and send the letter that has them; `standing`: the match as its player sees it.
+
+    Returns whether the server has obeyed it.
+    """
     click.echo(words.rstrip())
     confirm(table, yes, standing, question)
-    if (form := prepare()) is not None:
-        settle(table, form)
+    form = prepare()
+    return form is not None and settle(table, form)
 
 
-def _tell(table: PlayTable, words: str, yes: bool, text: str = "") -> None:
-    _sign(table, f"{words}\n{text}", yes, lambda: table.letters.tell(words, table.now(), text=text))
+def _tell(table: PlayTable, words: str, yes: bool, text: str = "") -> bool:
+    return _sign(table, f"{words}\n{text}", yes, lambda: table.letters.tell(words, table.now(), text=text))
 
 
 def _say(table: PlayTable, match: str, what: str, word: str, yes: bool) -> None:
@@ -201,10 +202,10 @@ def _say(table: PlayTable, match: str, what: str, word: str, yes: bool) -> None:
     _sign(table, words, yes, lambda: table.say(match, what, word), standing)
 
 
-def _about_match(name: str | None = None, help_: str | None = None) -> Callable[[Callable[..., None]], click.Command]:
+def _about_match(name: str | None = None, help_: str | None = None) -> Callable[[Callable[..., object]], click.Command]:
     """Make a command about one match, which asks before it signs."""
 
-    def made(function: Callable[..., None]) -> click.Command:
+    def made(function: Callable[..., object]) -> click.Command:
         return click.command(name, help=help_)(click.argument("match")(yes_option(at_table(function))))
 
     return made
@@ -307,9 +308,15 @@ def tournament() -> None:
 @at_table
 def announce(table: PlayTable, game: str, lines: tuple[str, ...], yes: bool) -> None:
     """Announce a tournament: options such as "closes: 2026-12-20" and "pace: 3d"."""
-    options = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-    TournamentTerms.propose(game, options, timedelta())  # refuses at once what the server would
+    table.demand_announceable(game, lines)
+    known = {told.tournament for told in table.letters.memory.tournaments()}
     _tell(table, f"tournament new {game}", yes, "\n".join(lines))
+    made = [told for told in table.letters.memory.tournaments() if told.tournament not in known]
+    list_tournaments(table, made)
+    for told in made:
+        words = f"enter {told.tournament}"
+        click.echo(f"Announced. Your friends write to {table.account.server_address}: {words}")
+        click.echo(f"or say: pbem play {words}")
 
 
 @click.command()
@@ -322,11 +329,14 @@ def enter(table: PlayTable, tournament: str, team: str, yes: bool) -> None:
     asked = table.letters.ask(f"tournament {tournament}", table.now())
     table.send()
     table.wait(lambda: table.state(asked) not in {"ready", "sent"}, "the terms")
+    if table.state(asked) == "refused":
+        sys.exit(Status.REFUSED)
     from pbem.letters.render import Templates
 
     terms, hash_ = tournament_terms(table.letters, tournament, Templates())
     click.echo(terms)
-    _tell(table, f"enter {tournament} {hash_}" + (f" team {team}" if team else ""), yes)
+    if _tell(table, f"enter {tournament} {hash_}" + (f" team {team}" if team else ""), yes):
+        list_tournaments(table, filter(None, [table.letters.memory.tournament(tournament)]))
 
 
 @click.command()

@@ -89,10 +89,11 @@ def troubles() -> Iterator[None]:
         raise click.ClickException(in_a_sentence(error)) from error
 
 
-def settle(table: PlayTable, form: SentForm) -> None:
-    """Send a letter, and wait for its answer; exits with 1 if it was refused."""
-    if table.settle(form) == "refused":
+def settle(table: PlayTable, form: SentForm) -> bool:
+    """Send a letter, and wait for its answer; returns whether it was obeyed, exits with 1 if it was refused."""
+    if (state := table.settle(form)) == "refused":
         sys.exit(Status.REFUSED)
+    return state == "done"
 
 
 def confirm(table: PlayTable, yes: bool, shown: MatchView | None = None, question: str = "") -> None:
@@ -112,7 +113,7 @@ def confirm(table: PlayTable, yes: bool, shown: MatchView | None = None, questio
         table.demand_unchanged(shown.match, moment(shown))
 
 
-def at_table(command: Callable[Concatenate[PlayTable, _Options], None]) -> Callable[_Options, None]:
+def at_table(command: Callable[Concatenate[PlayTable, _Options], object]) -> Callable[_Options, None]:
     """Hand a command the player's table, with the letters that have come."""
 
     @wraps(command)

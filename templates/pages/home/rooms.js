@@ -5,7 +5,7 @@
   const first = JSON.parse(byId("data").textContent).first;
   const SOON = 200, AGAIN = 3000, IN_VAIN = 3, OFFERED = { draw: say("a draw"), annul: say("to annul the match") }, TOUCH = say("Touch your phone, computer or security key.");
   const quitting = new AbortController();
-  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false, touched = 0, asking = false, conditions = [];
+  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false, touched = 0, asking = false, conditions = [], announced = null;
 
   // Asking `pbem play`
 
@@ -108,6 +108,12 @@
     show("of-account", latest.accounts.length);
     for (const id of ["whose", "announced"]) fill(id, latest.accounts.map(({ account }) => account).join(" "), latest.accounts.map(({ account }) => make("option", {}, account)));
     announce(latest.accounts.flatMap(({ matches }) => matches.filter(isMine)));
+    // A tournament that was announced here is shown as soon as the server has named it.
+    const named = announced && cups(announced.account).find(({ tournament }) => !announced.before.includes(tournament));
+    if (named) {
+      location.hash = `${announced.account}/${named.tournament}`;
+      announced = null;
+    }
     show("answer", latest.answer);
     byId("answer").textContent = latest.answer;
     if (here) open();
@@ -156,7 +162,7 @@
     const games = found.running ? say("; your games under way: {running}", found) : "";
     if (found.phase === "ended") return found.place ? say("over: you are number {place} of {of}", found) : say("over");
     if (found.place) return say("you are number {place} of {of}", found) + games;
-    const so = found.phase === "open" ? say("players so far: {entrants}", found) : say("being played; players: {entrants}", found);
+    const so = found.phase === "open" ? say("players so far: {entrants}", found) + until(found.closes) : say("being played; players: {entrants}", found);
     return found.entered ? say("{so}; you are in", { so }) : so;
   }
 
@@ -180,7 +186,8 @@
     return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, make("table", { class: "due wide" }, make("caption", {}, title), make("thead", {}, make("tr", {}, head)), make("tbody", {}, rows)));
   }
 
-  const known = (place) => latest.accounts.filter(({ account }) => account === place.account).flatMap((found) => found.tournaments).find(({ tournament }) => tournament === place.match);
+  const cups = (account) => latest.accounts.filter((found) => found.account === account).flatMap((found) => found.tournaments);
+  const known = (place) => cups(place.account).find(({ tournament }) => tournament === place.match);
 
   /** A tournament: asked for again whenever its line has changed. */
   async function openTournament() {
@@ -197,6 +204,7 @@
     redraw(byId("table"), found.table.map(group));
     for (const id of ["enter", "team-of"]) show(id, may && !found.entered && found.phase !== "ended");
     show("leave", found.entered && found.phase !== "ended");
+    byId("tournament-invites").textContent = found.phase === "open" ? say("Others enter by a letter to the server that says: {words}", { words: `enter ${found.tournament}` }) : "";
     byId("tournament-terms").textContent = found.terms;
     show("tournament", true);
     if (anew) byId("tournament-title").focus();
@@ -490,10 +498,14 @@
     if (await sure(say("Propose a match"), [head, ...given.get("options").split("\n").filter(Boolean)])) sent(await act("new", { account: given.get("account"), what: "new", word: `${head}\n${given.get("options")}` }));
   });
 
+  byId("closes").min = new Date(Date.now() + 864e5).toISOString().slice(0, 10);
   submitted("announce", async (form) => {
-    const { account, game, format, closes, pace, once } = Object.fromEntries(new FormData(form));
-    const lines = [game, `format: ${format}`, `closes: ${closes}`, `pace: ${pace}d`, ...(format === "swiss" || once === "0" ? [] : [`at-once: ${once}`])];
-    if (await act("announce", { account, word: lines.join("\n") })) tell(say("Sent. The server's answer has its number, such as t3: your friends enter it by that."));
+    const { account, game, format, closes, pace, most, keys, once } = Object.fromEntries(new FormData(form));
+    const lines = [game, `format: ${format}`, `closes: ${closes}`, `pace: ${pace}d`, `keys: ${keys}`, ...(most ? [`entrants: ${most}`] : []), ...(format === "swiss" || once === "0" ? [] : [`at-once: ${once}`])];
+    if (!await sure(say("Announce a tournament"), lines)) return;
+    const before = cups(account).map(({ tournament }) => tournament), found = await act("announce", { account, word: lines.join("\n") });
+    announced = found && { account, before };
+    sent(found);
   });
 
   submitted("take-part", () => takePart("enter", say("Enter the tournament")));
