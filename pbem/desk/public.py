@@ -18,7 +18,7 @@ from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read_letter
 from pbem.match.state import RUNNING, Match
-from pbem.match.transcript import Entry
+from pbem.match.transcript import Entry, utc
 from pbem.match.view import view
 from pbem.pages.site import Finished
 from pbem.proof.bundle import Bundle
@@ -93,7 +93,7 @@ class Public:
         summary = self._summary(match) | {
             "winner": match.name(outcome["winner"]) if outcome.get("winner") else None,
             "reason": str(outcome.get("reason", "")),
-            "ended": entries[-1].time[:10],
+            "ended": utc(entries[-1].time),
             "turns": sum(ended.turns for ended in match.games),
         }
         bare = all(format_ == "ssh" for format_ in key_formats(entries))

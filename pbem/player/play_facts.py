@@ -11,8 +11,9 @@ from pbem.games import GAMES, parts, rules
 from pbem.mail.calendar import Appointment
 from pbem.match import record
 from pbem.match.state import RUNNING
+from pbem.match.transcript import utc
 from pbem.match.view import OVER, TermsView
-from pbem.phrase import clean
+from pbem.phrase import Moment, clean
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.player_modes import matches_like
 from pbem.player.results import line_of
@@ -153,7 +154,7 @@ def tournament_terms(letters: Correspondence, name: str, templates: Templates) -
         matches = terms.of_matches
         facts = {"id": name, "organiser": told.organiser, "format": terms.format, "terms": terms, "hash": told.hash}
         facts |= {
-            "closes": terms.closes[:10] if terms.closes else None,
+            "closes": Moment(utc(terms.closes)) if terms.closes else None,
             "m": {"match": None, "title": rules(matches.game).title, "terms": matches, "phase": "open"},
         }
         begun = told.phase != "open" and terms.format != LADDER

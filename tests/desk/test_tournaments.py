@@ -148,7 +148,18 @@ def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Pa
 
     published()
     assert "enter%20t1" in (tmp_path / "pages" / "t1.html").read_text()
-    club.enter("ann", "bob", "carl")
+    club.enter("ann", "bob")
+    published()
+    page = (tmp_path / "pages" / "t1.html").read_text()
+    assert "<h1>A tournament of Spaceships (t1)</h1>" in page
+    assert "Entries close on Thursday 5 March 2026, 00:00 UTC, or when it is full." in page
+    assert "<li>2 of 12 players so far: ann, bob</li>" in page
+    assert "<li>7 days for each turn and setup</li>" in page
+    assert "Compute it again" not in page
+    index = (tmp_path / "pages" / "index.html").read_text()
+    assert "<title>Games by e-mail: play.example</title>" in index
+    assert "entries until Thursday 5 March 2026, 00:00 UTC" in index
+    club.enter("carl")
     club.start()
     annulled = next(pairing for pairing in club.awaited if "ann" not in pairing.names)
     assert RULED in club.say("ann", f"rule t1 annul {annulled.match}\nreason: by error\nend")

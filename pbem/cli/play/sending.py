@@ -202,7 +202,9 @@ def _say(table: PlayTable, match: str, what: str, word: str, yes: bool) -> None:
     _sign(table, words, yes, lambda: table.say(match, what, word), standing)
 
 
-def _about_match(name: str | None = None, help_: str | None = None) -> Callable[[Callable[..., object]], click.Command]:
+def _about_match(
+    name: str | None = None, help_: str | None = None
+) -> Callable[[Callable[..., object]], click.Command]:
     """Make a command about one match, which asks before it signs."""
 
     def made(function: Callable[..., object]) -> click.Command:

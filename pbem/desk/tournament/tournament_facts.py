@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.games import rules
+from pbem.match.transcript import utc
 from pbem.match.view import TranscriptHead
+from pbem.phrase import Moment
 from pbem.tournament.crosstable import TableRow, scored, table, teams
 from pbem.tournament.tournament_state import TableCell, TableLine, TournamentView
 
@@ -60,7 +62,7 @@ def _public_facts(at: _AtHead) -> Facts:
         "phase": t.phase,
         "format": t.terms.format,
         "terms": t.terms,
-        "closes": t.terms.closes[:10] if t.terms.closes else None,
+        "closes": Moment(utc(t.terms.closes)) if t.terms.closes else None,
         "hash": t.rules_hash,
         "organiser": t.organiser.name,
         "entrants": [_entrant(t, name) for name in t.entrants],
