@@ -189,7 +189,7 @@ class Desk:
             "decline": at_seat(partial(proposals.give_up, people, held)),
             "join": partial(proposals.join, offers),
             "withdraw": at_seat(partial(proposals.give_up, people, held)),
-            "tournament new": partial(tournament_commands.new, director, seats, config.clock.settle),
+            "tournament new": partial(tournament_commands.new, director, seats, config.clock.settle, config.pages),
             "tournament": partial(tournament_commands.show, director),
             "enter": partial(tournament_commands.enter, director, seats, people),
             "leave": partial(tournament_commands.leave, director),

@@ -426,7 +426,7 @@ def test_tournaments_are_entered_listed_and_left(terminal: Terminal) -> None:
     shown = terminal("enter", "t1", typed="y\n")
     assert "tournament t1, by bob" in shown
     assert "0 players have entered so far.\nTo enter is to accept all your matches in it." in shown
-    assert re.search("  t1    Spaceships, round robin +open .+, until .+; 1 so far; you have entered\n", terminal())
+    assert re.search("  t1    Spaceships, round robin +open, until .+; 1 entered, you too\n", terminal())
     terminal("leave", "t1", "--yes")
     assert "t1 " not in terminal()
 
@@ -458,10 +458,32 @@ def test_a_tournament_is_announced_and_friends_are_told_how_to_enter(
     shown = prompt("tournament", "new", "spaceships", "closes: 2026-03-10", "pace: 3d", typed="y\n")
     assert "tournament new spaceships\ncloses: 2026-03-10\npace: 3d\n" in shown
     assert "Announced. Your friends write to pbem@play.example: enter t1\n" in shown
-    assert "; 0 so far; to enter: pbem play enter t1\n" in terminal()
-    assert "; 1 so far; you have entered\n" in prompt("enter", "t1", "--yes")
+    assert "; 0 entered; to enter: pbem play enter t1\n" in terminal()
+    assert "; 1 entered, you too\n" in prompt("enter", "t1", "--yes")
     shown = terminal("tournament", "new", "spaceships", "closes: 2026-02-01", "--yes", status=1)
     assert "nothing was signed or sent:\n  - entries close on a day to come" in shown
+
+
+def test_an_organiser_rules_at_the_terminal(terminal: Terminal, prompt: Callable[..., str]) -> None:
+    terminal.register()
+    terminal("tournament", "new", "spaceships", "closes: 2026-03-10", "--yes")
+    club = Club(terminal.referee, "bob", "carl", "dora")
+    club.enter("bob", "carl", "dora")
+    assert "Missing option '--reason'" in terminal("tournament", "rule", "t1", "close", status=2)
+    shown = prompt("tournament", "rule", "t1", "close", "--reason", "too few of us", "--yes")
+    assert "rule t1 close\nreason: too few of us\n" in shown
+    assert "Your ruling counts; everybody in the tournament is told.\n" in shown
+    assert club.t.phase == "ended"
+
+
+def test_a_ladder_is_climbed_at_the_terminal(terminal: Terminal, prompt: Callable[..., str]) -> None:
+    terminal.register()
+    club = Club(terminal.referee, "bob")
+    club.announce("bob", "format: ladder")
+    club.enter("bob")
+    prompt("enter", "t1", "--yes")
+    prompt("tournament", "challenge", "t1", "bob", "--yes")
+    assert [set(pairing.players) for pairing in club.awaited] == [{"ann", "bob"}]
 
 
 def test_deadlines_for_the_calendar(terminal: Terminal) -> None:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from desk.test_key_life import code_of
 from desk.test_keyless import Phones
@@ -721,3 +722,15 @@ def test_two_without_keys_enter_in_the_same_words_and_one_again(club: Club) -> N
     club.start()
     assert len(club.awaited) == 3
     club.proof(club.bundles())
+
+
+def test_an_organiser_gets_the_page_to_pass_on(referee: Referee) -> None:
+    referee.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
+    referee.open_desk()
+    club = Club(referee, "ann")
+    club.announce("ann")
+    assert "\n    https://play.example/pbem/t1.html\n" in club.people["ann"].text
+    club.say("ann", "set language de")
+    text = club.say("ann", f"tournament new spaceships\ncloses: {CLOSES}\nentrants: 5\n{SMALL}\nend")
+    assert "\n    https://play.example/pbem/t2.de.html\n" in text
+    assert "  bis        Donnerstag, 5. März 2026, 00:00 Uhr UTC, oder wenn voll\n" in text

@@ -85,8 +85,8 @@ def _standing(table: PlayTable, told: TournamentView) -> str:
     if told.phase == "open":
         terms = told.terms_for(table.account.server)
         until = _until(terms.closes if terms else None, table.now())
-        entered = "you have entered" if told.entered else f"to enter: pbem play enter {told.tournament}"
-        return f"open for entries{until}; {told.entrants} so far; {entered}"
+        entered = ", you too" if told.entered else f"; to enter: pbem play enter {told.tournament}"
+        return f"open{until}; {told.entrants} entered{entered}"
     points = "" if told.format == LADDER else f", {told.points} point{'' if told.points == 1 else 's'}"
     place = f"number {told.place} of {told.of}{points}" if told.place else f"{told.entrants} entered"
     if told.phase == "ended":

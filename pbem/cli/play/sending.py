@@ -300,7 +300,7 @@ def clear(table: PlayTable, match: str, turn: int | None, yes: bool) -> None:
 
 @click.group()
 def tournament() -> None:
-    """Tournaments: announce one. `pbem play enter t3` and `pbem play leave t3` take part."""
+    """Tournaments: announce one, and rule on it. `pbem play enter t3` and `pbem play leave t3` take part."""
 
 
 @tournament.command("new")
@@ -319,6 +319,28 @@ def announce(table: PlayTable, game: str, lines: tuple[str, ...], yes: bool) -> 
         words = f"enter {told.tournament}"
         click.echo(f"Announced. Your friends write to {table.account.server_address}: {words}")
         click.echo(f"or say: pbem play {words}")
+
+
+@tournament.command("rule")
+@click.argument("name", metavar="TOURNAMENT")
+@click.argument("ruling", nargs=-1, required=True, metavar="annul MATCH | substitute NAME for NAME | close")
+@click.option("--reason", required=True, help="Why: the table and the proof show it as your word.")
+@yes_option
+@at_table
+def rule(table: PlayTable, name: str, ruling: tuple[str, ...], reason: str, yes: bool) -> None:
+    """Rule on a tournament that you announced: take a match out of the table, name a substitute, or close it."""
+    if _tell(table, f"rule {name} {' '.join(ruling)}", yes, f"reason: {reason}"):
+        click.echo("Your ruling counts; everybody in the tournament is told.")
+
+
+@tournament.command()
+@click.argument("name", metavar="TOURNAMENT")
+@click.argument("player")
+@yes_option
+@at_table
+def challenge(table: PlayTable, name: str, player: str, yes: bool) -> None:
+    """Challenge PLAYER, who stands above you in a ladder."""
+    _tell(table, f"challenge {name} {player}", yes)
 
 
 @click.command()
