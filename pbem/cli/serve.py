@@ -96,8 +96,7 @@ def serve(config_file: Path, ready_file: Path | None, roles: str | None, site: s
         configure_logs(config.log)
         with ExitStack() as stack:
             if site:
-                host, port = stack.enter_context(served_site(_place(site), config_file))
-                click.echo(f"The site is at http://{host}:{port}/")
+                stack.enter_context(served_site(_place(site), config_file))
             asyncio.run(main())
     except (ConfigError, StartError) as error:
         raise click.ClickException(str(error)) from error

@@ -59,6 +59,7 @@ _EVERYDAY: Mapping[str, str] = {
     "what lay in the mailbox before is left alone": "Older letters in the mailbox are left alone: {letters}.",
     "outage": "The server did not run, or had no mailbox, for {seconds} s: deadlines move by as much.",
     "house started": "The house has begun to play.",
+    "site published": "The site is at {address}",
     "site not published": "The site is not up to date: {error}",
     "stopping": "Stopping ...",
     "stopped": "Stopped.",
