@@ -69,7 +69,7 @@ def status(config_file: Path, *, as_json: bool) -> None:
         time = f"since {_time(one['since'])}" + (f", until {_time(one['until'])}" if one["until"] else "")
         click.echo(f"  {one['match']:<10} {one['turn']} waits for {one['waits for']} {time}")
     for t in cups:
-        click.echo(f"  {t['tournament']:<10} {t['phase']}: {t['entrants']} entrants, {t['matches']} matches begun")
+        click.echo(f"  {t['tournament']:<10} {t['phase']}: {t['entrants']} entered; matches begun: {t['matches']}")
     if found["instructions"]:
         click.echo(f"instructions {found['instructions']} waiting for the daemon")
 

@@ -142,7 +142,7 @@ def test_status_says_how_the_server_stands(house: House) -> None:
     assert "unreachable  bob, since Sun 1 Mar 2026, 12:00 UTC" in text
     assert "1 playing" in text
     assert "turn 2 waits for bob since Sun 1 Mar 2026, 12:00 UTC, until Sun 8 Mar 2026, 12:00 UTC\n" in text
-    assert "  t1         open: 0 entrants, 0 matches begun\n" in text
+    assert "  t1         open: 0 entered; matches begun: 0\n" in text
     found = house.found("status")
     assert found["waiting"][0]["until"].startswith("2026-03-08T12:00")
     assert [t["tournament"] for t in found["tournaments"]] == ["t1"]
