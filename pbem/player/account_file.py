@@ -134,9 +134,15 @@ class Places(NamedTuple):
         if not account:
             known = self.usual
             if not known:
-                raise BadAccount("You have no account yet: pbem play register NAME@SERVER --help")
+                raise BadAccount(
+                    "You have no account yet. Against a program, here and now: pbem play try. Against people, by"
+                    " mail: pbem play register"
+                )
             if len(known) != 1:
-                raise BadAccount(f"You have several accounts; choose one with --account: {', '.join(known)}")
+                raise BadAccount(
+                    "You have several accounts; name one of them: pbem play --account {accounts}",
+                    accounts=", ".join(known),
+                )
             account = known[0]
         path = self.file(account)
         loaded = read_settings(Account, path)

@@ -147,9 +147,12 @@ class Agent:
         return self._judge(match, now)
 
     def _is_wrong(self, match: str) -> bool:
-        """True if what was signed contradicts itself."""
+        """True if what was signed in a sealed match contradicts itself."""
+        standing = self.letters.matches.standing(match)
+        if not standing.sealed:
+            return False
         try:
-            self.game(self.letters.matches.standing(match))
+            self.game(standing)
         except Contradiction:
             return True
         except Impossible:
@@ -418,6 +421,13 @@ class Agent:
         except (Contradiction, Impossible):
             return False
 
+    def to_reveal(self, match: str) -> MatchView:
+        """The state of a match in which secrets are to be revealed; raises `Impossible`."""
+        standing = self.letters.matches.standing(match)
+        if not standing.reveals:
+            raise Impossible("Nothing is to be revealed in {match} now.", match=match)
+        return standing
+
     def reveal(self, match: str, now: datetime) -> SentForm:
         """Reveal everything by the player's decision, although no checked step ends the game.
 
@@ -425,9 +435,7 @@ class Agent:
         """
         self.held.demand_none(match)
         with self.vault.alone():
-            standing = self.letters.matches.standing(match)
-            if not standing.reveals:
-                raise Impossible("Nothing is to be revealed in {match} now.", match=match)
+            standing = self.to_reveal(match)
             file = self.letters.matches.setup_file(match)
             if file is None or not SealedState.read(file["sealed"]).revealing:
                 raise Impossible(

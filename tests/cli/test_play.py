@@ -149,6 +149,42 @@ def test_words_teach_whoever_writes_something_else(terminal: Terminal) -> None:
     assert "Where nobody can answer, say --yes." in terminal("m1", "--nothing", typed="", status=4)
 
 
+def test_with_several_accounts_all_are_listed_and_a_match_is_found_where_it_is(terminal: Terminal) -> None:
+    begun(terminal)
+    folder = terminal.home / ".config/pbem"
+    ann = Places(folder, folder).load()
+    elsewhere = {"server": "else.example", "key": "", "mail_in": "imaps://ann@127.0.0.1:1"}
+    Places(folder, folder).save(msgspec.structs.replace(ann, **elsewhere))
+    shown = terminal(status=4)
+    assert "No letters were fetched: 127.0.0.1:1: Connection refused. This is known" in shown
+    assert "ann@else.example  (not registered yet)" in shown
+    assert "  m1    Spaceships with bob" in shown
+    assert "  pbem play m1 Gx3" in terminal("m1"), "its account need not be named"
+    said = "You have several accounts; name one of them: pbem play --account ann@else.example, ann@play.example"
+    assert said in terminal("ask", "list", status=4)
+    state = terminal.home / ".local/state/pbem"
+    (state / "ann@else.example.sqlite").write_bytes((state / "ann@play.example.sqlite").read_bytes())
+    assert "You have several accounts" in terminal("m1", status=4)
+    assert "  pbem play --account ann@play.example m1 Gx3" in terminal("--account", "ann@play.example", "m1")
+
+
+def test_nobody_is_asked_to_sign_what_makes_no_sense(terminal: Terminal) -> None:
+    begun(terminal)
+    sent = len(terminal.sent)
+    assert "is not one of 'offer', 'accept', 'decline'" in terminal("draw", "m1", "maybe", status=2)
+    assert "soon is no time; write one such as 12h or 3d" in terminal("extend", "m1", "soon", status=2)
+    assert "Nothing is to be revealed in m1 now." in terminal("reveal", "m1", status=4)
+    assert "Nothing is held against anybody in m1." in terminal("take-back", "m1", status=4)
+    assert "A command comes before the match: pbem play resign m1" in terminal("m1", "resign", status=4)
+    assert "Sign and send? [y/N]" in terminal("resign", "m1", typed="\n", status=4), "Enter alone loses no game"
+    assert len(terminal.sent) == sent
+    terminal("resign", "m1", "--whole", typed="y\n")
+    terminal()
+    shown = terminal("resign", "m1", status=4)
+    assert "m1 is closed: there is nothing to say about it now." in shown
+    assert "Sign and send?" not in shown
+
+
 def test_what_changed_is_cut_to_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     boards = [("a space", "", part_of("spaceships", "boards").blank()[0])]
     _show_glance([f"change {at}" for at in range(40)], Glance(boards, ["a sign"]), ["next"])

@@ -95,12 +95,23 @@ def settle(table: PlayTable, form: SentForm) -> None:
         sys.exit(Status.REFUSED)
 
 
-def confirm(table: PlayTable, yes: bool, shown: MatchView | None = None, question: str = "") -> None:
-    """Ask once; then the match must be as it was shown: another `pbem play` may have fetched meanwhile."""
+def is_command(word: str) -> bool:
+    """True if a word is the name of a command of `pbem play`."""
+    play = click.get_current_context().parent
+    return play is not None and isinstance(play.command, click.Group) and word in play.command.commands
+
+
+def confirm(
+    table: PlayTable, yes: bool, shown: MatchView | None = None, question: str = "", *, likely: bool = True
+) -> None:
+    """Ask once; then the match must be as it was shown: another `pbem play` may have fetched meanwhile.
+
+    `likely`: whether Enter alone agrees.
+    """
     if not yes:
         question = question or ("Sign and send?" if table.account.key else "Send?")
         try:
-            agreed = click.confirm(question, default=True)
+            agreed = click.confirm(question, default=likely)
         except click.Abort:
             if sys.stdin.isatty():
                 raise
@@ -119,6 +130,8 @@ def at_table(command: Callable[Concatenate[PlayTable, _Options], None]) -> Calla
     def seated(*values: _Options.args, **options: _Options.kwargs) -> None:
         table = click.get_current_context().find_object(PlayTable)
         assert table is not None
+        if match := options.get("match"):
+            table.turn_to(str(match))
         table.fetch()
         command(table, *values, **options)
 
