@@ -117,12 +117,14 @@ class Agent:
         """Check the news about sealed matches: a contradiction is a separate event, and stops the match."""
         faults = []
         for match in dict.fromkeys(event.match for event in events if event.kind == "news"):
-            if self.letters.matches.standing(match).sealed and not self.held.accused(match):
+            if not self.held.accused(match):
                 faults += self._judge(match, now)
         return faults
 
     def _judge(self, match: str, now: datetime) -> list[Event]:
-        """Check the news about a match; records an accusation, and returns it as an event."""
+        """Check the news about a sealed match; records an accusation, and returns it as an event."""
+        if not self.letters.matches.standing(match).sealed:
+            return []
         try:
             # In one transaction, because `pbem play` may read letters at the same time.
             with self.memory.transaction(), self.held.unless_taken_back(match):

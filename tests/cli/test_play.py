@@ -238,7 +238,7 @@ def test_the_rest_of_the_language(terminal: Terminal) -> None:
     assert "proposed; others have not agreed yet" in terminal()
     terminal("withdraw", "m2", "--yes")
     terminal("resign", "m1", "--whole", "--yes")
-    assert "bob won" in terminal()
+    assert "closed: you lost to bob" in terminal()
 
 
 def test_a_name_that_is_taken_is_told(terminal: Terminal) -> None:

@@ -80,8 +80,10 @@ def list_matches(table: PlayTable) -> bool:
 
 def list_rows(table: PlayTable, standings: Sequence[MatchView]) -> None:
     """A line for each of these matches: what it is, and whose move."""
-    for standing in standings:
-        click.echo(f"  {standing.match:5} {title_of(table.letters, standing):34} {_whose(table, standing)}".rstrip())
+    titles = [title_of(table.letters, standing) for standing in standings]
+    widest = max(map(len, titles), default=0)
+    for standing, title in zip(standings, titles, strict=True):
+        click.echo(f"  {standing.match:5} {title:{widest}}  {_whose(table, standing)}".rstrip())
 
 
 def _whose(table: PlayTable, standing: MatchView) -> str:
@@ -99,8 +101,10 @@ def _whose(table: PlayTable, standing: MatchView) -> str:
             what = f"turn {standing.turn}"
         case "closed" if (outcome := standing.outcome) is not None:
             winner = standing.players[outcome.winner - 1] if outcome.winner else ""
-            who = "a draw" if not winner else "you won" if outcome.winner == standing.seat else f"{winner} won"
-            scores = " : ".join(map(str, standing.totals if standing.ended else ()))
+            lost = f"you lost to {winner}" if standing.seat else f"{winner} won"
+            who = "a draw" if not winner else "you won" if outcome.winner == standing.seat else lost
+            totals = [*enumerate(standing.totals, start=1)] if standing.ended else []
+            scores = " : ".join(str(total) for seat, total in sorted(totals, key=lambda one: one[0] != standing.seat))
             return f"closed: {who}" + (f", {scores}" if scores else "")
         case _:
             return standing.phase
@@ -213,15 +217,13 @@ def _show_position(table: PlayTable, standing: MatchView, found: JsonObject, dis
 
 
 def _show_glance(changed: Sequence[str], glance: Glance, next_: Sequence[str]) -> None:
-    """Show the changes, the boards, and the next commands; and the meaning of the signs, if there is room for it."""
+    """Show the changes, the boards, and the next commands; and as far as there is room, the meaning of the signs."""
     boards, signs = [*drawn(glance)], shaped("\n".join(in_lines(glance.signs, "  "))).split("\n")
     # The prompt, the match and the headline have a line each; boards without end hide nothing of what changed.
-    room = max(_ROWS - 3 - len(boards) - len(next_), _FEWEST)
-    if len(changed) > room:
-        changed = [*changed[: room - 1], "  ... (--full says it all)"]
-    lines = [*changed, *boards]
-    if 2 + len(lines) + len(signs) + len(next_) < _ROWS:
-        lines += signs
+    room = _ROWS - 3 - len(boards) - len(next_)
+    if len(changed) > max(room, _FEWEST):
+        changed = [*changed[: max(room, _FEWEST) - 1], "  ... (--full says it all)"]
+    lines = [*changed, *boards, *signs[: max(0, room - len(changed))]]
     click.echo("\n".join([*lines, *next_]))
 
 
