@@ -74,7 +74,7 @@ def list_matches(table: PlayTable) -> bool:
                 at += f"; to enter: pbem play enter {told.tournament}"
             click.echo(f"  {line_of(f'{told.tournament}: {told.format}, {at}')}")
     for alarm in letters.memory.alarms():
-        click.echo(f"ALARM {alarm.time} {alarm.match}: {line_of(alarm.said)}", err=True)
+        click.echo(f"ALARM {_time(alarm.time)} {alarm.match}: {line_of(alarm.said)}", err=True)
     return reached
 
 
@@ -142,7 +142,12 @@ def _until(deadline: str | None, now: datetime) -> str:
         return ""
     end = datetime.fromisoformat(deadline)
     left = int((end - now).total_seconds())
-    return f", until {end.astimezone():%a %d %b %H:%M}" + (f" ({Span(left)} left)" if left > 0 else " (over)")
+    return f", until {_time(deadline)}" + (f" ({Span(left)} left)" if left > 0 else " (over)")
+
+
+def _time(moment: str) -> str:
+    """A moment, as this machine's clock shows it."""
+    return f"{datetime.fromisoformat(moment).astimezone():%a %d %b %H:%M}"
 
 
 def show(table: PlayTable, standing: MatchView, *, full: bool = False) -> None:

@@ -20,6 +20,7 @@ import click
 
 from pbem.cli import programs
 from pbem.cli.ending import Status
+from pbem.cli.play.terminal_boards import width
 from pbem.games import Refused
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.player.correspondence.standings import Contradiction
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 
-_ERASED = "\r\x1b[K"
 _Options = ParamSpec("_Options")
 
 
@@ -67,13 +67,15 @@ class Terminal:
     def waiting(self, what: str) -> Iterator[None]:
         """Show for what the table waits; what is reported next has the line for itself."""
         on_terminal = sys.stderr.isatty()
+        # In one line, that spaces erase: a terminal without colours gets no other command, either.
+        said = f"Waiting for {what} (Ctrl-C: go on without)"[: width() - 1]
         if on_terminal:
-            click.echo(f"Waiting for {what} (Ctrl-C: go on without) ", nl=False, err=True)
+            click.echo(said, nl=False, err=True)
         try:
             yield
         finally:
             if on_terminal:
-                click.echo(_ERASED, nl=False, err=True)
+                click.echo(f"\r{' ' * len(said)}\r", nl=False, err=True)
 
 
 @contextmanager
