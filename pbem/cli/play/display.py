@@ -262,7 +262,7 @@ def _what_next(table: PlayTable, standing: MatchView) -> list[str]:
     """The commands that are of use once a match is over."""
     others = " ".join(name for seat, name in standing.names.items() if seat != standing.seat)
     called, match = _called(table, standing.match), standing.match
-    again = f"pbem play try {standing.rules}" if table.at_home else f"{_called(table)} new {standing.rules} {others}"
+    again = f"{_play()} try {standing.rules}" if table.at_home else f"{_called(table)} new {standing.rules} {others}"
     rows = {"Again": again, "See each turn": f"{called} {match} --open", "Check it all": f"{called} verify {match}"}
     return [f"{what:13}  {command}" for what, command in rows.items()]
 
@@ -271,7 +271,12 @@ def _called(table: PlayTable, match: str = "") -> str:
     """The command for this account, which must be named if a match alone, or nothing, does not mean it."""
     name = table.account.id
     meant = table.meant_by(match) if match else table.folders.usual
-    return "pbem play" if meant == [name] else f"pbem play --account {name}"
+    return _play() if meant == [name] else f"{_play()} --account {name}"
+
+
+def _play() -> str:
+    """The command that plays with the games of other packages that are enabled here."""
+    return " ".join(["pbem", *(f"--game {game}" for game in PACKAGES), "play"])
 
 
 def when(turn: int) -> str:

@@ -10,7 +10,7 @@ import click
 
 from pbem import durable
 from pbem.cli.play.display import show
-from pbem.games import BUILT_IN
+from pbem.games import GAMES
 from pbem.player.account_file import Account, split
 from pbem.player.beginning import ACCOUNT, PATIENCE, begin_to_play, fill_in_ways, open_account, see_the_move
 
@@ -107,7 +107,7 @@ def _ask_password(table: PlayTable, account: str, settings: dict[str, str]) -> N
 
 
 @click.command("try")
-@click.argument("game", type=click.Choice(list(BUILT_IN)), default=next(iter(BUILT_IN)))
+@click.argument("game", type=click.Choice(list(GAMES)), default=next(iter(GAMES)))
 @click.pass_obj
 def trial(table: PlayTable, game: str) -> None:
     """Play against a program, here and now: no mail, no account, no other server.
