@@ -23,6 +23,7 @@ from pbem.games import part_of
 from pbem.games.squares import Glance
 from pbem.mail_providers import PROVIDERS, MailProvider
 from pbem.match.transcript import announcement, canonical, sha256_hex
+from pbem.player import mail_out
 from pbem.player.account_file import Places
 from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
@@ -81,7 +82,8 @@ def test_a_newcomer_registers_with_three_words_and_a_password(
 ) -> None:
     home = MailProvider("Home", "home.example", "127.0.0.1:1", "smtps://127.0.0.1:1", "https://home.example/programs")
     monkeypatch.setitem(PROVIDERS, "home.example", home)
-    shown = terminal("register", typed="ann\nplay.example\nann@home.example\ns3cret\n", status=4)
+    shown = terminal("register", typed="ann\nplay.example\nann@\nann@home.example\ns3cret\n", status=4)
+    assert "Write it like anna@mail.example." in shown, "and asked again"
     assert "Your password at Home (a password for programs: https://home.example/programs)" in shown
     folder = terminal.home / ".config/pbem"
     account = Places(folder, folder).load()
@@ -92,6 +94,13 @@ def test_a_newcomer_registers_with_three_words_and_a_password(
     token_only = home._replace(password=None)
     monkeypatch.setitem(PROVIDERS, "home.example", token_only)
     assert "give a --token-command" in terminal("register", typed="ann\nb.example\nann@home.example\n", status=2)
+
+
+def test_a_machine_without_sendmail_says_so(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mail_out, "_SENDMAIL", "/nowhere/sendmail")
+    given = ("--address", "ann@home.example", "--key", "~/key", "--new-key")
+    shown = terminal("register", "ann@play.example", *given)
+    assert "Not sent yet: register: /nowhere/sendmail: No such file or directory" in shown
 
 
 def test_a_registration_that_went_astray_is_sent_again_at_once(terminal: Terminal) -> None:

@@ -181,7 +181,7 @@ def rules(game: str | None, ruling: int | None) -> None:
         for name, title in titles().items():
             click.echo(f"  {f'pbem play rules {name}':34} {title}")
     elif ruling is None:
-        click.echo(Templates().of(language).render(f"{game}/rules.txt").strip("\n"))
+        click.echo_via_pager(Templates().of(language).render(f"{game}/rules.txt").strip("\n"))
     elif words := rules_text(game, language).rulings.get(ruling):
         click.echo(wrapped(f"{ruling}. {words}", 76, 4))
     else:
