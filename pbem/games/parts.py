@@ -2,7 +2,8 @@
 
 A part is found by its name in the game's package (`part_of`). `ahead`, `slips` and `without` are functions, `recall`
 and `conditions` have several. Here live the calls, each with its default; the parts `sealed`, `boards`, `words` and
-`players` are looked up where they are used. Implements docs/games.md, "Optional parts".
+`players` are looked up where they are used, except for what `words` has for a small terminal. Implements
+docs/games.md, "Optional parts".
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from pbem.games import Refused, part_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pbem.games import Fault, Game, Options, Orders, Report, Setup, State
     from pbem.games.conditional_orders import Branch
+    from pbem.games.squares import Glance, Line
     from pbem.phrase import Phrase
 
     AnyGame = Game[Any, Any, Any, Any]
@@ -118,6 +120,23 @@ def unasked(rules: AnyGame, state: State, seat: int, text: str, before: str) -> 
 def with_reports(rules: AnyGame, state: State, turns: Sequence[Sequence[Report]]) -> State:
     """The position with the reports of all turns before it, on which conditions of orders may rest."""
     return _call(rules, "conditions", "with_reports", state, state, turns)
+
+
+def glance(rules: AnyGame, view: Mapping[str, object], names: Mapping[int, str]) -> Glance | None:
+    """A view in the few lines of a terminal; None of a game that has only the texts of its letters."""
+    return _call(rules, "words", "glance", None, view, names)
+
+
+def end_at_a_glance(
+    rules: AnyGame, views: Mapping[int, Mapping[str, object]], names: Mapping[int, str], seat: int
+) -> Glance | None:
+    """The sides as they were, by the views of all seats, in the few lines of a terminal; None as for `glance`."""
+    return _call(rules, "words", "end_at_a_glance", None, views, names, seat)
+
+
+def in_brief(rules: AnyGame, reports: Sequence[Report], seat: int, names: Mapping[int, str]) -> Iterable[Line]:
+    """The lines of what changed in a turn for one seat."""
+    return _call(rules, "words", "in_brief", (), reports, seat, names)
 
 
 def is_the_example(rules: AnyGame, options: Options, seat: int, text: str) -> bool:

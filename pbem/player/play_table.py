@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -150,6 +150,23 @@ class PlayTable:
     def account(self) -> Account:
         """The account."""
         return self.folders.load(self.name)
+
+    def meant_by(self, match: str) -> list[str]:
+        """The accounts that a match alone can mean: those that play it, one at home only if no other does."""
+        usual, playing = self.folders.usual, [name for name in self.folders.accounts if self._plays(name, match)]
+        return [name for name in playing if name in usual] or playing or usual
+
+    def _plays(self, account: str, match: str) -> bool:
+        file = self.folders.memory(account)
+        if not file.exists():
+            return False
+        with closing(Memory(file)) as memory:
+            return memory.standing(match) is not None
+
+    def turn_to(self, match: str) -> None:
+        """Take the account that plays a match, unless one is named, or several do."""
+        if not self.name and len(meant := self.meant_by(match)) == 1:
+            self.name = meant[0]
 
     @property
     def at_home(self) -> bool:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
+from pbem.games import GAMES
+from pbem.games.outside import UnusableGame, enable
 from pbem.match.option_lines import duration
 from pbem.player.account_file import Account, beside, read_settings
 from pbem.player.blind import OCTETS
@@ -85,8 +87,11 @@ class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         for game in self.games:
-            if game not in STRATEGIES:
-                raise ValueError(f"games.{game}: no such game; there are {', '.join(STRATEGIES)}")
+            if game not in GAMES:
+                try:
+                    enable([game])
+                except UnusableGame as error:
+                    raise ValueError(f"games.{game}: {error}; there are {', '.join(STRATEGIES)}") from error
         if not self.account.key:
             raise ValueError("account.key: a program signs; name the file of its key")
         if not self.games:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,9 +13,11 @@ from in_a_box.referee import Referee, new
 from in_a_box.terminal import Terminal
 
 from pbem.cli.play.terminal import Terminal as Front
-from pbem.games import outside
+from pbem.games import outside, parts, rules
 from pbem.letters.render import Templates
+from pbem.player import program_config, trial_server
 from pbem.player.account_file import places
+from pbem.player.opponent import Chance, Position, strategy
 from pbem.player.page_room import PlayRoom
 from pbem.player.play_table import PlayTable
 
@@ -136,6 +139,33 @@ def test_the_page_at_home_shows_the_text_and_takes_what_is_written(
     assert 'data-game="spaceships"' in shown("")
     assert 'data-game="marbles"' not in shown("")
     assert '<option value="marbles">' in shown("")
+
+
+def test_the_house_at_home_plays_it_at_random(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same seed and letters give the same setup and orders."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    with enabled(tmp_path / "site"):
+        for _ in range(2):
+            trial_server.offer("marbles")
+        trial_server.offer("spaceships")
+        config = tmp_path / ".local/share/pbem/pbem.toml"
+        assert tomllib.loads(config.read_text("utf-8"))["games"] == {"enabled": ["marbles"]}
+        assert {"spaceships", "marbles"} <= program_config.load(config.with_name("house.toml")).games.keys()
+        judge, plays = rules("marbles"), strategy("marbles")
+        options = judge.options({}, 2)
+        state = judge.begin(options, [judge.setup(options, seat, "hide 3") for seat in (1, 2)])
+        position = Position(options, 1, parts.view(judge, state, 1, []), [])
+        seeds = [bytes([seed]) * 32 for seed in range(8)]
+        setups = [[plays.setup(1, Chance(seed), options, 1) for seed in seeds] for _ in range(2)]
+        orders = [[plays.orders(1, Chance(seed), position) for seed in seeds] for _ in range(2)]
+        for first, again in (setups, orders):
+            assert first == again
+            assert len(set(first)) > 1
+        for text in orders[0]:
+            judge.order(state, 1, text)
+        for text in setups[0]:
+            judge.setup(options, 1, text)
 
 
 # The server.

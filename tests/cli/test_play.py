@@ -25,6 +25,7 @@ from pbem.games import part_of
 from pbem.games.squares import Glance
 from pbem.mail_providers import PROVIDERS, MailProvider
 from pbem.match.transcript import announcement, canonical, sha256_hex
+from pbem.player import mail_out
 from pbem.player.account_file import Places
 from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
@@ -98,7 +99,8 @@ def test_a_newcomer_registers_with_three_words_and_a_password(
 ) -> None:
     home = MailProvider("Home", "home.example", "127.0.0.1:1", "smtps://127.0.0.1:1", "https://home.example/programs")
     monkeypatch.setitem(PROVIDERS, "home.example", home)
-    shown = terminal("register", typed="ann\nplay.example\nann@home.example\ns3cret\n", status=4)
+    shown = terminal("register", typed="ann\nplay.example\nann@\nann@home.example\ns3cret\n", status=4)
+    assert "Write it like anna@mail.example." in shown, "and asked again"
     assert "Your password at Home (a password for programs: https://home.example/programs)" in shown
     folder = terminal.home / ".config/pbem"
     account = Places(folder, folder).load()
@@ -109,6 +111,13 @@ def test_a_newcomer_registers_with_three_words_and_a_password(
     token_only = home._replace(password=None)
     monkeypatch.setitem(PROVIDERS, "home.example", token_only)
     assert "give a --token-command" in terminal("register", typed="ann\nb.example\nann@home.example\n", status=2)
+
+
+def test_a_machine_without_sendmail_says_so(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mail_out, "_SENDMAIL", "/nowhere/sendmail")
+    given = ("--address", "ann@home.example", "--key", "~/key", "--new-key")
+    shown = terminal("register", "ann@play.example", *given)
+    assert "Not sent yet: register: /nowhere/sendmail: No such file or directory" in shown
 
 
 def test_a_registration_that_went_astray_is_sent_again_at_once(terminal: Terminal) -> None:
@@ -166,6 +175,42 @@ def test_words_teach_whoever_writes_something_else(terminal: Terminal) -> None:
     assert "Where nobody can answer, say --yes." in terminal("m1", "--nothing", typed="", status=4)
 
 
+def test_with_several_accounts_all_are_listed_and_a_match_is_found_where_it_is(terminal: Terminal) -> None:
+    begun(terminal)
+    folder = terminal.home / ".config/pbem"
+    ann = Places(folder, folder).load()
+    elsewhere = {"server": "else.example", "key": "", "mail_in": "imaps://ann@127.0.0.1:1"}
+    Places(folder, folder).save(msgspec.structs.replace(ann, **elsewhere))
+    shown = terminal(status=4)
+    assert "No letters were fetched: 127.0.0.1:1: Connection refused. This is known" in shown
+    assert "ann@else.example  (not registered yet)" in shown
+    assert "  m1    Spaceships with bob" in shown
+    assert "  pbem play m1 Gx3" in terminal("m1"), "its account need not be named"
+    said = "You have several accounts; name one of them: pbem play --account ann@else.example, ann@play.example"
+    assert said in terminal("ask", "list", status=4)
+    state = terminal.home / ".local/state/pbem"
+    (state / "ann@else.example.sqlite").write_bytes((state / "ann@play.example.sqlite").read_bytes())
+    assert "You have several accounts" in terminal("m1", status=4)
+    assert "  pbem play --account ann@play.example m1 Gx3" in terminal("--account", "ann@play.example", "m1")
+
+
+def test_nobody_is_asked_to_sign_what_makes_no_sense(terminal: Terminal) -> None:
+    begun(terminal)
+    sent = len(terminal.sent)
+    assert "is not one of 'offer', 'accept', 'decline'" in terminal("draw", "m1", "maybe", status=2)
+    assert "soon is no time; write one such as 12h or 3d" in terminal("extend", "m1", "soon", status=2)
+    assert "Nothing is to be revealed in m1 now." in terminal("reveal", "m1", status=4)
+    assert "Nothing is held against anybody in m1." in terminal("take-back", "m1", status=4)
+    assert "A command comes before the match: pbem play resign m1" in terminal("m1", "resign", status=4)
+    assert "Sign and send? [y/N]" in terminal("resign", "m1", typed="\n", status=4), "Enter alone loses no game"
+    assert len(terminal.sent) == sent
+    terminal("resign", "m1", "--whole", typed="y\n")
+    terminal()
+    shown = terminal("resign", "m1", status=4)
+    assert "m1 is closed: there is nothing to say about it now." in shown
+    assert "Sign and send?" not in shown
+
+
 def test_what_changed_is_cut_to_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     boards = [("a space", "", part_of("spaceships", "boards").blank()[0])]
     _show_glance([f"change {at}" for at in range(40)], Glance(boards, ["a sign"]), ["next"])
@@ -219,7 +264,7 @@ def test_the_rest_of_the_language(terminal: Terminal) -> None:
     assert "proposed; others have not agreed yet" in terminal()
     terminal("withdraw", "m2", "--yes")
     terminal("resign", "m1", "--whole", "--yes")
-    assert "bob won" in terminal()
+    assert "closed: you lost to bob" in terminal()
 
 
 def test_a_name_that_is_taken_is_told(terminal: Terminal) -> None:

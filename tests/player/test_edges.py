@@ -376,7 +376,7 @@ class TestAccounts:
         assert folders.load() == folders.load("ann@play.example") == account()
         assert folders.memory("ann@play.example") == tmp_path / "state/pbem/ann@play.example.sqlite"
         folders.save(Account("bob", *msgspec_fields(account())[1:]))
-        with pytest.raises(BadAccount, match=r"--account: ann@play\.example, bob@play\.example"):
+        with pytest.raises(BadAccount, match=r"--account ann@play\.example, bob@play\.example"):
             folders.load()
         path.write_text(path.read_text() + 'nonsense = "x"\n')
         with pytest.raises(BadAccount, match="nonsense"):

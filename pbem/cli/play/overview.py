@@ -84,8 +84,14 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool, calen
     """  # noqa: D301 - click wants the very character
     if os.environ.get("NO_COLOR"):
         ctx.color = False  # no-color.org
-    ctx.obj = PlayTable(places(os.environ), account, Terminal(), patience)
-    ctx.call_on_close(ctx.obj.afterwards.close)
+    folders = places(os.environ)
+
+    def table_of(name: str) -> PlayTable:
+        table = PlayTable(folders, name, Terminal(), patience)
+        ctx.call_on_close(table.afterwards.close)
+        return table
+
+    ctx.obj = table_of(account)
     if (browser or calendar) and ctx.invoked_subcommand is not None:
         raise click.UsageError("--browser and --calendar go without a command; for a match: pbem play m17 --open")
     if ctx.invoked_subcommand is not None:
@@ -96,9 +102,12 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool, calen
     if browser or (calendar is None and is_unread):
         play_in_browser(ctx.obj)
     else:
-        list_matches(ctx.obj)
+        tables = [ctx.obj] if account or len(folders.accounts) < 2 else [*map(table_of, folders.accounts)]
+        reached = [list_matches(table) for table in tables]
         if calendar is not None:
             _write_calendar(ctx.obj, calendar)
+        if not all(reached):
+            sys.exit(Status.NOT_DONE)
 
 
 @click.command()
@@ -172,7 +181,7 @@ def rules(game: str | None, ruling: int | None) -> None:
         for name, title in titles().items():
             click.echo(f"  {f'pbem play rules {name}':34} {title}")
     elif ruling is None:
-        click.echo(Templates().of(language).render(f"{game}/rules.txt").strip("\n"))
+        click.echo_via_pager(Templates().of(language).render(f"{game}/rules.txt").strip("\n"))
     elif words := rules_text(game, language).rulings.get(ruling):
         click.echo(wrapped(f"{ruling}. {words}", 76, 4))
     else:

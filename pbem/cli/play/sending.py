@@ -12,11 +12,12 @@ import click
 
 from pbem.cli.ending import Status
 from pbem.cli.play.display import DOUBTFUL, how_to_write, list_rows, list_tournaments, show, when
-from pbem.cli.play.terminal import at_table, confirm, play_in_browser, settle, turn_options, yes_option
+from pbem.cli.play.terminal import at_table, confirm, is_command, play_in_browser, settle, turn_options, yes_option
 from pbem.games import GAMES, Refused
+from pbem.match.option_lines import duration
 from pbem.player.beginning import see_the_move, setup_at_random
 from pbem.player.correspondence.judge import in_words
-from pbem.player.correspondence.standings import named
+from pbem.player.correspondence.standings import Impossible, named
 from pbem.player.play_facts import title_of, tournament_terms
 from pbem.player.refereed_matches import KeptHere
 from pbem.player.results import line_of
@@ -83,6 +84,8 @@ def _hand_over(
     try:
         text = read_back(table, standing, texts, asking=not yes, turn=turn)
     except Refused as refused:
+        if is_command(word := texts[0].partition(" ")[0]):
+            raise Impossible(f"A command comes before the match: pbem play {word} {standing.match}") from refused
         table.front.show(refused)
         click.echo("\n".join(how_to_write(table, standing)), err=True)
         sys.exit(Status.REFUSED)
@@ -180,13 +183,15 @@ def _sign(
     prepare: Callable[[], SentForm | None],
     standing: MatchView | None = None,
     question: str = "",
+    *,
+    likely: bool = True,
 ) -> bool:
     """Show words, ask, and send the letter that has them; `standing`: the match as its player sees it.
 
     Returns whether the server has obeyed it.
     """
     click.echo(words.rstrip())
-    confirm(table, yes, standing, question)
+    confirm(table, yes, standing, question, likely=likely)
     form = prepare()
     return form is not None and settle(table, form)
 
@@ -195,11 +200,11 @@ def _tell(table: PlayTable, words: str, yes: bool, text: str = "") -> bool:
     return _sign(table, f"{words}\n{text}", yes, lambda: table.letters.tell(words, table.now(), text=text))
 
 
-def _say(table: PlayTable, match: str, what: str, word: str, yes: bool) -> None:
+def _say(table: PlayTable, match: str, what: str, word: str, yes: bool, *, likely: bool = True) -> None:
     """Sign and send a sentence about a running match."""
-    standing = table.letters.matches.standing(match)
+    standing = table.letters.matches.running(match)
     words = f"{title_of(table.letters, standing)}: {what} {match} {word}"
-    _sign(table, words, yes, lambda: table.say(match, what, word), standing)
+    _sign(table, words, yes, lambda: table.say(match, what, word), standing, likely=likely)
 
 
 def _about_match(
@@ -220,13 +225,22 @@ def _simple(name: str, help_: str) -> click.Command:
     )
 
 
-def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
+class _Time(click.ParamType[str]):
+    name = "time"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not duration(value):
+            self.fail(f"{value} is no time; write one such as 12h or 3d", param, ctx)
+        return value
+
+
+def _sentence(name: str, help_: str, argument: click.ParamType[str] | None = None) -> click.Command:
     """A command about a running match, with a word after it if it has an argument."""
 
     def command(table: PlayTable, match: str, yes: bool, word: str = "") -> None:
         _say(table, match, name, word, yes)
 
-    return _about_match(name, help_)(click.argument("word", metavar=argument)(command) if argument else command)
+    return _about_match(name, help_)(click.argument("word", type=argument)(command) if argument else command)
 
 
 @click.command()
@@ -266,7 +280,7 @@ def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, yes
 def resign(table: PlayTable, match: str, whole: bool, yes: bool) -> None:
     """Resign the game, or the whole match."""
     standing = table.letters.matches.standing(match)
-    _say(table, match, "resign", "match" if whole else f"game {standing.game}", yes)
+    _say(table, match, "resign", "match" if whole else f"game {standing.game}", yes, likely=False)
     if table.at_home:
         show(table, see_the_move(table, standing))
 
@@ -274,7 +288,7 @@ def resign(table: PlayTable, match: str, whole: bool, yes: bool) -> None:
 @_about_match()
 def reveal(table: PlayTable, match: str, yes: bool) -> None:
     """Reveal your secrets after a sealed game that did not end by its rules, such as after an agreed draw."""
-    standing = table.letters.matches.standing(match)
+    standing = table.agent.to_reveal(match)
     words = f"{title_of(table.letters, standing)}: {DOUBTFUL}"
     _sign(table, words, yes, lambda: table.say(match, "reveal"), standing)
 
@@ -372,13 +386,15 @@ def leave(table: PlayTable, tournament: str, yes: bool) -> None:
     _tell(table, f"leave {tournament}", yes)
 
 
+_ANSWER = click.Choice(("offer", "accept", "decline"))
+
 COMMANDS = (
     *(new, accept, press, reveal, take_back, resign, clear, tournament, enter, leave),
     _simple("join", "Take a seat in a match on the open list."),
     _simple("decline", "Decline a proposed match."),
     _simple("withdraw", "Withdraw your proposal."),
     _sentence("claim", "Claim the game from a player who missed the deadline and the grace period."),
-    _sentence("draw", "Offer a draw, or answer such an offer.", "offer|accept|decline"),
-    _sentence("annul", "Offer to annul the match, or answer such an offer.", "offer|accept|decline"),
-    _sentence("extend", "Give your opponent more time, such as 3d.", "TIME"),
+    _sentence("draw", "Offer a draw, or answer such an offer.", _ANSWER),
+    _sentence("annul", "Offer to annul the match, or answer such an offer.", _ANSWER),
+    _sentence("extend", "Give your opponent more time, such as 3d.", _Time()),
 )

@@ -11,6 +11,9 @@ import hmac
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeVar, cast
 
+from pbem.games import part_of
+from pbem.player.opponent.at_random import AtRandom
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -127,10 +130,12 @@ played by an older one are proved by the pbem that plays that one.
 
 
 def edition(game: str) -> int:
-    """The edition of a game's strategy that is played here."""
-    return len(EDITIONS[game])
+    """The edition of a game's strategy that is played here; random play of other packages' games has but one."""
+    return len(EDITIONS.get(game, ("",)))
 
 
 def strategy(game: str) -> Strategy:
-    """The strategy of a game by its name; raises KeyError for an unknown game."""
-    return cast("Strategy", import_module(STRATEGIES[game]))
+    """The strategy of a game, random play for one of another package; raises KeyError for an unknown game."""
+    if game in STRATEGIES:
+        return cast("Strategy", import_module(STRATEGIES[game]))
+    return AtRandom(part_of(game, "players").PLAYERS)
