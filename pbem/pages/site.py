@@ -77,7 +77,8 @@ def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
     running = [{**match, "file": page_file(match["m"].match, language)} for match in site["running"]]
     lists = {"invitations": invited, "tournaments": played, "running": running}
     shown = {"house": "", **site, **_begun(), **lists}
-    return page("index", str(site["server"]), (), shown=shown, language=language)
+    title = Phrase("{server}: games by e-mail", server=site["server"])
+    return page("index", title, (), shown=shown, language=language)
 
 
 def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str = ENGLISH) -> str:

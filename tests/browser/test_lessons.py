@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from pbem.games import BUILT_IN
 from pbem.i18n import LANGUAGES
@@ -43,7 +44,17 @@ def test_a_lesson_is_finished_by_clicking(tmp_path: Path, tab: Page, game: str, 
         if number < 4:
             tab.locator("#next").click()
     assert tab.locator("#end").is_visible()
+    assert [one["id"] for one in Axe().run(tab).response["violations"]] == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_lesson_at_home_leads_to_a_game_and_to_the_rules(tmp_path: Path, tab: Page) -> None:
+    page = tmp_path / "lesson.html"
+    page.write_text(lesson_page("spaceships"), "utf-8")
+    tab.goto(page.as_uri())
+    links = tab.locator("#end a")
+    assert links.all_text_contents() == ["Play now", "Rules"]
+    assert [link.get_attribute("href") for link in links.all()] == ["./#play-spaceships", "rules?game=spaceships"]
 
 
 def test_a_click_elsewhere_is_told_apart(tmp_path: Path, tab: Page) -> None:
