@@ -137,6 +137,7 @@ class PageViews:
             "rematch": self._rematch(table, standing) if standing.phase == "closed" else "",
             "terms": self._terms(table, standing) if standing.phase in {"proposed", "open"} else "",
             "letters": letters.memory.texts(match),
+            "talk": letters.memory.talk(match),
         }
 
     @staticmethod

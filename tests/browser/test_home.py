@@ -423,10 +423,35 @@ def test_orders_in_advance_of_a_sealed_match_wait_here(start: Callable[..., Home
     expect(page.locator("#stored")).to_be_empty()
 
 
+AWAY = """
+globalThis.rung = [];
+Object.defineProperty(document, "hidden", { get: () => Boolean(globalThis.away) });
+globalThis.Notification = class extends EventTarget {
+  static requestPermission() {}
+  constructor(title, { body }) { super(); rung.push([title, body]); }
+};
+"""
+"""A browser whose tab counts as hidden on demand, and which notes its notices."""
+
+
+def test_who_asked_for_a_notice_gets_one_while_the_tab_is_hidden(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser", script=AWAY)
+    practise(page)
+    page.locator("header a").click()
+    page.locator("#bell").check()
+    page.locator("#accounts a").click()
+    expect(page.frame_locator("#board").locator("#task")).to_be_visible()
+    page.evaluate("away = true")
+    order(page)
+    until(page, "rung.length === 1")
+    assert page.evaluate("rung") == [["Your move - m1", "m1: Spaceships with house (a program)"]]
+
+
 def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser")
     practise(page)
     page.locator("#talk").click()
+    expect(page.locator("#talked p").first).to_have_text(re.compile("^house"))
     demand_accessible(page)
     page.locator("#sentences button", has_text="Resign the match").click()
     expect(page.locator("#read-back")).to_have_text("resign m1 match")

@@ -43,7 +43,7 @@
   async function listen() {
     for (let failed = 0; ;) {
       if (stopped) return;
-      if (document.hidden) {
+      if (document.hidden && !byId("bell").checked) {
         await new Promise((seen) => { document.addEventListener("visibilitychange", seen, { once: true }); });
       }
       let news = null;
@@ -124,15 +124,15 @@
     if (document.title === title) return;
     document.title = title;
     if (!mine.length || !byId("bell").checked || !document.hidden) return;
-    if (Notification.permission === "granted") new Notification(title, { body: titled(mine[0]), tag: title }).addEventListener("click", () => window.focus());
     const audio = new AudioContext(), tone = audio.createOscillator();
     tone.frequency.value = 660;
     tone.connect(audio.destination);
     tone.start();
     tone.stop(audio.currentTime + 0.15);
+    try { new Notification(title, { body: titled(mine[0]), tag: title }).addEventListener("click", () => window.focus()); } catch { /* browsers of phones have none for pages: the sound has to do */ }
   }
 
-  byId("bell").addEventListener("change", () => { if (byId("bell").checked) Notification.requestPermission(); });
+  byId("bell").addEventListener("change", () => { if (byId("bell").checked && globalThis.Notification) Notification.requestPermission(); });
 
   /** The boards of a match, small; anew after each turn. */
   const miniature = (account, { match, phase, game, turn }) => (["playing", "closed"].includes(phase) ? make("img", { src: `${of("miniature", { account, match })}&at=${phase}-${game}-${turn}`, alt: "", loading: "lazy" }) : "");
@@ -253,6 +253,7 @@
     show("yours", found.yours || found.unused);
     show("talk", running);
     redraw(byId("sentences"), running ? sentences(found) : "");
+    redraw(byId("talked"), found.talk.map(([player, text]) => make("p", {}, make("b", {}, player), make("span", {}, text))));
     show("proof", found.bundle);
     byId("replay").href = of("replay");
     show("one", true);
