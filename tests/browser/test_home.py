@@ -121,7 +121,8 @@ def begin(page: Page, options: str) -> None:
     page.locator("#propose [type=submit]").click()
     page.locator("#yes").click()
     page.locator("#accounts a", has_text="m2").click(timeout=_LONG)
-    expect(page.locator("#whose-move")).to_contain_text("setup of game 1: your move", timeout=_LONG)
+    until_then = re.compile(r"^setup of game 1: your move, until [A-Z]\w+day,? \d+ [A-Z]\w+ \d{4}, \d\d:\d\d$")
+    expect(page.locator("#whose-move")).to_have_text(until_then, timeout=_LONG)  # as letters write it
 
 
 def fill_in(page: Page, user: Path, **more: str) -> None:

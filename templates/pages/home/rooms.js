@@ -68,7 +68,7 @@
 
   function until(deadline) {
     if (!deadline) return "";
-    const time = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" }).format(new Date(deadline));
+    const { lang } = document.documentElement, [day, clock] = [{ dateStyle: "full" }, { timeStyle: "short" }].map((style) => new Intl.DateTimeFormat(lang === "en" ? "en-GB" : lang, style).format(new Date(deadline))), time = `${day}, ${clock}`;  // as in letters
     return new Date(deadline) < new Date() ? say(", until {time}, which is over", { time }) : say(", until {time}", { time });
   }
 
