@@ -156,6 +156,7 @@ def test_from_nothing_to_the_first_report_by_clicks(
         with page.context.expect_page() as taught:
             page.locator(f"#{name}").click()
         expect(taught.value.locator("h1")).to_have_text(title)
+        demand_accessible(taught.value)
         expect(page.locator(f'.card.spaceships a[href="{name}?game=spaceships"]')).to_have_count(1)
         taught.value.close()
     frame = page.frame_locator("#board")
@@ -183,6 +184,7 @@ def test_from_nothing_to_the_first_report_by_clicks(
     boards = page.locator("#accounts img")  # five planes of five squares, a gap between them; two spaces
     expect(boards).to_have_js_property("naturalWidth", 5 * 5 * 6 + 4 * 6)
     expect(boards).to_have_js_property("naturalHeight", 2 * 5 * 6 + 6)
+    demand_accessible(page)
     # The address opened the page once, and that of its tab opens nothing in another browser.
     for used in (address, page.url):
         other = chromium.new_context()

@@ -24,6 +24,7 @@ def test_a_lesson_is_finished_by_clicking(tmp_path: Path, tab: Page, game: str, 
     page.write_text(lesson_page(game, "play.example", (), language), "utf-8")
     tab.set_viewport_size({"width": 390, "height": 844})
     tab.goto(page.as_uri())
+    places = set()
     for number in range(5):
         step = tab.evaluate(f"LESSON.steps[{number}]")
         assert tab.locator("#words").inner_text() == step["words"]
@@ -41,8 +42,10 @@ def test_a_lesson_is_finished_by_clicking(tmp_path: Path, tab: Page, game: str, 
         assert set(step["then"]) <= {
             square.get_attribute("data-name") for square in tab.locator("table.grid button").all()
         }
+        places.add(str(tab.locator("#back").bounding_box()))
         if number < 4:
             tab.locator("#next").click()
+    assert len(places) == 1, "the buttons stay where they are"
     assert tab.locator("#end").is_visible()
     assert [one["id"] for one in Axe().run(tab).response["violations"]] == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
