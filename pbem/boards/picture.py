@@ -38,6 +38,8 @@ BLACK: Final = "#000000"
 SHADES: Final = (0.25, 0.45)
 """The darkness of the two sides of a block."""
 PLANE: Final = "#f1efec"
+DOT: Final = 6
+"""Pixels of a square's side in a miniature, with the line beside it."""
 
 Point = tuple[float, float]
 
@@ -50,6 +52,24 @@ def draw(boards: Sequence[Board], names: Mapping[int, str]) -> bytes:
     framed = Image.new("RGB", (picture.width + 2 * GAP, picture.height + 2 * GAP), PAPER)
     framed.paste(picture, (GAP, GAP))
     return _png(framed)
+
+
+def miniature(boards: Sequence[Board]) -> bytes:
+    """A PNG of the boards without a word, each square a few pixels of its tint: for lists of matches."""
+    rows = [[_miniature(panel) for panel in board.panels] for board in boards]
+    flat = all(len(row) == 1 for row in rows)
+    joined = [_joined(row, beside=True, gap=DOT) for row in rows]
+    return _png(_joined(joined, beside=flat, gap=DOT))
+
+
+def _miniature(panel: Panel) -> Image.Image:
+    picture = Image.new("RGB", (len(panel.columns) * DOT, len(panel.rows) * DOT), PAPER)
+    pen = ImageDraw.Draw(picture)
+    for down, squares in enumerate(panel.squares):
+        for at, square in enumerate(squares):
+            colour = GOLD if square.fresh else TINTS[square.tint].background or PLANE
+            pen.rectangle((at * DOT, down * DOT, (at + 1) * DOT - 2, (down + 1) * DOT - 2), fill=colour)
+    return picture
 
 
 def _png(picture: Image.Image) -> bytes:

@@ -28,12 +28,13 @@ from pbem.phrase import Phrase
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.match_letters import MatchLetters
+    from pbem.json_object import JsonObject
     from pbem.letters.draft import Facts
     from pbem.mail.compose import Attachment
     from pbem.match.terms import Terms
@@ -169,9 +170,19 @@ class SeatContext(msgspec.Struct):
         out = self._seats.match_letters.about(self.match, self.row, seat, subject, template, **facts)
         self._seats.letters.post_alone(self.row, seat, out, now)
 
-    def write_to(self, seat: int, template: str, subject: Phrase, now: datetime, **facts: object) -> None:
-        """A separate letter to another seat of the match."""
+    def write_to(
+        self,
+        seat: int,
+        template: str,
+        subject: Phrase,
+        now: datetime,
+        items: Sequence[JsonObject] = (),
+        /,
+        **facts: object,
+    ) -> None:
+        """A separate letter to another seat of the match; its bulletin has these `items`, too."""
         out = self._seats.match_letters.about(self.match, self.row, seat, subject, template, **facts)
+        out.bulletin += items
         self._seats.letters.post(self.row, seat, [(template, out)], self.match, now)
 
 

@@ -86,13 +86,13 @@ def rules_page(
 def lesson_page(
     game: str, server: str = "", files: Sequence[tuple[str, str, str | None]] = (), language: str = ENGLISH
 ) -> str:
-    """A lesson of a few steps on the board of a game of ours; on the site of a server as `rules_page`."""
+    """A lesson of a few steps on the board of a game of ours: at home, or on the site of a server as `rules_page`."""
     shown = {
         "game": game,
         "server": server,
         "index": page_file("index", language),
-        "board": page_file(game, language) if server else "",
-        "rules": page_file(f"rules-{game}", language) if server else "",
+        "board": page_file(game, language) if server else f"./#play-{game}",
+        "rules": page_file(f"rules-{game}", language) if server else f"rules?game={game}",
         "files": files,
     }
     title = Phrase("{title} in five steps", title=rules(game).title)
@@ -110,7 +110,7 @@ def home_page(first: str, language: str = ENGLISH) -> str:
     games = titles()
     shown = {"games": games, "practised": {name: games[name] for name in BUILT_IN}}
     scripts = ("say.js", "board.js", "sshsig.js", "passkey.js", "home/rooms.js")
-    allowed = "frame-src 'self'; connect-src 'self'; img-src data:; "
+    allowed = "frame-src 'self'; connect-src 'self'; img-src 'self' data:; "
     return page("home/home", "pbem", scripts, shown=shown, data={"first": first}, allowed=allowed, language=language)
 
 

@@ -77,7 +77,7 @@ def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
     running = [{**match, "file": page_file(match["m"].match, language)} for match in site["running"]]
     lists = {"invitations": invited, "tournaments": played, "running": running}
     shown = {"house": "", **site, **_begun(), **lists}
-    title = Phrase("Games by e-mail: {server}", server=str(site["server"]))
+    title = Phrase("{server}: games by e-mail", server=str(site["server"]))
     return page("index", title, (), shown=shown, language=language)
 
 

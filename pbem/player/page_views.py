@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from pbem.boards.picture import draw, miniature
 from pbem.games import BUILT_IN, GAMES, part_of, rules
 from pbem.pages import Home, composer, fragment
 from pbem.pages.match_page import replay
@@ -19,6 +20,7 @@ from pbem.player.page_port import PageAnswer
 from pbem.player.play_facts import (
     composed,
     match_facts,
+    revealed,
     seen,
     terms_of,
     tournament_facts,
@@ -117,6 +119,8 @@ class PageViews:
             "composer": self._composer,
             "board": self._board,
             "replay": self._replay,
+            "picture": self._picture,
+            "miniature": self._miniature,
         }
 
     def _match(self, table: PlayTable, match: str) -> JsonObject:
@@ -133,6 +137,7 @@ class PageViews:
             "rematch": self._rematch(table, standing) if standing.phase == "closed" else "",
             "terms": self._terms(table, standing) if standing.phase in {"proposed", "open"} else "",
             "letters": letters.memory.texts(match),
+            "talk": letters.memory.talk(match),
         }
 
     @staticmethod
@@ -238,6 +243,34 @@ class PageViews:
             view=found["view"],
             boards=boards.boards(found["view"]),
         )
+
+    @staticmethod
+    def _picture(table: PlayTable, match: str) -> PageAnswer:
+        """Both sides of a match that is over and its result as a PNG, to be passed on; raises `Impossible`."""
+        standing = table.letters.matches.standing(match)
+        boards: Any = part_of(standing.rules, "boards") if standing.rules in GAMES else None
+        views = revealed(table.letters, match) if boards else None
+        if views is None:
+            raise Impossible("No bundle of {match} has come: it comes when a game has ended.", match=match)
+        results = zip(standing.names.items(), standing.totals, strict=True)
+        names = {seat: f"{name}: {score}" for (seat, name), score in results}
+        return PageAnswer(draw(boards.truth(views, standing.seat), names), "image/png")
+
+    @staticmethod
+    def _miniature(table: PlayTable, match: str) -> PageAnswer:
+        """The boards of a match as its player knows them, as a small PNG; raises `Impossible`."""
+        standing = table.letters.matches.standing(match)
+        boards: Any = part_of(standing.rules, "boards") if standing.rules in GAMES else None
+        try:
+            found = seen(table.agent, standing) if boards else None
+            drawn = boards.boards(found["view"]) if found else []
+        except (Contradiction, Impossible, sqlite3.Error):
+            raise
+        except Exception as error:  # the server may have sent anything
+            raise Impossible("The letters about {match} cannot be shown.", match=match) from error
+        if not drawn:
+            raise Impossible("Nothing is to be seen of {match} yet.", match=match)
+        return PageAnswer(miniature(drawn), "image/png")
 
     def _replay(self, table: PlayTable, match: str) -> PageAnswer:
         content = table.letters.memory.bundle(match)

@@ -386,7 +386,9 @@ class PlayTable:
             case "reveal":
                 return self.agent.reveal(match, now)
             case "press":
-                return letters.tell(f"press {match}{' public' if public else ''}", now, match=match, text=word)
+                sent = letters.tell(f"press {match}{' public' if public else ''}", now, match=match, text=word)
+                letters.memory.talked(match, letters.account.name, word)
+                return sent
             case "join" | "decline" | "withdraw":
                 return letters.tell(words, now, match=match)
             case "resign":

@@ -107,7 +107,8 @@
   /** How the match ended, or else this game: it may be another's than its last game, or end without one. */
   function end() {
     const { winner, seat, scores } = outcome || { winner: game.result.winner && name(game.result.winner - 1), seat: game.result.winner - 1, scores: game.result.scores };
-    return winner && data.seat === seat + 1 ? say("You won, {scores}", { scores: numbers([scores[seat], ...scores.filter((_, other) => other !== seat)]) }) : won(winner, seat, scores) || say("Nobody won, {scores}", { scores: numbers(scores) });
+    const own = winner && data.seat, ordered = (first) => ({ scores: numbers([scores[first], ...scores.filter((_, other) => other !== first)]) });
+    return own ? (own === seat + 1 ? say("You won, {scores}", ordered(seat)) : say("You lost, {scores}", ordered(own - 1))) : won(winner, seat, scores) || say("Nobody won, {scores}", { scores: numbers(scores) });
   }
 
   function readers() {

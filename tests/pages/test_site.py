@@ -320,7 +320,7 @@ def test_who_must_sign_is_told_so_before_registering(referee: Referee) -> None:
         ("must be signed with a key", [True, False, False]),
         ("Answer by mail", [False, True, False]),
         ("nothing but your mailbox", [False, True, False]),
-        ("on the page of the game you make one", [True, True, False]),
+        ("This browser makes one and keeps it", [True, True, False]),
         ("This match is sealed: install pbem", [False, False, True]),
     ):
         assert [words.lower() in pages[f"m{match}.html"].lower() for match in (1, 2, 3)] == told

@@ -116,6 +116,11 @@ class TestAMatch:
             playing.letters.ask(f"list {odd}", referee.now)
         assert playing.memory.count() == before
 
+    def test_what_another_player_writes_is_kept_as_it_was_written(self, playing: Side, referee: Referee) -> None:
+        referee.send(bob_of(referee), "press m1\nGood luck!\n\nYou will need it.\nend\n")
+        playing.receive()
+        assert playing.memory.talk("m1") == [("bob", "Good luck!\n\nYou will need it.")]
+
     def test_press_that_would_be_a_command_is_not_signed(self, playing: Side, referee: Referee) -> None:
         before = playing.memory.count()
         with pytest.raises(Unfit, match="command"):

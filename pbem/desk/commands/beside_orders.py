@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
+from pbem.desk import bulletin
 from pbem.desk.caller import Caller, refused
 from pbem.desk.outcomes import Reply
 from pbem.desk.seats import SeatContext, Seats, running
@@ -62,7 +63,8 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
     for row in readers:
         if not people.blocks(row.player, by):
             facts = {"by": by, "text": text, "everybody": everybody}
-            seated.write_to(row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
+            items = [bulletin.of_press(seated.match.id, by, text)]
+            seated.write_to(row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, items, **facts)
     seated.note_press(by, text, caller.now, everybody=everybody)
     return Reply("press", seated.facts(), at=seated)
 

@@ -43,20 +43,21 @@
   async function listen() {
     for (let failed = 0; ;) {
       if (stopped) return;
-      if (document.hidden) {
+      if (document.hidden && !byId("bell").checked) {
         await new Promise((seen) => { document.addEventListener("visibilitychange", seen, { once: true }); });
       }
-      try {  // not by way of the cache, where the same question of two tabs waits in a row
-        const news = await asked(`news?after=${number}`, { signal: quitting.signal, cache: "no-store" });
-        failed = 0;
-        if (news.latest.stopped) { end(); return; }
-        if (news.number !== number) { ({ number, latest } = news); draw(); touch(latest.wanted); }
-      } catch {
+      let news = null;
+      try { news = await asked(`news?after=${number}`, { signal: quitting.signal, cache: "no-store" }); }  // the cache would have two tabs wait in a row
+      catch {
         failed += 1;
         if (failed === IN_VAIN) quit();  // another program may have the port by now: it is told nothing more
         if (!quitting.signal.aborted) tell(say("pbem play does not answer: was it stopped in its terminal?"));
         await new Promise((rested) => { setTimeout(rested, AGAIN); });
+        continue;
       }
+      failed = 0;
+      if (news.latest.stopped) { end(); return; }
+      if (news.number !== number) { ({ number, latest } = news); queueMicrotask(() => { draw(); touch(latest.wanted); }); }  // apart: a fault in it is reported, and the next question is asked
     }
   }
 
@@ -67,7 +68,7 @@
 
   function until(deadline) {
     if (!deadline) return "";
-    const time = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" }).format(new Date(deadline));
+    const { lang } = document.documentElement, [day, clock] = [{ dateStyle: "full" }, { timeStyle: "short" }].map((style) => new Intl.DateTimeFormat(lang === "en" ? "en-GB" : lang, style).format(new Date(deadline))), time = `${day}, ${clock}`;  // as in letters
     return new Date(deadline) < new Date() ? say(", until {time}, which is over", { time }) : say(", until {time}", { time });
   }
 
@@ -129,25 +130,22 @@
     if (document.title === title) return;
     document.title = title;
     if (!mine.length || !byId("bell").checked || !document.hidden) return;
-    if (Notification.permission === "granted") new Notification(title, { body: titled(mine[0]), tag: title }).addEventListener("click", () => window.focus());
     const audio = new AudioContext(), tone = audio.createOscillator();
     tone.frequency.value = 660;
     tone.connect(audio.destination);
     tone.start();
     tone.stop(audio.currentTime + 0.15);
+    try { new Notification(title, { body: titled(mine[0]), tag: title }).addEventListener("click", () => window.focus()); } catch { /* browsers of phones have none for pages: the sound has to do */ }
   }
 
-  byId("bell").addEventListener("change", () => { if (byId("bell").checked) Notification.requestPermission(); });
+  byId("bell").addEventListener("change", () => { if (byId("bell").checked && globalThis.Notification) Notification.requestPermission(); });
 
-  /** The picture of a game, which its card has. */
-  function picture(game) {
-    const found = document.querySelector(`.card.${CSS.escape(game)} svg`);
-    return make("td", { class: `thumb ${game}` }, found ? make("div", { class: "stage" }, found.cloneNode(true)) : "");
-  }
+  /** The boards of a match, small; anew after each turn. */
+  const miniature = (account, { match, phase, game, turn }) => (["playing", "closed"].includes(phase) ? make("img", { src: `${of("miniature", { account, match })}&at=${phase}-${game}-${turn}`, alt: "", loading: "lazy" }) : "");
 
   function account(found) {
-    const rows = found.matches.map((one) => make("tr", {}, picture(one.rules), make("th", { scope: "row" }, make("a", { href: `#${found.account}/${one.match}`, "data-name": `${found.account} ${one.match}` }, titled(one))),
-      make("td", { class: isMine(one) ? "mine" : "" }, whose(one))));
+    const rows = found.matches.map((one) => make("tr", {}, make("td", { class: "thumb" }, miniature(found.account, one)), make("th", { scope: "row" }, make("a", { href: `#${found.account}/${one.match}`, "data-name": `${found.account} ${one.match}` }, titled(one)),
+      make("span", { class: isMine(one) ? "mine" : "small" }, whose(one)))));
     return make("section", {}, make("h2", {}, found.registered ? found.account : say("{account} (not registered yet)", found)),
       found.alarms.map((alarm) => make("p", { class: "bad", role: "alert" }, say("ALARM {match}: {said}", alarm))),
       rows.length ? make("div", { class: "scroll" }, make("table", { class: "due wide" }, make("tbody", {}, rows))) : make("p", {}, say("No matches yet.")), tournaments(found));
@@ -187,12 +185,11 @@
   }
 
   const cups = (account) => latest.accounts.filter((found) => found.account === account).flatMap((found) => found.tournaments);
-  const known = (place) => cups(place.account).find(({ tournament }) => tournament === place.match);
 
   /** A tournament: asked for again whenever its line has changed. */
   async function openTournament() {
-    const key = JSON.stringify([here, known(here), latest.told.length]);
-    if (!known(here) || key === drawn) return;
+    const known = line(here), key = JSON.stringify([here, known, latest.told.length]);
+    if (!known || key === drawn) return;
     drawn = key;
     const place = here, found = await asked(of("tournament", place)).catch((error) => ({ error: error.message }));
     if (place !== here) return;
@@ -218,7 +215,8 @@
     if (await sure(title, [words], careful)) sent(await act("take-part", { account: place.account, tournament, what, hash, team }));
   }
 
-  const line = (place) => latest.accounts.filter(({ account }) => account === place.account).flatMap(({ matches }) => matches).find(({ match }) => match === place.match);
+  /** The line of a match or a tournament in the list. */
+  const line = (place) => latest.accounts.filter(({ account }) => account === place.account).flatMap(({ matches, tournaments }) => [...matches, ...tournaments]).find(({ match, tournament }) => (match || tournament) === place.match);
 
   /** A match: asked for again whenever its line has changed. */
   async function open() {
@@ -256,12 +254,15 @@
     byId("anew").dataset.game = byId("rematch").dataset.game = found.rules;
     byId("rematch").dataset.words = found.rematch;
     for (const id of ["lesson", "rules"]) byId(id).href = `${id}?game=${encodeURIComponent(found.rules)}`;
-    show("lesson", picture(found.rules).hasChildNodes());
+    show("lesson", document.querySelector(`[data-game="${CSS.escape(found.rules)}"]`));
+    byId("picture").href = of("picture");
+    show("picture", found.bundle);
     redraw(byId("stored"), found.stored.flatMap(stored));
     byId("form").textContent = [found.yours || found.unused, ...found.refused].join("\n");
     show("yours", found.yours || found.unused);
     show("talk", running);
     redraw(byId("sentences"), running ? sentences(found) : "");
+    redraw(byId("talked"), found.talk.map(([player, text]) => make("p", {}, make("b", {}, player), make("span", {}, text))));
     show("proof", found.bundle);
     byId("replay").href = of("replay");
     show("one", true);
@@ -272,8 +273,7 @@
   function decisions(found) {
     const words = (what, label, chief) => button(label, () => sentence(what, "", label), chief);
     if (found.phase === "proposed" && !found.accepted) return [words("accept", say("Accept"), true), words("decline", say("Decline"))];
-    if (found.phase === "proposed") return [words("withdraw", say("Withdraw it"))];
-    if (found.phase === "open") return [words("withdraw", say("Withdraw it"))];
+    if (["proposed", "open"].includes(found.phase)) return [words("withdraw", say("Withdraw it"))];
     return [found.reveal ? words("reveal", say("Reveal your secrets"), true) : null, found.accused ? words("take-back", say("Go on anyway")) : null,
       found.claim ? words("claim", say("Claim the game")) : null,
       ...found.offers.flatMap((offer) => ["accept", "decline"].map((word) => {
@@ -341,8 +341,7 @@
     const early = byId("when").value;
     show("early", early);
     show("conditional", early && conditions.length);
-    show("later-label", early === "later");
-    show("later", early === "later");
+    show("later-of", early === "later");
     if (Number(byId("later").value) < byId("later").min) byId("later").value = byId("later").min;
   }
 
@@ -402,12 +401,9 @@
     show("careful", careful);
     byId("sure").returnValue = "";
     byId("sure").showModal();
-    byId("yes").focus();
     return new Promise((answered) => { byId("sure").addEventListener("close", () => answered(byId("sure").returnValue === "yes"), { once: true }); });
   }
 
-  byId("yes").addEventListener("click", () => byId("sure").close("yes"));
-  byId("no").addEventListener("click", () => byId("sure").close(""));
   byId("sure").addEventListener("keydown", (event) => { if (event.repeat) event.preventDefault(); });  // a key that was held answers nothing
 
   /** Have a passkey sign what pbem play wants signed: at once after a press of its owner's, or else when its owner agrees. */
@@ -561,6 +557,8 @@
     forget();
     tell("");
     if (here && latest) open();
+    const wanted = byId("games").querySelector(`[data-game="${CSS.escape(location.hash.replace("#play-", ""))}"]`);  // from the end of its lesson
+    if (wanted) { history.replaceState(null, "", "#"); wanted.click(); }
     if (!here) byId("all-title").focus();
   }
 
