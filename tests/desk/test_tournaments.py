@@ -158,7 +158,7 @@ def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Pa
     assert "<li>7 days for each turn and setup</li>" in page
     assert "Compute it again" not in page
     index = (tmp_path / "pages" / "index.html").read_text()
-    assert "<title>Games by e-mail: play.example</title>" in index
+    assert "<title>play.example: games by e-mail</title>" in index
     assert "entries until Thursday 5 March 2026, 00:00 UTC" in index
     club.enter("carl")
     club.start()
