@@ -95,8 +95,8 @@ class MatchLetters:
                 subject = subject_of(notice, observed=True)
                 self._to_observers(notice.match, row, subject, now, partial(self._observed, notice, row))
         for seat, outs in letters.items():
-            outs.sort(key=lambda out: (not NOTICES[out[0]].says_why, not NOTICES[out[0]].leads))
-            ends = any(NOTICES[kind].leads for kind, _ in outs)
+            outs.sort(key=lambda out: ((spec := NOTICES[out[0]]).closes, not spec.says_why, not spec.leads))
+            ends = any(NOTICES[kind].leads or NOTICES[kind].closes for kind, _ in outs)
             # If a game ended, do not also name what ended it: the letter about the end says enough.
             for kind, out in outs:
                 out.named = not (ends and (kind == "turn" or NOTICES[kind].says_why))
