@@ -103,7 +103,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("joined", can_wait=True),
         NoticeSpec("resigned", can_wait=True),
         NoticeSpec("declined", can_wait=True),  # of a proposed match; of a draw, it is an `offer`
-        NoticeSpec("proposal", can_wait=True),
+        NoticeSpec("proposal", can_wait=True, html=True),
         NoticeSpec("seat_declined", can_wait=True),
     )
 }

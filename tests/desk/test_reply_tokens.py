@@ -188,7 +188,7 @@ def test_a_token_is_good_for_one_letter(post: Post) -> None:
     post.reply(bob, form.replace("end", "bOy3Oy5\nend"), to=asked)
     changed = form.replace("\nrev 1", "\nrev 2").replace("end", "Gx3\nend")
     post.reply(bob, changed, to=asked)
-    assert "good for one letter, which came on 2026-03-01" in " ".join(bob.text.split())
+    assert "good for one letter, which came on Sunday 1 March 2026" in " ".join(bob.text.split())
     assert post.standing(2) == "bOy3Oy5"
     # The refusal brings a fresh one.
     post.reply(bob, changed)
