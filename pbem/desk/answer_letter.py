@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import Seats
     from pbem.json_object import JsonObject
+    from pbem.letters.draft import Facts
     from pbem.store.players import Players
 
     Answered = tuple[AnyCommand, Reply]
@@ -124,7 +125,7 @@ class AnswerWriter:
 
     def _answers(
         self, caller: Caller, replies: Sequence[Answered], out: OutgoingLetter, language: str
-    ) -> list[dict[str, str]]:
+    ) -> list[Facts]:
         """Each command with its answer; its files and what programs read go into the letter."""
         told, out.open = [], bool(replies)
         for command, reply in replies:
@@ -134,11 +135,11 @@ class AnswerWriter:
             told.append(self._section(command.echo, reply.template, reply.facts, language))
         return told
 
-    def _section(self, echo: str, template: str, facts: Mapping[str, object], language: str) -> dict[str, str]:
-        """A command, and the text below it."""
+    def _section(self, echo: str, template: str, facts: Mapping[str, object], language: str) -> Facts:
+        """A command, the text below it, and what proves something."""
         echo = echo if len(echo) <= _ECHO else f"{echo[:_ECHO]}\n..."
-        text = self.letters.text(self.letters.template(f"answers/{template}.txt", **facts), language)
-        return {"echo": echo, "text": text.strip("\n")}
+        words = self.letters.rendered(self.letters.template(f"answers/{template}.txt", **facts), language)
+        return {"echo": echo, "text": words.text.strip("\n"), "proofs": words.proofs}
 
     def _items(self, caller: Caller, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
         """The outcome of a command of this caller's letter, for programs."""

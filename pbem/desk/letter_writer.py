@@ -82,7 +82,8 @@ class LetterWriter:
 
     def template(self, template: str, /, **facts: Any) -> TemplateText:
         """A template with its facts, to be rendered later."""
-        return TemplateText(template, {"server": self._composer.server, "operator": self._config.operator, **facts})
+        names = {"server": self._composer.server, "address": self._composer.address}
+        return TemplateText(template, {**names, "operator": self._config.operator, **facts})
 
     def rendered(self, draft: TemplateText | str, language: str) -> InWords:
         """A draft or a phrase in a language, for a letter."""

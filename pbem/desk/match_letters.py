@@ -27,7 +27,7 @@ from pbem.desk.match_facts import (
     subject_of,
     time_of,
 )
-from pbem.games import part_of
+from pbem.games import part_of, parts
 from pbem.identity.security_keys import way
 from pbem.letters import draft, mailing_lists
 from pbem.letters.draft import Drawing, Facts, OutgoingLetter, TemplateText, WrittenLetter
@@ -95,8 +95,8 @@ class MatchLetters:
                 subject = subject_of(notice, observed=True)
                 self._to_observers(notice.match, row, subject, now, partial(self._observed, notice, row))
         for seat, outs in letters.items():
-            outs.sort(key=lambda out: (not NOTICES[out[0]].says_why, not NOTICES[out[0]].leads))
-            ends = any(NOTICES[kind].leads for kind, _ in outs)
+            outs.sort(key=lambda out: ((spec := NOTICES[out[0]]).closes, not spec.says_why, not spec.leads))
+            ends = any(NOTICES[kind].leads or NOTICES[kind].closes for kind, _ in outs)
             # If a game ended, do not also name what ended it: the letter about the end says enough.
             for kind, out in outs:
                 out.named = not (ends and (kind == "turn" or NOTICES[kind].says_why))
@@ -313,7 +313,14 @@ class MatchLetters:
         out = self.thread(match, row, seat, subject)
         m = self.view(match, row, seat)
         out.text = self._writer.template(f"letters/{template}.txt", m=m, **facts)
+        if template in NOTICES and NOTICES[template].html and self.shows(match.name(seat)):
+            board = parts.pictured(match.rules)
+            out.html = self._writer.template(f"letters/{template}.html", m=m, board=board, **facts)
         return out
+
+    def shows(self, name: str) -> bool:
+        """True if the player of this name wants HTML parts."""
+        return self._writer.setting(name, "format") not in {"text", "words"}
 
     def _appointment(self, match: Match, seat: int, now: datetime) -> list[Attachment]:
         """The seat's deadline as a calendar file, when it has one."""

@@ -19,7 +19,7 @@ from pbem.mail.one_reading import is_open
 from pbem.match import asking
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex, written
-from pbem.phrase import Phrase
+from pbem.phrase import Moment, Phrase
 from pbem.proof import mailbox_evidence
 from pbem.store import tokens
 from pbem.store.database import from_db, to_db
@@ -190,9 +190,7 @@ class ReplyTokens:
         to = mailbox_evidence.token_hash(mailbox_evidence.detail_in_to(letter))
         token = min(own, key=lambda one: (is_spent(one, letter), one.hash != to, bool(one.used)))
         if token.used is not None and is_spent(token, letter):
-            return MailboxProof(
-                _USED.given(day=f"{from_db(token.used):%Y-%m-%d}", time=f"{from_db(token.used):%H:%M}")
-            )
+            return MailboxProof(_USED.given(moment=Moment(from_db(token.used))))
         demand_dns(voucher)
         reason, evidence = self._evidence(letter, row, voucher, token)
         if evidence is None:
@@ -289,7 +287,7 @@ _UNSEEN = Phrase(
     " Send your letter with that address as To"
 )
 _USED = Phrase(
-    "the reply address that your letter was sent to was good for one letter, which came on {day} at {time} UTC."
+    "the reply address that your letter was sent to was good for one letter, which came on {moment} UTC."
     " Answer our latest letter, such as this one"
 )
 _OPEN = Phrase(

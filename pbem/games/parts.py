@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Fault, Game, Options, Orders, Report, Setup, State
     from pbem.games.conditional_orders import Branch
-    from pbem.games.squares import Glance, Line
+    from pbem.games.squares import Board, Glance, Line
     from pbem.phrase import Phrase
 
     AnyGame = Game[Any, Any, Any, Any]
@@ -147,3 +147,15 @@ def is_the_example(rules: AnyGame, options: Options, seat: int, text: str) -> bo
     except Refused:
         return False
     return setup is not None and setup.text == text
+
+
+def pictured(rules: AnyGame) -> Board | None:
+    """The first player's board when all begin with the examples, to show strangers; None for a game without it."""
+    options = rules.options({}, least := min(rules.seats))
+    seats = range(1, least + 1)
+    examples = [_call(rules, "words", "example", "", options.changed, seat) for seat in seats]
+    if not all(examples) or part_of(rules.name, "boards") is None:
+        return None
+    setups = [rules.setup(options, seat, text) for seat, text in zip(seats, examples, strict=True)]
+    boards: list[Board] = _call(rules, "boards", "boards", [], view(rules, rules.begin(options, setups), 1, ()))
+    return boards[0]

@@ -32,6 +32,8 @@ class NoticeSpec(msgspec.Struct, frozen=True):
     """True if observers hear of it."""
     leads: bool = False
     """True if it comes before all else that is told at one moment: the result, before the turn that brought it."""
+    closes: bool = False
+    """True if it comes after all else: thanks, and the way to a rematch."""
     says_why: bool = False
     """True if it comes even before the result, because it says what led to it."""
     html: bool = False
@@ -75,7 +77,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec(
             "ended", Phrase("game {game}, the end: {result}"), can_wait=True, public=True, leads=True, html=True
         ),
-        NoticeSpec("closed", Phrase("the match is closed"), can_wait=True, public=True, leads=True),
+        NoticeSpec("closed", Phrase("the match is closed"), can_wait=True, public=True, closes=True, html=True),
         NoticeSpec("reminder", Phrase("game {game}, {what}: a reminder"), to="some", can_wait=True, unasked=True),
         NoticeSpec("missed", Phrase("game {game}, {what}: a deadline was missed"), can_wait=True, says_why=True),
         NoticeSpec(
@@ -101,7 +103,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("joined", can_wait=True),
         NoticeSpec("resigned", can_wait=True),
         NoticeSpec("declined", can_wait=True),  # of a proposed match; of a draw, it is an `offer`
-        NoticeSpec("proposal", can_wait=True),
+        NoticeSpec("proposal", can_wait=True, html=True),
         NoticeSpec("seat_declined", can_wait=True),
     )
 }

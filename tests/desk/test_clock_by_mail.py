@@ -316,7 +316,7 @@ class TestVacations:
         ann = referee.registered("ann")
         for days, said in (
             ("2026-12-01 to 2026-12-31", "31 days of vacation in 2026; 30 a year are allowed"),
-            ("2026-12-02 to 2027-01-30", "Your vacation: 2026-12-02 to 2027-01-30"),
+            ("2026-12-02 to 2027-01-30", "Your vacation: Wednesday 2 December 2026 to Saturday 30 January 2027"),
             ("2027-01-30 to 2027-01-30", "you have a vacation from 2026-12-02 to 2027-01-30"),
             ("2027-02-01 to 2027-02-01", "31 days of vacation in 2027"),
             ("2026-11-29 to 2026-11-30", "cannot begin before today, 2026-11-30"),

@@ -17,6 +17,7 @@ from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, Seats, demand_leisure, number_of, pinned, seat_at, without_keys
 from pbem.desk.strangers import Strangers, one_mailbox
 from pbem.games import GAMES, Fault, Refused, refuse, rules
+from pbem.games.parts import pictured
 from pbem.letters.digest import next_digest
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.changed import replace
@@ -184,8 +185,9 @@ def _invite(offers: Offers, address: str, by: str, terms: Terms, number: int, no
     found, title = offers.people.standing(terms.game, by), rules(terms.game).title
     facts = {"by": by, "terms": terms, "title": title, "match": f"m{number}", "found": found}
     text = offers.seats.letters.template("letters/invitation.txt", **facts)
+    html = offers.seats.letters.template("letters/invitation.html", **facts, board=pictured(rules(terms.game)))
     offers.seats.letters.send(
-        address, OutgoingLetter(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now
+        address, OutgoingLetter(Phrase("[pbem] {by} invites you to a game by mail", by=by), text, html), now
     )
     return True
 

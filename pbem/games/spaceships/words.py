@@ -40,7 +40,6 @@ STRUCK: Final = Phrase("{what} last turn", what=Phrase("struck"))
 SHOT_AT: Final = Phrase("{what} last turn", what=Phrase("shot at"))
 """The full meanings of fresh squares, for a legend with room; in a text, three signs share a line."""
 SMALL: Final = Phrase("small letters: destroyed")
-HEADS: Final = (Phrase("ship"), Phrase("left"), Phrase("undamaged"), Phrase("destroyed"))
 CELL: Final = Phrase("Gx3: layer G, row x, column 3")
 NO_SHIP: Final = Phrase("no ship")
 NOT_SEARCHED: Final = Phrase("not searched")
@@ -59,16 +58,6 @@ KNOWN_SIGNS: Final = {
 }
 
 
-class OwnShip(NamedTuple):
-    """A ship of the reader's: how much of it is left, and its cells with their state."""
-
-    ship: str
-    left: Phrase
-    standing: Sequence[str]
-    lost: str
-    line: Line
-
-
 class Space(NamedTuple):
     """A space: its board, its titles, its legend in symbols and in tints, and the known facts about its ships."""
 
@@ -82,7 +71,8 @@ class Space(NamedTuple):
     symbols: Sequence[str]
     tints: Sequence[tuple[Square, Phrase]]
     types: Sequence[Phrase]
-    own: Sequence[OwnShip]
+    own: bool
+    """True if every ship in it is known to the reader."""
     ships: Sequence[Line]
 
 
@@ -172,8 +162,7 @@ def _own(own: OwnSpace, board: Board, title: Phrase, caption: Phrase) -> Space:
     heading = Phrase("{title}: {count}", title=title, count=count)
     legend = _legend(board, OWN_SIGNS, STRUCK)
     ships = [_own_ship(ship) for ship in own["ships"]]
-    lines = [ship.line for ship in ships]
-    return Space(board, title, count, heading, caption, NO_SHIP, *legend, own=ships, ships=lines)
+    return Space(board, title, count, heading, caption, NO_SHIP, *legend, own=True, ships=ships)
 
 
 def _known(view: View, known: Known, board: Board, name: str) -> Space:
@@ -185,7 +174,9 @@ def _known(view: View, known: Known, board: Board, name: str) -> Space:
     one = Phrase("{count} cell destroyed, {unknown} not searched", count=destroyed, unknown=unknown)
     count = one if destroyed == 1 else several
     caption = Phrase("{name}'s space, layer", name=name)
-    return Space(board, title, count, title, caption, NOT_SEARCHED, *legend, own=(), ships=list(_known_ships(known)))
+    return Space(
+        board, title, count, title, caption, NOT_SEARCHED, *legend, own=False, ships=list(_known_ships(known))
+    )
 
 
 COLOURS: Final = {
@@ -202,7 +193,7 @@ def in_words(space: Space) -> Iterator[Line]:
     """A board for readers who cannot see it: each layer that is not all plain."""
     for panel in space.board.panels:
         told = [
-            Phrase("{cells}: {what}", cells=cells, what=_named(square, own=bool(space.own)))
+            Phrase("{cells}: {what}", cells=cells, what=_named(square, own=space.own))
             for row, squares in zip(panel.rows, panel.squares, strict=True)
             for cells, square in _runs(row, panel.columns, squares)
         ]
@@ -274,21 +265,20 @@ def _sign(sign: str, meaning: Phrase) -> Phrase:
     return Phrase("{sign} {meaning}", sign=sign, meaning=meaning)
 
 
-def _own_ship(ship: OwnCells) -> OwnShip:
+def _own_ship(ship: OwnCells) -> Line:
     left = [cell for cell in ship["cells"] if cell not in ship["destroyed"]]
     fired = [cell for cell in ship["fired"] if cell not in ship["destroyed"]]
     lost = " ".join(ship["destroyed"])
     count = Phrase("{left} of {size}", left=len(left), size=len(ship["cells"]))
-    standing = [" ".join(left)] if left else []
     more: list[str] = [Phrase("fired {cells}", cells=" ".join(fired))] if fired else []
     if left and ship["burnt_out"]:
         more.append(Phrase("beam burnt out"))
     if left:
-        first = Phrase("{count}  {cells}", count=count, cells=standing[0])
+        first = Phrase("{count}  {cells}", count=count, cells=" ".join(left))
         parts = [first, *([Phrase("lost {cells}", cells=lost)] if lost else []), *more]
     else:
         parts = [Phrase("{count}  destroyed: {cells}", count=count, cells=" ".join(ship["cells"]))]
-    return OwnShip(ship["ship"], count, [*standing, *more], lost, Line(ship["ship"], parts))
+    return Line(ship["ship"], parts)
 
 
 def _known_ships(known: Known) -> Iterator[Line]:
