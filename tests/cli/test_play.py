@@ -552,5 +552,5 @@ def test_deadlines_for_the_calendar(terminal: Terminal) -> None:
     terminal()
     assert f"{path}: 0 deadlines." in terminal("--calendar", str(path))
     assert icalendar.Calendar.from_ical(path.read_bytes()).walk("VEVENT") == []
-    assert "go without a command" in terminal("--calendar", str(path), "m1", status=2)
+    assert "go without a command: pbem play --browser" in terminal("--calendar", str(path), "m1", status=2)
     assert "Not a directory" in terminal("--calendar", str(path / "x"), status=4)

@@ -153,7 +153,7 @@ def running(folder: Path, bob_setup: str, orders: str, seed: str) -> dict[str, s
 def test_a_running_match_shows_no_more_than_where_it_stands(tmp_path: Path) -> None:
     one = running(tmp_path / "one", BOB, "Gx3", "die")
     assert "<h1>Spaceships: ann, bob (m1)</h1>" in one["m1.html"]
-    assert "Game 1. Turn 3 is being played." in one["m1.html"]
+    assert re.search(r"Game 1\. Turn 3 is being played\.\sWhile it is played", one["m1.html"])
     assert re.search(
         r"m1.html\">m1</a></th><td>Spaceships, several games</td><td data-head=\"players\">ann, bob</td>"
         r"<td data-head=\"stands at\">game 1, turn 3</td><td data-head=\"score of its games\"></td>",

@@ -93,7 +93,9 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool, calen
 
     ctx.obj = table_of(account)
     if (browser or calendar) and ctx.invoked_subcommand is not None:
-        raise click.UsageError("--browser and --calendar go without a command; for a match: pbem play m17 --open")
+        raise click.UsageError(
+            "--browser and --calendar go without a command: pbem play --browser; for a match: pbem play m17 --open"
+        )
     if ctx.invoked_subcommand is not None:
         return
     # Where nobody reads what we print, such as behind an icon, a browser is opened if there can be one.
