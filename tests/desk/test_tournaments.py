@@ -544,6 +544,19 @@ def test_the_operator_rules_with_a_bare_word(club: Club) -> None:
     assert instruct(club, "pause") == ("refused", "the tournament is over")
 
 
+def test_who_may_play_on_for_another_is_told_how_to_enter(club: Club) -> None:
+    rules = club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    club.people["eve"] = club.referee.registered("eve")
+    assert RULED in club.say("ann", "rule t1 substitute eve for bob\nreason: ill\nend")
+    (told,) = letters_about(club.people["eve"], "[pbem t1] a ruling")
+    assert "eve may play on for bob." in told
+    assert f"enter t1 {rules}" in told
+    assert f"enter t1 {rules}" not in letters_about(club.people["carl"], "[pbem t1] a ruling")[-1]
+    assert "You are in." in club.say("eve", f"enter t1 {rules}")
+
+
 def test_no_program_enters_where_none_may(club: Club) -> None:
     rules = club.announce("ann", "programs: no")
     club.say("bob", "set program yes")

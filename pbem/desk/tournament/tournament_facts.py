@@ -43,6 +43,7 @@ def facts_of(t: Tournament, reader: str) -> Facts:
     return _public_facts(_AtHead(t.head, t)) | {
         "me": reader,
         "line": name,
+        "nominated": reader in t.nominated and name is None,
         "out": entrant.out if entrant else "",
         "standing": standing_of(t, reader),
         "games": [_game_of(t, pairing, name) for pairing in t.pairings if name and name in pairing.names],
