@@ -242,7 +242,15 @@ def test_orders_are_asked_about_once_and_nothing_is_sent_without_a_yes(terminal:
     terminal("m1", "Rv1", typed="\n")
     assert len(terminal.sent) == sent + 1
     assert "turn 1: waiting for the others" in terminal()
-    assert "Yours (it stands):" in terminal("m1")
+    shown = terminal("m1")
+    assert "\nYours (it stands): Rv1\n  pbem play m1 --full    shows all of it\n" in shown
+    assert len(shown.splitlines()) < 24, "what waits fits in a terminal, too"
+    assert "\nYours (it stands):\n\n    orders m1 turn 1\n" in terminal("m1", "--full")
+
+
+def test_help_fits_in_a_terminal_and_a_ruling_is_a_number(terminal: Terminal) -> None:
+    assert max(map(len, terminal("--help").splitlines())) <= 80
+    assert "'x' is not a valid integer." in terminal("rules", "spaceships", "x", status=2)
 
 
 def test_the_rest_of_the_language(terminal: Terminal) -> None:

@@ -13,6 +13,7 @@ from pbem.cli.play.terminal_boards import drawn, in_lines, shaped
 from pbem.games import GAMES, parts, rules
 from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.phrase import Span, clean
+from pbem.player import forms
 from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.mail_in import NoMail
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pbem.games.squares import Glance
     from pbem.json_object import JsonObject
     from pbem.match.view import MatchView
+    from pbem.player.memory import SentForm
     from pbem.player.play_table import PlayTable
     from pbem.tournament.tournament_state import TournamentView
 
@@ -184,14 +186,17 @@ def _show_letters(table: PlayTable, standing: MatchView, *, full: bool) -> None:
     from pbem.letters.render import Templates
 
     letters = table.letters
-    name, rules, seat = standing.match, standing.rules, standing.seat
+    name, game, seat = standing.match, standing.rules, standing.seat
     names = standing.names
 
     def display(template: str, **facts: object) -> None:
-        text = Templates().render(f"player/{template}.txt", rules=rules, seat=seat, **facts)
+        text = Templates().render(f"player/{template}.txt", rules=game, seat=seat, **facts)
         click.echo(clean(text.rstrip("\n")))
 
     click.echo("\n".join(in_lines(f"{title_of(letters, standing)}, {name}: {_whose(table, standing)}".split())))
+    sent = letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None
+    found = None if standing.phase == "setup" else seen(table.agent, standing)
+    glance = None if full or found is None else parts.glance(rules(game), found["view"], names)
     if standing.phase == "setup":
         asked = letters.matches.setup_asked(name)
         click.echo(f"You are {names[seat]}, seat {seat}.\n")
@@ -199,16 +204,16 @@ def _show_letters(table: PlayTable, standing: MatchView, *, full: bool) -> None:
         called = _called(table, name)
         click.echo(f"\nSend it: {called} setup {name} LINE LINE ..., or --random, or --from FILE,")
         click.echo(f"or on the page: {called} {name} --open")
-    elif (found := seen(table.agent, standing)) is not None and full:
+    elif found is not None and glance is not None:
+        _show_position(table, standing, found, glance, sent, display)
+    elif found is not None:
         click.echo(f"You are {names[seat]}, seat {seat}.\n")
         display("match", names=names, reports=found["reports"], view=found["view"])
-    elif found is not None:
-        _show_position(table, standing, found, display)
     elif standing.agreement:
         click.echo(clean(Templates().render("letters/terms.txt", m=terms_of(letters, standing))))
-        if (agreed := letters.matches.terms(name).rules_package) != (here := PACKAGES.get(rules)):
+        if (agreed := letters.matches.terms(name).rules_package) != (here := PACKAGES.get(game)):
             click.echo(f"Careful: here is {coded(here)}; the server plays by {coded(agreed)}.")
-    if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:
+    if sent is not None and glance is None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{indented(sent.form)}")
     facts = match_facts(table.agent, standing, table.now())
     for stored in facts["stored"]:
@@ -221,12 +226,16 @@ def _show_letters(table: PlayTable, standing: MatchView, *, full: bool) -> None:
         click.echo(f"  - {line_of(fault)}")
 
 
-def _show_position(table: PlayTable, standing: MatchView, found: JsonObject, display: Callable[..., None]) -> None:
-    """The position in the lines of a terminal, or in full if the game has no words for that; or the end."""
+def _show_position(
+    table: PlayTable,
+    standing: MatchView,
+    found: JsonObject,
+    glance: Glance,
+    sent: SentForm | None,
+    display: Callable[..., None],
+) -> None:
+    """The position in the lines of a terminal, with what was ordered or may be; or the end."""
     names, seat, game = standing.names, standing.seat, rules(standing.rules)
-    if (glance := parts.glance(game, found["view"], names)) is None:
-        display("match", names=names, reports=found["reports"], view=found["view"])
-        return
     if standing.phase == "closed" and (views := revealed(table.letters, standing.match)) is not None:
         _show_glance([], parts.end_at_a_glance(game, views, names, seat) or glance, _what_next(table, standing))
         return
@@ -235,7 +244,8 @@ def _show_position(table: PlayTable, standing: MatchView, found: JsonObject, dis
         display("headline", names=names, reports=found["reports"])
         for line in parts.in_brief(game, found["reports"], seat, names):
             changed += in_lines(f"{line.label}: {'; '.join(line.parts)}".split(), indent=2)
-    _show_glance(changed, glance, _what_to_order(table, standing, glance))
+    next_ = _what_to_order(table, standing, glance) if sent is None else _what_was_ordered(table, sent)
+    _show_glance(changed, glance, next_)
 
 
 def _show_glance(changed: Sequence[str], glance: Glance, next_: Sequence[str]) -> None:
@@ -247,6 +257,15 @@ def _show_glance(changed: Sequence[str], glance: Glance, next_: Sequence[str]) -
         changed = [*changed[: max(room, _FEWEST) - 1], "  ... (--full says it all)"]
     lines = [*changed, *boards, *signs[: max(0, room - len(changed))]]
     click.echo("\n".join([*lines, *next_]))
+
+
+def _what_was_ordered(table: PlayTable, sent: SentForm) -> list[str]:
+    """The lines about orders that were given, which others may still replace."""
+    said = f"Yours ({_STATES[sent.state]}): {forms.text_of(sent.form)}"
+    return [
+        *in_lines(said.split(), indent=2),
+        f"  {_called(table, sent.match)} {sent.match} --full    shows all of it",
+    ]
 
 
 def _what_to_order(table: PlayTable, standing: MatchView, glance: Glance) -> list[str]:

@@ -72,13 +72,13 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool, calen
     """Play by mail from the terminal, or in the browser.
 
     \b
-    pbem play try                 play against a program, here and now, without any mail
-    pbem play                     list my matches: whose move it is, and until when
-    pbem play m17                 show the boards of m17
-    pbem play m17 Gx3 bRv1Rv3     judge these orders, read them back, sign and send them
-    pbem play m17 --turn 7 Gx3    the same for a later turn; --default: for any that you miss
-    pbem play --browser           all of this on a page in the browser instead
-    pbem play --calendar FILE     the list, and all my deadlines for my calendar
+    pbem play try               play against a program, here and now, no mail
+    pbem play                   my matches: whose move it is, and until when
+    pbem play m17               show the boards of m17
+    pbem play m17 Gx3 bRv1Rv3   judge, read back, sign and send these orders
+    pbem play m17 --turn 7 Gx3  for a later turn; --default: for any you miss
+    pbem play --browser         all of this on a page in the browser instead
+    pbem play --calendar FILE   the list, and all my deadlines for my calendar
 
     Everything is signed with your SSH key. To begin: pbem play register --help
     """  # noqa: D301 - click wants the very character
@@ -171,7 +171,7 @@ def verify(table: PlayTable, match: str) -> None:
 
 @click.command()
 @click.argument("game", type=click.Choice(list(GAMES)), required=False)
-@click.argument("ruling", type=click.IntRange(1), required=False)
+@click.argument("ruling", type=int, required=False)
 def rules(game: str | None, ruling: int | None) -> None:
     """Print the rules of GAME, or one RULING of it, such as a refusal cites; without GAME, list the games."""
     from pbem.boards.text_boards import wrapped
