@@ -184,6 +184,27 @@ _FOOTER = re.compile(
 """The footers that phones and their mail programs write beneath a letter, in English and German."""
 
 
+_NAME = r"[^\W\d_][\w'.-]*(?: [^\W\d_][\w'.-]*){0,2}"
+
+_CLOSING = re.compile(
+    r"(?:(?:with )?(?:(?:my|our|and|kind|best|warm|many|kindest|warmest) )*(?:regards|wishes|greetings)"
+    r"|best|cheers|thanks|thank you|yours(?: sincerely)?|see you|danke|vielen dank|bis bald|lg|vg|mfg"
+    r"|(?:mit )?(?:(?:vielen?|lieben?|besten?|schönen?|herzlichen?|freundlichen?) )*gr(?:ü(?:ß|ss)en?|u(?:ß|ss)))"
+    rf"(?:[ ,.!]*|[ ,.!]+(?P<name>{_NAME}))",
+    re.I,
+)
+"""The last words of a letter, with a name behind them perhaps."""
+
+
+def _unclosed(lines: list[str]) -> list[str]:
+    """The lines without a closing at their end and the name below it."""
+    last = len(lines) - 1
+    above = _CLOSING.fullmatch(lines[last - 1].strip()) if last > 0 else None
+    if above and not above["name"] and re.fullmatch(_NAME, lines[last].strip()):
+        return lines[: last - 1]
+    return lines[:last] if lines and _CLOSING.fullmatch(lines[last].strip()) else lines
+
+
 def _recognised(lines: Sequence[str]) -> list[str]:
     """The first of the ignored lines, enough to recognise them."""
     shown: list[str] = [line.strip()[:70] for line in lines[:10]]
@@ -198,4 +219,5 @@ def own_lines(ignored: Sequence[str]) -> list[str]:
             lines = unattributed(lines) if lines and lines[-1].endswith(":") else lines
         elif not run.startswith("--"):
             lines += [line.rstrip() for line in run.splitlines() if line.strip()]
-    return [line for line in lines if not (line.lstrip().startswith("#") or _FOOTER.fullmatch(line.strip()))]
+    own = [line for line in lines if not (line.lstrip().startswith("#") or _FOOTER.fullmatch(line.strip()))]
+    return _unclosed(own)

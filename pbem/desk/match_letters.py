@@ -281,14 +281,14 @@ class MatchLetters:
         out.html = self._writer.template(f"letters/{notice.kind}.html", **facts)
 
     def thread(
-        self, match: Match, row: MatchRow, seat: int, subject: Phrase, latest: Match | None = None
+        self, match: Match, row: MatchRow, seat: int, subject: Phrase, latest: Match | None = None, kind: str = ""
     ) -> OutgoingLetter:
         """An empty letter in the thread of a match, whose present state is `latest`; its Reply-To names the match.
 
         For a player without a key, the Reply-To holds a token: it proves the mailbox, and only once.
         """
         keyless = self._players.level(match.name(seat)) == "mailbox"
-        detail = self._mailboxes.detail_for(match, seat) if keyless else match.id
+        detail = self._mailboxes.detail_for(match, seat, talks=_talks(kind)) if keyless else match.id
         reply_to = self._composer.reply_address(detail)
         out = OutgoingLetter(
             draft.subject_about(match.id, match.rules.title, subject),
@@ -310,8 +310,9 @@ class MatchLetters:
         self, match: Match, row: MatchRow, seat: int, subject: Phrase, template: str, /, **facts: object
     ) -> OutgoingLetter:
         """A letter in the thread of a match, from a template, which also gets the facts of the match."""
-        out = self.thread(match, row, seat, subject)
+        out = self.thread(match, row, seat, subject, kind=template)
         m = self.view(match, row, seat)
+        facts["has_places"] = bool(self._composer.delimiter)
         out.text = self._writer.template(f"letters/{template}.txt", m=m, **facts)
         if template in NOTICES and NOTICES[template].html and self.shows(match.name(seat)):
             board = parts.pictured(match.rules)
@@ -476,6 +477,11 @@ class MatchLetters:
         m = self.view(match, row, seat)
         out.text = self._writer.template("letters/again.txt", m=m, game=game, again=again)
         return out if again else None
+
+
+def _talks(kind: str) -> bool:
+    """True if plain words in answer to a letter of this kind are a message."""
+    return kind in NOTICES and NOTICES[kind].talks
 
 
 def _of_missed(notice: Notice, latest: Match) -> Facts:

@@ -34,6 +34,9 @@ _REPLIED = re.compile(r"\A\s*+(?:(?:re|aw|antw|sv)\s*+:\s*+)++", re.I)
 """The prefixes that mail programs add to the subject of an answer, in their language, each time anew."""
 
 
+TALK: Final = "press-"
+"""The beginning of the detail of an address to which plain words go as a message to the other players."""
+
 LONGEST: Final = 69
 """The most characters of a subject of ours: lists of letters show no more."""
 

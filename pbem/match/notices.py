@@ -42,6 +42,8 @@ class NoticeSpec(msgspec.Struct, frozen=True):
     """True if it only reminds of what was told before: it has a list of its own, which its reader may leave."""
     starts_clock: bool = False
     """True if it asks for something: as long as it is under way, the clock stands."""
+    talks: bool = False
+    """True if plain words in answer to it are a message to the other players."""
     moves_deadline: bool = False
     """True if it tells of another deadline for what was asked before."""
 
@@ -99,7 +101,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("paused", Phrase("the match is paused"), can_wait=True),
         NoticeSpec("restored", Phrase("the match is paused: the server was restored")),
         NoticeSpec("resumed", Phrase("the match goes on"), can_wait=True, starts_clock=True),
-        NoticeSpec("press", can_wait=True),
+        NoticeSpec("press", can_wait=True, talks=True),
         NoticeSpec("joined", can_wait=True),
         NoticeSpec("resigned", can_wait=True),
         NoticeSpec("declined", can_wait=True),  # of a proposed match; of a draw, it is an `offer`
