@@ -75,9 +75,8 @@
   /** How a match stands, in a sentence: as `pbem play` says it. */
   function whose(found) {
     if (found.phase === "proposed") return found.accepted ? say("proposed; others have not agreed yet") : say("proposed: do you agree?");
-    if (found.phase === "open") return say("on the open list");
-    if (found.phase === "declined") return say("declined");
-    if (found.phase === "withdrawn") return say("withdrawn");
+    const begins = { open: say("on the open list"), declined: say("declined"), withdrawn: say("withdrawn") }[found.phase];
+    if (begins) return begins;
     if (found.phase === "closed") {
       const who = found.winner === null ? say("over") : found.winner === "" ? say("over: a draw") : found.others.some(({ name }) => name === found.winner) ? say("over: {winner} won", found) : say("over: you won");
       return found.scores.length ? `${who}, ${found.scores.join(" : ")}` : who;
