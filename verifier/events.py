@@ -41,7 +41,7 @@ def missed(match: Match, entry: Entry) -> None:
     must(moment(entry.time) >= over - SLACK, "missed before the end of grace")
     match.silent[seat] += 1
     if match.phase == "setup" and match.terms["miss"] == "pass" and match.silent[seat] == 1:
-        match.clocks[seat] = Clock(moment(entry.time), seconds(match.terms["pace"]))
+        match.clocks[seat] = Clock(moment(entry.time), match.pace)
     else:
         match.missed[seat] = min(deadline + seconds(match.terms["grace"]), moment(entry.time))
 
@@ -210,4 +210,4 @@ def substituted(match: Match, entry: Entry) -> None:
     match.offers = {kind: offers - {seat} for kind, offers in match.offers.items()}
     match.said = {key: rev for key, rev in match.said.items() if key[1] != seat}
     if seat in match.clocks:
-        match.clocks[seat] = Clock(moment(entry.time), seconds(match.terms["pace"]))
+        match.clocks[seat] = Clock(moment(entry.time), match.pace)
