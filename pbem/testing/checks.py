@@ -10,12 +10,14 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from fractions import Fraction
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from pbem.games import Fault, Refused, parts
 from pbem.games.draws import Draws, play_turn
+from pbem.games.outside import unpinned
 from pbem.json_object import DEPTH, depth
 from pbem.mail.commands import parse
 from pbem.match.record import read, write
@@ -74,6 +76,12 @@ def _used(node: ast.AST) -> Iterator[tuple[int, str]]:
         elif isinstance(child, ast.Call) and isinstance(child.func, ast.Name):
             yield child.lineno, child.func.id
         yield from _used(child)
+
+
+def pinned(subject: Subject) -> None:
+    """Name the exact versions of the libraries beside pbem, and have them: no hash covers the code of these."""
+    found = unpinned(subject.name)
+    demand(not found, f"without an exact version that is installed here: {', '.join(found)}")
 
 
 def options(subject: Subject) -> None:
@@ -210,6 +218,8 @@ def turns(subject: Subject) -> None:
             state.due and set(state.due) <= set(state.remaining), f"{what}: {state.due} of {state.remaining} are due"
         )
         demand(len(after.scores) == len(game.setups), f"{what}: scores {after.scores}")
+        pace = parts.pace(judge, state)
+        demand(isinstance(pace, Fraction) and 0 < pace <= 1, f"{what}: pace {pace!r} is no Fraction up to 1")
         orders = {seat: judge.order(state, seat, text) for seat, text in game.orders[number].items()}
         seed = game.chance[number]
         again = play_turn(judge, state, orders, seed)
@@ -373,10 +383,10 @@ def write_records(subject: Subject) -> list[Path]:
     written = []
     for edition in subject.judge.editions:
         folder = subject.records / f"edition-{edition}"
-        if folder.exists():
+        if any(folder.glob("*.pbem.toml")):
             continue
-        folder.mkdir(parents=True)
-        for case in range(len(subject.players.options)):
+        folder.mkdir(parents=True, exist_ok=True)
+        for case in range(len(subject.players.beginnings)):
             record = record_of(subject.play(case, 0, _RECORDED), edition)
             record = record._replace(extra={"reports": reports_hash(record)})
             path = folder / f"{case + 1}.pbem.toml"
@@ -397,8 +407,8 @@ def mail(subject: Subject) -> None:
 CHECKS: Final[Mapping[str, Callable[[Subject], None]]] = {
     check.__name__: check
     for check in (
-        *(pure, options, texts, ahead, turns, chance, ends, notation, told, secret, recalled, plain, again, editions),
-        mail,
+        *(pure, pinned, options, texts, ahead, turns, chance, ends, notation, told, secret, recalled, plain, again),
+        *(editions, mail),
     )
 }
 """The checks by name, the quickest first; each raises `Nonconforming`."""
