@@ -198,7 +198,9 @@ def substituted(match: Match, entry: Entry) -> None:
     leaver = match.player(seat)
     nominated, who = match.nominated.get(seat, ("", set()))
     must(nominated == name, f"{name} was not asked")
-    must(all(one in who or gone(match, entry, one) for one in match.seats), "not all said so")
+    others_ = [one for one in match.seats if one not in who and not gone(match, entry, one)]
+    most = match.terms.get("substitutes") == "majority" and seat not in others_
+    must(not others_ or (most and len(who - {seat}) > len(others_)), "not enough said so")
     player = read_player(match, seat, body["player"], entry.seq)
     match.said.pop(("substituted", seat), None)
     said = {"*name": name, "*leaver": leaver.name, "*hash": match.rules_hash}
