@@ -50,7 +50,7 @@ _MATCH = "m1"
 _ADDRESS = f"pbem@{_SERVER}"
 _NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 _TOGETHER = 16  # letters that leave at once
-_TURNS = 15  # after which the match is resigned: what happens then is like what happened before
+_ORDERS = 40  # after which the match is resigned: what happens then is like what happened before
 _COLUMNS = 78
 _NAMES = ("ann", "bob", "carl", "dora", "emil", "fay", "gus", "hal", "ida")
 
@@ -93,7 +93,7 @@ def _play(subject: Subject, people: list[_Person]) -> None:
         person = next((one for one in running if one.standing.asked), None)
         if person is None:
             raise Nonconforming("nobody is asked for anything, and the match is not over")
-        if turn > _TURNS * len(people):
+        if turn > _ORDERS:
             person.post(person.letters.say(_MATCH, "resign m1 match", _NOW))
         elif person.standing.phase == "setup":
             options = person.letters.judge.options(_MATCH)

@@ -113,6 +113,17 @@ def test_powers_without_a_player_are_in_disorder(referee: Referee) -> None:
     assert referee.match().choosing == [1, 3], "nobody retreats for Bob"
 
 
+def test_a_turn_ends_once_the_only_one_who_retreats_has_resigned(referee: Referee) -> None:
+    ann, bob, cem = retreating(referee)
+    referee.send(cem, "resign m1 match\n")
+    assert (referee.match().turn, referee.match().choosing) == (3, [1, 2])
+    for person in (ann, bob):
+        assert "orders m1 turn 3" in body(person.last)
+    referee.read_cold()
+    referee.send(bob, "resign m1 match\n")
+    holds(bundle.read(attachment(ann.find("the end"), ".zip")))
+
+
 def test_chance_deals_the_powers(referee: Referee) -> None:
     ann, bob, cem = referee.table("powers", "rounds: 1\nsettle: 0", SEATS)
     referee.turn((ann, "draw north"), (bob, "draw south"), (cem, "draw peace"))

@@ -67,7 +67,8 @@ class State(NamedTuple):
 
     @property
     def due(self) -> Mapping[int, None]:
-        return {} if self.result else dict.fromkeys(self.beaten or self.remaining)
+        asked = self.beaten or self.remaining
+        return {} if self.result else {seat: None for seat in asked if seat in self.remaining}
 
     @property
     def remaining(self) -> tuple[int, ...]:
@@ -184,7 +185,7 @@ RULES = Powers()
 def without(state: State, seat: int, edition: int) -> State | None:
     """The position once a seat has resigned: its power stays, in disorder."""
     del edition
-    after = state._replace(left=state.left | {seat}, beaten=tuple(one for one in state.beaten if one != seat))
+    after = state._replace(left=state.left | {seat})
     return after if len(after.remaining) > 1 else None
 
 
