@@ -27,7 +27,7 @@ from pbem.player import forms
 from pbem.requests import SubmitOrders, SubmitSetup
 from pbem.testing.again import reports_hash, whole_hash
 from pbem.testing.secrecy import recalled, secret, told
-from pbem.testing.subject import Nonconforming, demand, readers, record_of, shown
+from pbem.testing.subject import Nonconforming, PlayedGame, demand, play_on, readers, record_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -279,6 +279,29 @@ def ends(subject: Subject) -> None:
         demand(same, f"`carry` gives options that `options` refuses or reads otherwise: {changed}")
 
 
+def without(subject: Subject) -> None:
+    """Once a seat has resigned and the others play on, it stays out, and they come to an end."""
+    judge, random = subject.judge, Random(f"without {subject.name}")
+    for game in subject.played:
+        number = random.randrange(len(game.orders))
+        state, seats = game.states[number], range(1, len(game.setups) + 1)
+        seat = random.choice(state.remaining)
+        after = parts.without(judge, state, seat, judge.editions[-1])
+        if after is None:
+            continue
+        what = f"without seat {seat} from turn {state.turn} on"
+        demand(after.turn == state.turn, f"{what}: the state says turn {after.turn}")
+        told = {one: [shown(judge, reports, one) for reports in game.reports[:number]] for one in seats}
+        rest = PlayedGame(game.game, game.options, game.setups, states=[after])
+        for most in (0, subject.players.turns):  # at once, and then to the end
+            play_on(judge, subject.players, random, rest, told, most)
+            for state in rest.states:
+                demand(seat not in state.remaining, f"{what}: it remains in turn {state.turn}")
+                due, remaining = set(state.due), set(state.remaining)
+                demand(due <= remaining, f"{what}: {due} of {remaining} are due in turn {state.turn}")
+        demand(rest.states[-1].result is not None, f"{what}: the game is not over after {len(rest.orders)} turns")
+
+
 def notation(subject: Subject) -> None:
     """The canonical text means the same again, also after a way through the mail, and needs no correction."""
     judge = subject.judge
@@ -407,8 +430,8 @@ def mail(subject: Subject) -> None:
 CHECKS: Final[Mapping[str, Callable[[Subject], None]]] = {
     check.__name__: check
     for check in (
-        *(pure, pinned, options, texts, ahead, turns, chance, ends, notation, told, secret, recalled, plain, again),
-        *(editions, mail),
+        *(pure, pinned, options, texts, ahead, turns, chance, ends, without, notation, told, secret, recalled, plain),
+        *(again, editions, mail),
     )
 }
 """The checks by name, the quickest first; each raises `Nonconforming`."""

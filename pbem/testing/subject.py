@@ -6,7 +6,7 @@ Random players are handed a view like any reader, and decide by it alone. A worl
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -146,29 +146,40 @@ def play(judge: Rules, players: RandomPlayers, random: Random, beginning: Beginn
     setups = [judge.setup(options, seat, text) for seat, text in enumerate(written, start=1)]
     state = judge.begin(options, setups)
     played = PlayedGame(judge.name, options, [setup.text for setup in setups], states=[state])
-    told: dict[int, list[ShownReports]] = {seat: [] for seat in range(1, seats + 1)}
-    turns = deque(beginning.turns)
-    while state.result is None and (turns or len(played.orders) < most):
+    told: Told = {seat: [] for seat in range(1, seats + 1)}
+    for turn in beginning.turns:
         seed = random.randbytes(32).hex() if judge.chance else ""
-        if turns:
-            opening = turns.popleft()
-            texts, seed = dict(opening.orders), opening.chance or seed
-        else:
-            texts = {
-                seat: players.orders(random, dict(parts.view(judge, state, seat, told[seat])))
-                if forced is None
-                else forced.text
-                for seat, forced in state.due.items()
-            }
-        orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}
-        state, reports = play_turn(judge, state, orders, seed)
-        for seat, known in told.items():
-            known.append(shown(judge, reports, seat))
-        played.orders.append(texts)
-        played.chance.append(seed)
-        played.reports.append(reports)
-        played.states.append(state)
+        _turn(judge, played, told, turn.orders, turn.chance or seed)
+    play_on(judge, players, random, played, told, most)
     return played
+
+
+Told = dict[int, list[ShownReports]]
+"""By seat, the reports of each turn that it was shown."""
+
+
+def play_on(judge: Rules, players: RandomPlayers, random: Random, played: PlayedGame, told: Told, most: int) -> None:
+    """Play a game on at random from its last position, until it has this number of turns at the most."""
+    while (state := played.states[-1]).result is None and len(played.orders) < most:
+        texts = {
+            seat: players.orders(random, dict(parts.view(judge, state, seat, told[seat])))
+            if forced is None
+            else forced.text
+            for seat, forced in state.due.items()
+        }
+        _turn(judge, played, told, texts, random.randbytes(32).hex() if judge.chance else "")
+
+
+def _turn(judge: Rules, played: PlayedGame, told: Told, texts: Mapping[int, str], seed: str) -> None:
+    state = played.states[-1]
+    orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}
+    state, reports = play_turn(judge, state, orders, seed)
+    for seat, known in told.items():
+        known.append(shown(judge, reports, seat))
+    played.orders.append(dict(texts))
+    played.chance.append(seed)
+    played.reports.append(reports)
+    played.states.append(state)
 
 
 def readers(seats: int) -> Iterator[int | None]:

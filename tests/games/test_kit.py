@@ -200,6 +200,15 @@ OF_MANY: dict[str, tuple[str, str, *tuple[str, ...]]] = {
         *("turns", "pace 0.5 is no Fraction up to 1"),
         *("return Fraction(1, 7) if state.beaten else Fraction(1)", "return 0.5"),
     ),
+    "a seat that resigned and orders": (
+        *("without", " are due in turn "),
+        *("asked = self.beaten or self.remaining", "asked = (*self.left, *(self.beaten or self.remaining))"),
+        *("for seat in asked if seat in self.remaining", "for seat in asked"),
+    ),
+    "a seat that resigned and remains": (
+        *("without", "it remains in turn "),
+        *("left=state.left | {seat}", "left=state.left"),
+    ),
     "a pace that says who whispered": (
         *("secret", "pace, after turn "),
         *("beaten=beaten, rounds", 'left=frozenset(range(10, 10 + str(told).count("to"))), beaten=beaten, rounds'),
