@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verifier.conventions import moment, must, seconds
+from verifier.conventions import moment, must
 from verifier.papers import read_replies, record
 from verifier.rules import Result
 from verifier.state import Clock, Match
@@ -40,11 +40,10 @@ def ask_orders(match: Match, entry: Entry) -> None:
 
 
 def ask(match: Match, entry: Entry, seats: Sequence[int]) -> None:
-    pace = match.terms["pace"]
     match.missed.clear()
     match.offers.clear()
     match.former.clear()
-    match.clocks = {seat: Clock(moment(entry.time), seconds(pace)) for seat in seats if pace}
+    match.clocks = {seat: Clock(moment(entry.time), match.pace) for seat in seats if match.terms["pace"]}
 
 
 def lose(match: Match, losers: Sequence[int]) -> None:

@@ -41,7 +41,7 @@ def missed(match: Match, entry: Entry) -> None:
     must(moment(entry.time) >= over - SLACK, "missed before the end of grace")
     match.silent[seat] += 1
     if match.phase == "setup" and match.terms["miss"] == "pass" and match.silent[seat] == 1:
-        match.clocks[seat] = Clock(moment(entry.time), seconds(match.terms["pace"]))
+        match.clocks[seat] = Clock(moment(entry.time), match.pace)
     else:
         match.missed[seat] = min(deadline + seconds(match.terms["grace"]), moment(entry.time))
 
@@ -198,7 +198,9 @@ def substituted(match: Match, entry: Entry) -> None:
     leaver = match.player(seat)
     nominated, who = match.nominated.get(seat, ("", set()))
     must(nominated == name, f"{name} was not asked")
-    must(all(one in who or gone(match, entry, one) for one in match.seats), "not all said so")
+    others_ = [one for one in match.seats if one not in who and not gone(match, entry, one)]
+    most = match.terms.get("substitutes") == "majority" and seat not in others_
+    must(not others_ or (most and len(who - {seat}) > len(others_)), "not enough said so")
     player = read_player(match, seat, body["player"], entry.seq)
     match.said.pop(("substituted", seat), None)
     said = {"*name": name, "*leaver": leaver.name, "*hash": match.rules_hash}
@@ -210,4 +212,4 @@ def substituted(match: Match, entry: Entry) -> None:
     match.offers = {kind: offers - {seat} for kind, offers in match.offers.items()}
     match.said = {key: rev for key, rev in match.said.items() if key[1] != seat}
     if seat in match.clocks:
-        match.clocks[seat] = Clock(moment(entry.time), seconds(match.terms["pace"]))
+        match.clocks[seat] = Clock(moment(entry.time), match.pace)

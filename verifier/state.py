@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verifier.conventions import No, Wrong, must, sha256
+from verifier.conventions import No, Wrong, must, seconds, sha256
 from verifier.rules import Options, Result, rules
 
 if TYPE_CHECKING:
@@ -101,6 +101,11 @@ class Match:
     @property
     def is_sealed(self) -> bool:
         return bool(self.terms["sealed"])
+
+    @property
+    def pace(self) -> timedelta:
+        """5.3: the time for what is due, of which the rules may give a turn a part."""
+        return seconds(int(self.terms["pace"] * (self.position.pace if self.phase == "playing" else 1)))
 
     @property
     def asked(self) -> list[int]:

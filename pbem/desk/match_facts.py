@@ -128,7 +128,8 @@ def standing_orders(submission: Submission | None) -> Facts | None:
 def time_of(match: Match, seat: int) -> Facts:
     """The facts about a seat's own clock, and about others' vacations."""
     clock = match.clocks.get(seat)
-    own = _own_time(clock) if clock else {"deadline": None, "grace_ends": None, "bank": None, "stops": []}
+    none: Facts = {"deadline": None, "grace_ends": None, "pace": None, "bank": None, "stops": []}
+    own = _own_time(clock) if clock else none
     return {
         "runs": clock is not None,
         "over": seat in match.missed,
@@ -153,6 +154,7 @@ def _own_time(clock: Clock) -> Facts:
     return {
         "deadline": written(deadline, zone) if deadline else None,
         "grace_ends": written(clock.grace_ends, zone) if clock.grace_ends and clock.grace else None,
+        "pace": Span(clock.time - clock.bank),
         "bank": Span(clock.bank) if clock.bank else None,
         "stops": [
             {

@@ -1,13 +1,14 @@
 """The optional parts of a game: what it can do beside its seven methods, and what holds of a game without them.
 
-A part is found by its name in the game's package (`part_of`). `ahead`, `slips` and `without` are functions, `recall`
-and `conditions` have several. Here live the calls, each with its default; the parts `sealed`, `boards`, `words` and
-`players` are looked up where they are used, except for what `words` has for a small terminal. Implements
+A part is found by its name in the game's package (`part_of`). `ahead`, `slips`, `without` and `pace` are functions,
+`recall` and `conditions` have several. Here live the calls, each with its default; the parts `sealed`, `boards`,
+`words` and `players` are looked up where they are used, except for what `words` has for a small terminal. Implements
 docs/games.md, "Optional parts".
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pbem.games import Refused, part_of
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
     AnyGame = Game[Any, Any, Any, Any]
 
-OF_RULES: Final = ("ahead", "slips", "without", "recall", "conditions")
+OF_RULES: Final = ("ahead", "slips", "without", "pace", "recall", "conditions")
 """The parts that are called here, by name."""
+
+_WHOLE: Final = Fraction(1)
 
 T = TypeVar("T")
 
@@ -48,6 +51,11 @@ def meant(rules: AnyGame, text: str) -> str:
 def without(rules: AnyGame, state: State, seat: int, edition: int) -> State | None:
     """The position once a seat has resigned and the others play on; None if this ends the game for all."""
     return _call(rules, "without", None, None, state, seat, edition)
+
+
+def pace(rules: AnyGame, state: State) -> Fraction:
+    """The fraction of the agreed pace that players have for the turn that is due, such as a day of a week."""
+    return _call(rules, "pace", None, _WHOLE, state)
 
 
 def view(rules: AnyGame, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> Mapping[str, object]:

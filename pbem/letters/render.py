@@ -73,7 +73,11 @@ class Templates:
     def words(self, name: str, /, **values: object) -> InWords:
         """A template of a letter in words; raises as `render` does."""
         # For jinja2, a template is a module: its text, and the names that it sets.
-        made = self.environment.get_template(name).make_module(values)
+        template = self.environment.get_template(name)
+        try:
+            made = template.make_module(values)
+        except Exception:  # as `render` does, name the template and its line in what it raises
+            self.environment.handle_exception()
         proofs = [str(proof).strip("\n") for proof in getattr(made, "proofs", ())]
         return InWords(str(made), [proof for proof in proofs if proof], str(getattr(made, "title", "")))
 

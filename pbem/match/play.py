@@ -18,6 +18,7 @@ from pbem.match.transcript import sha256_hex
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
+    from fractions import Fraction
     from typing import Any
 
     from pbem.games import Report, Result, ShownReports, State
@@ -62,6 +63,10 @@ class Play(msgspec.Struct, frozen=True):
     def owes(self, match: Match, seat: int) -> tuple[str, ...]:
         """The steps due from a seat, in order, in a mode in which turns have steps."""
         return ()
+
+    def pace(self, match: Match, position: State) -> Fraction:
+        """The fraction of the agreed pace for what is due."""
+        return parts.pace(match.rules, position)
 
     def awaits(self, match: Match) -> Phrase | None:
         """The word for the letters that a game over by its rules still waits for; None if it is not over."""

@@ -5,6 +5,7 @@ The events are in `events.sealed_events`. Implements docs/playing.md and docs/bu
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
 from pbem.games import Fault, Refused, Result
@@ -70,6 +71,9 @@ class SealedMode(Play, frozen=True):
         if match.phase == "setup":
             return ("seal",)
         return ("reveal",) if self.game.ending is not None else self.rules.owed(table_of(match), seat)
+
+    def pace(self, match: Match, position: State) -> Fraction:
+        return Fraction(1)  # for each step
 
     def awaits(self, match: Match) -> Phrase | None:
         return Phrase("reveal") if match.phase == "playing" and self.game.ending is not None else None

@@ -285,6 +285,11 @@ class Match(msgspec.Struct, frozen=True):
         return rules(self.terms.game)
 
     @property
+    def pace(self) -> int:
+        """The seconds for what is due: the agreed pace, or the fraction of it that the rules give to the turn."""
+        return int(self.terms.pace * (self.play.pace(self, self.playing) if self.playing else 1))
+
+    @property
     def awaits(self) -> Phrase | None:
         """The word for the letters that a game over by its rules still waits for; None if it is not over."""
         return self.play.awaits(self)

@@ -168,6 +168,7 @@ TIME = {
     "misses": 0,
     "deadline": "Sunday 8 March 2026, 13:00 Europe/Berlin (UTC+1)",
     "grace_ends": "Monday 9 March 2026, 13:00 Europe/Berlin (UTC+1)",
+    "pace": "5 days",
     "bank": "6 days",
     "stops": [{"reason": "vacation", "began": "Sunday", "ended": "Monday"}],
     "away": [{"seat": 1, "first": "2026-03-10", "last": "2026-03-12"}],

@@ -687,7 +687,7 @@ WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
         lambda table: table.resign(1),
         "resign None: no game has begun; `resign m1 match` resigns the whole match",
     ),
-    (nominating, lambda table: table.take(1), "substitute m1: no longer does everybody agree to it"),
+    (nominating, lambda table: table.take(1), "substitute m1: the others no longer agree to it"),
     (
         nominating,
         lambda table: table.nominate(1, 1),

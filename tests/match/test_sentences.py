@@ -46,7 +46,7 @@ SENTENCES = {
     ("sealed-silent", 20): "game 1: seat 1: not revealed; seat 2: honest",
     ("substitute", 5): "seat 1 wants carl in seat 2, signed",
     ("substitute", 6): (
-        "carl takes seat 2, as all agreed, signed; from here on counts: SHA256:PNXsE0dvgXCbqG7iuHX1LJKiam6L487/"
+        "carl takes seat 2, as agreed, signed; from here on counts: SHA256:PNXsE0dvgXCbqG7iuHX1LJKiam6L487/"
         "JVhG8EHGeLU"
     ),
 }
@@ -70,7 +70,7 @@ def test_what_is_said_of_an_entry(name: str, seq: int) -> None:
         (
             "substituted",
             {"seat": 2, "player": {"name": "carl", "keys": []}},
-            "carl takes seat 2, as all agreed, signed; from here on counts: the mailbox",
+            "carl takes seat 2, as agreed, signed; from here on counts: the mailbox",
         ),
         (
             "turn",

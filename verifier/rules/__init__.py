@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Position(ABC):
     """A game at the start of a turn, or over; `play` resolves a turn in place."""
 
     turn = 1
+    pace = Fraction(1)
+    """The fraction of the agreed pace for the turn that is due."""
     result: Result | None = None
     told: list[list[Report]] | None = None
     """The reports on which conditions rest, by turn; None in a sealed game."""
@@ -117,6 +120,7 @@ class Table(ABC):
     papers: ClassVar[Mapping[str, Paper]]
     reveals = True
     turn = 1
+    pace = Fraction(1)
     result: Result | None = None
     remaining: Sequence[int] = (1, 2)
 

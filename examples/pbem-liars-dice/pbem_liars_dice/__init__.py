@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault, Game, NoSetup, Refused, Result, faults, refuse
-from pbem.games.audience import ANY, Audience, Shown, audience, cut, everybody
+from pbem.games.audience import ANY, Shown, audience, cut, everybody, owner
 from pbem.games.player_text import one_of, plain, read_options
 from pbem.phrase import Phrase
 
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 INTERFACE = 1
 """The number of the interface for which this is written."""
 
-_OWN: Final = frozenset({Audience.OWNER})
 SHOWN: Shown = {
-    "hand": {"seat": _OWN, "kind": _OWN, "dice": _OWN},
+    "hand": owner("seat", "kind", "dice"),
     "bid": everybody("seat", "kind", "number", "face"),
     "liar": {
         **everybody("seat", "kind", "bidder", "number", "face", "found", "loser", "faces"),

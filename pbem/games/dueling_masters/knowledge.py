@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from pbem.games import Result
-from pbem.games.audience import Audience, Pictures, audience, cut, everybody, followed
+from pbem.games.audience import Pictures, audience, cut, everybody, followed, owner
 from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, RANK, SQUARES, names
 from pbem.games.dueling_masters.notation import SEATS, Options, Setup, Side
 from pbem.games.dueling_masters.transit import State
@@ -95,7 +95,7 @@ class View(TypedDict):
 
 
 SHOWN: Final[Shown] = {
-    "check": {**everybody("seat", "kind", "piece", "from"), "to": frozenset({Audience.OWNER})},
+    "check": {**everybody("seat", "kind", "piece", "from"), **owner("to")},
     "collision": {
         **everybody("kind", "square"),
         "pieces": everybody("1", "2"),

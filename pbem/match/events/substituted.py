@@ -1,4 +1,4 @@
-"""Somebody new takes a seat: the player who leaves and every opponent name the newcomer, who accepts the terms.
+"""Somebody new takes a seat: the player who leaves and the others name the newcomer, who accepts the terms.
 
 Who is gone, the transcript shows: a missed deadline, or letters that have not arrived for a long time. From the entry
 on, the newcomer's keys count. Implements protocol.md, "Commands" (`substitute`) and "A match".
@@ -22,7 +22,7 @@ from pbem.phrase import Phrase
 from pbem.requests import Substitute
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from pbem.match.remaking import Remaking
@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from pbem.match.step import Signed, Step
     from pbem.match.transcript import Entry
     from pbem.requests import SignedForm
+
+CONSENT: Mapping[str, Callable[[int, int], bool]] = {
+    "all": lambda _agree, others: not others,
+    "majority": lambda agree, others: agree > others or not others,
+}
+"""The rules of consent, by the term `substitutes`: how many agree, and how many others there are who are not gone."""
 
 NOBODY = "none"
 """In the place of a name: nobody is to take the seat, after all."""
@@ -50,15 +56,21 @@ def gone(match: Match, seat: int, now: datetime) -> bool:
 
 
 def may_be_agreed(match: Match, seat: int, now: datetime) -> bool:
-    """True if all agree on the next player of this seat, as far as everybody knows: late players may have."""
-    return seat in match.nominated and all(
-        late(match, one) or out_of_reach(match, one, now) for one in _unwilling(match, seat)
-    )
+    """True if the others agree on the next player of this seat, as far as everybody knows: late players may have."""
+    return _consents(match, seat, lambda one: late(match, one) or out_of_reach(match, one, now))
 
 
 def agreed(match: Match, seat: int, now: datetime) -> bool:
-    """True if the player of this seat and the others, except those gone, agree on the next player."""
-    return seat in match.nominated and all(gone(match, one, now) for one in _unwilling(match, seat))
+    """True if the player of this seat, unless gone, and as many others as the terms say agree on the next player."""
+    return _consents(match, seat, lambda one: gone(match, one, now))
+
+
+def _consents(match: Match, seat: int, is_gone: Callable[[int], bool]) -> bool:
+    if seat not in match.nominated:
+        return False
+    others = [one for one in _unwilling(match, seat) if not is_gone(one)]
+    agree = match.nominated[seat].willing - {seat}
+    return seat not in others and CONSENT[match.terms.substitutes](len(agree), len(others))
 
 
 def _unwilling(match: Match, seat: int, name: str | None = None) -> list[int]:
@@ -160,7 +172,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
         says = Phrase("{name} was not asked to take this seat", name=player.name)
         raise Refused(Fault("substitute", match.id, says))
     if not agreed(match, seat, step.world.now):
-        raise Refused(Fault("substitute", match.id, Phrase("no longer does everybody agree to it")))
+        raise Refused(Fault("substitute", match.id, Phrase("the others no longer agree to it")))
     sentence = step.sentence("substituted", seat, form, signed, player.name)
     step.file_mailbox(seat, player)
     step.append_entry("substituted", {"seat": seat, "player": player.document(), **sentence})
@@ -208,7 +220,7 @@ def _remake_substituted(remaking: Remaking) -> Step:
 def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
     newcomer = entry.body["player"]
     keys = ", ".join(key["fingerprint"] for key in newcomer["keys"]) or "the mailbox"
-    return f"{newcomer['name']} takes seat {entry.body['seat']}, as all agreed, signed; from here on counts: {keys}"
+    return f"{newcomer['name']} takes seat {entry.body['seat']}, as agreed, signed; from here on counts: {keys}"
 
 
 SUBSTITUTED = EntryType(

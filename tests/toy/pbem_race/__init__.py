@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import Fault, Game, NoSetup, Refused, Result
-from pbem.games.audience import Audience, audience, cut, everybody
+from pbem.games.audience import audience, cut, everybody, owner
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ INTERFACE = 1
 
 SHOWN = {
     "die": everybody("seat", "kind", "number"),
-    "card": dict.fromkeys(("seat", "kind", "number"), frozenset({Audience.OWNER})),
+    "card": owner("seat", "kind", "number"),
 }
 
 
