@@ -143,10 +143,9 @@ class PageViews:
     @staticmethod
     def _on_board(table: PlayTable, standing: MatchView, composing: JsonObject | None) -> str:
         """The view that shows a match on its board: a match that is over can be stepped through; "" for none."""
-        known = standing.rules in BUILT_IN
-        if standing.phase == "closed" and known and table.letters.memory.bundle(standing.match) is not None:
+        if standing.phase == "closed" and standing.rules in GAMES and table.letters.memory.bundle(standing.match):
             return "replay"
-        if composing is not None or (known and standing.phase in {"playing", "closed"}):
+        if composing is not None or (standing.rules in BUILT_IN and standing.phase in {"playing", "closed"}):
             return "composer"
         return "board" if standing.phase in {"playing", "closed"} and standing.rules in GAMES else ""
 
@@ -238,7 +237,8 @@ class PageViews:
         if content is None:
             raise Impossible("No bundle of {match} has come: it comes when a game has ended.", match=match)
         standing = table.letters.matches.standing(match)
-        if standing.rules not in BUILT_IN:
-            raise Impossible("Pages do not know this game. `pbem verify` checks its bundle.")
-        page = replay(read(content), seat=standing.seat, language=self._language)
+        try:
+            page = replay(read(content), seat=standing.seat, language=self._language)
+        except Exception as error:  # the rules of another package may do anything
+            raise Impossible("The bundle of {match} cannot be shown.", match=match) from error
         return PageAnswer(page.encode(), framed=True)

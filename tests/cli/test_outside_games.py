@@ -14,7 +14,7 @@ from in_a_box.referee import Referee, new
 from in_a_box.terminal import Terminal
 
 from pbem.cli.play.terminal import Terminal as Front
-from pbem.games import outside, part_of
+from pbem.games import GAMES, outside, part_of
 from pbem.letters.render import Templates
 from pbem.pages import hash_of
 from pbem.player.account_file import places
@@ -136,7 +136,10 @@ def test_the_page_at_home_shows_the_text_and_takes_what_is_written(
     terminal.bring()
     room.look()
     assert "closed" in shown("match")
-    assert shown("replay") == "Pages do not know this game. `pbem verify` checks its bundle."
+    assert "bob: guess 2" in shown("replay")
+    del GAMES["marbles"]
+    assert shown("replay") == "The bundle of m1 cannot be shown."
+    GAMES["marbles"] = "pbem_marbles"
     assert done("practise", game="marbles") == {"error": "marbles is no game that programs play."}
     assert 'data-game="spaceships"' in shown("")
     assert 'data-game="marbles"' not in shown("")
