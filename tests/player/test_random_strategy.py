@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.machine import Machine
-from in_a_box.outside import found_in, install, record
+from in_a_box.outside import RACE, enabled, found_in, install, record
 from in_a_box.referee import SERVER, Referee, new
 
 from pbem.games.outside import enable
@@ -42,22 +42,22 @@ def site(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path / "site"
 
 
-def played(folder: Path) -> tuple[bytes, list[bytes]]:
-    """A match of marbles against the house; its bundle, and the seed that the house opened."""
+def played(folder: Path, game: str, *orders: str) -> tuple[bytes, list[bytes]]:
+    """A match against the house; its bundle, and the seed that the house opened."""
     referee = Referee(folder, templates=Templates())
     house = Machine(referee, referee.person("house"), folder / "house" / "memory.sqlite")
     bob = referee.registered("bob")
     house.live()
-    referee.send(bob, new(bob, "marbles", "house"))
+    referee.send(bob, new(bob, game, "house"))
     house.live()
-    for turn in range(60):
+    for turn in range(80):
         standing = house.letters.matches.standing("m1")
         if standing.phase == "closed":
             break
         if standing.phase == "setup":
             referee.send(bob, bob.filled("setup", "hide 7"))
         elif not standing.asked:
-            referee.send(bob, bob.filled("orders", f"final\nguess {1 + turn % 9}"))
+            referee.send(bob, bob.filled("orders", f"final\n{orders[turn % len(orders)]}"))
         house.live()
     bundle, opened = house.memory.bundle("m1"), seeds(bob.text)
     house.close()
@@ -78,7 +78,7 @@ def test_the_house_plays_it_blind(tmp_path: Path) -> None:
     install(tmp_path / "site")
     with found_in(tmp_path / "site"):
         enable(["marbles"])
-        bundle, opened = played(tmp_path)
+        bundle, opened = played(tmp_path, "marbles", *(f"guess {number}" for number in range(1, 10)))
         assert judged(bundle, opened).standing == "agrees"
         assert judged(bundle, [bytes(16)]).standing == "contradicts"
     # Other players than those of the package that was agreed on convict nobody.
@@ -88,6 +88,11 @@ def test_the_house_plays_it_blind(tmp_path: Path) -> None:
         enable(["marbles"])
         finding = judged(bundle, opened)
     assert (finding.standing, "the package of marbles is another here" in finding.found) == ("open", True)
+
+
+def test_a_game_without_setups_asks_for_none(tmp_path: Path) -> None:
+    with enabled(tmp_path / "site", "race", RACE):
+        assert judged(*played(tmp_path, "race", "throw it")).standing == "agrees"
 
 
 def test_its_file_enables_the_games_that_it_names(site: Path, tmp_path: Path) -> None:
