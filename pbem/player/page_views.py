@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from pbem.player.play_table import PlayTable
 
 _OFFERS = script("offers.js")
-_DRAWN = (
-    f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src '{hash_of(_OFFERS)}';"
-    " sandbox allow-same-origin allow-scripts; "
-)
-"""The policy of boards, which are drawn as in letters, with orders to choose from."""
+_DRAWN = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+"""The policy of boards, which are drawn as in letters."""
+_STILL = "sandbox allow-same-origin; "
+_CHOSEN = f"script-src '{hash_of(_OFFERS)}'; "
+"""What it has besides, without a script, and with the one for orders to choose from."""
 
 
 class MatchRequest(msgspec.Struct):
@@ -230,7 +230,7 @@ class PageViews:
         offers = parts.offers(rules(game), view) if asked and view is not None else ()
         facts |= {"title": rules(game).title, "asked": asked, "offers": offers, "script": Markup(_OFFERS)}  # noqa: S704 - ours
         page = self._templates.render("player/stands.html", **facts)
-        return PageAnswer(page.encode(), policy=_DRAWN, framed=True)
+        return PageAnswer(page.encode(), policy=_DRAWN + (_CHOSEN if offers else _STILL), framed=True)
 
     def _replay(self, table: PlayTable, match: str) -> PageAnswer:
         content = table.letters.memory.bundle(match)

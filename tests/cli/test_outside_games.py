@@ -170,6 +170,7 @@ def test_the_page_at_home_draws_what_the_game_draws_and_offers_orders(
     assert inline
     assert f"script-src '{hash_of(inline[1])}';" in composer.policy
     assert "img-src data:;" in composer.policy
+    assert "script-src" not in page("board").policy
     board = page("board").content.decode()
     assert words in board
     assert "<textarea" not in board
