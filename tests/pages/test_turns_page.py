@@ -63,6 +63,8 @@ def test_each_turn_has_one_picture(match: tuple[Referee, bytes]) -> None:
         assert "ann guesses 4: more" in turns[0][1]
     assert "&lt;b&gt;Hm&lt;/b&gt;" in turns[1][1]
     assert page.count("&gt;Hm") == 1
+    assert "Seen from the side of ann." in page
+    assert "Seen from the side of bob." in replay(found, seat=2)
 
 
 def test_nothing_runs_in_it_and_the_bundle_comes_out_whole(match: tuple[Referee, bytes]) -> None:
