@@ -63,6 +63,8 @@ class DrawnBoard:
             drawing = ElementTree.fromstring(self.svg)  # noqa: S314 - without declarations there are no entities
         except ElementTree.ParseError as error:
             raise ValueError(f"the drawing is no XML: {error}") from error
+        if drawing.tag != f"{_NAMESPACE}svg":
+            raise ValueError(f"a drawing begins with svg in its namespace, not with {drawing.tag}")
         for element in drawing.iter():
             name = element.tag.removeprefix(_NAMESPACE)
             if name not in _ELEMENTS or not element.tag.startswith(_NAMESPACE):

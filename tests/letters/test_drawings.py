@@ -66,6 +66,13 @@ def test_a_drawing_says_its_size(box: str) -> None:
         DrawnBoard(0, Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="{}"/>').format(box), "")
 
 
+def test_a_drawing_is_an_svg() -> None:
+    with pytest.raises(ValueError, match="begins with svg"):
+        DrawnBoard(0, Markup('<g xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"/>'), "")
+    with pytest.raises(ValueError, match="begins with svg"):
+        DrawnBoard(0, Markup('<svg viewBox="0 0 9 9"/>'), "")
+
+
 def test_no_declaration_makes_entities_of_it() -> None:
     svg = Markup('<!DOCTYPE svg [<!ENTITY x "y">]>') + HEAD + Markup("<text>&x;</text></svg>")
     with pytest.raises(ValueError, match="declarations"):
