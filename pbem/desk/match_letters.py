@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from pbem.boards.drawn import drawings
 from pbem.desk import bulletin
 from pbem.desk.match_facts import (
     LetterView,
@@ -275,7 +276,9 @@ class MatchLetters:
                 facts["view"] = match.view(notice.seat)
                 facts["boards"] = game.boards(facts["view"])
             facts["happened"] = game.happened(facts["reports"]) if facts.get("reports") else None
-            if wanted == "pictures":
+            drawn = drawings(facts["boards"])
+            facts["shown"] = [board.words for board in drawn]
+            if wanted == "pictures" or drawn:
                 names = dict(enumerate(match.names, start=1))
                 out.drawing = Drawing(facts["boards"], names, f"{match.id}-game-{match.game}-boards.png")
         out.html = self._writer.template(f"letters/{notice.kind}.html", **facts)

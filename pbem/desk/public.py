@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.ratings import PROVISIONAL, tables
-from pbem.games import BUILT_IN
+from pbem.games.outside import is_agreed
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read_letter
@@ -83,7 +83,7 @@ class Public:
     def _finished(self, number: int, match: Match) -> Finished:
         """The outcome of a match, its signed forms, press and log; its bundle, if it can have a page.
 
-        It has none if keys in it name addresses, or if pages do not know the game.
+        It has none if keys in it name addresses, or if the rules here are not those that were agreed on.
         """
         rows = self._matches.entries(number)
         entries = [Entry.read(row.entry) for row in rows]
@@ -97,7 +97,7 @@ class Public:
             "turns": sum(ended.turns for ended in match.games),
         }
         bare = all(format_ == "ssh" for format_ in key_formats(entries))
-        readable = bare and match.terms.game in BUILT_IN
+        readable = bare and is_agreed(match.terms.game, match.terms.rules_package)
         bundle = Bundle(entries, [row.signature for row in rows], open_papers) if readable else None
         sent = self._matches.press(number)
         press = [{"game": row.game, "turn": row.turn, "by": row.player, "text": row.text} for row in sent]

@@ -1,9 +1,9 @@
 """The optional parts of a game: what it can do beside its seven methods, and what holds of a game without them.
 
-A part is found by its name in the game's package (`part_of`). `ahead`, `slips`, `without` and `pace` are functions,
-`recall` and `conditions` have several. Here live the calls, each with its default; the parts `sealed`, `boards`,
-`words` and `players` are looked up where they are used, except for what `words` has for a small terminal. Implements
-docs/games.md, "Optional parts".
+A part is found by its name in the game's package (`part_of`). `ahead`, `slips`, `without`, `pace` and `offers` are
+functions, `recall` and `conditions` have several. Here live the calls, each with its default; the parts `sealed`,
+`boards`, `words` and `players` are looked up where they are used, except for what `words` has for a small terminal.
+Implements docs/games.md, "Optional parts".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     AnyGame = Game[Any, Any, Any, Any]
 
-OF_RULES: Final = ("ahead", "slips", "without", "pace", "recall", "conditions")
+OF_RULES: Final = ("ahead", "slips", "without", "pace", "recall", "conditions", "offers")
 """The parts that are called here, by name."""
 
 _WHOLE: Final = Fraction(1)
@@ -103,6 +103,11 @@ def recalled(rules: AnyGame, view: Mapping[str, object], seat: int) -> State | N
 def unused(rules: AnyGame, state: State, seat: int, orders: Orders) -> tuple[Phrase, ...]:
     """The strikes and the like that orders leave unused and the turn takes away, each kind with its number."""
     return _call(rules, "recall", "unused", (), state, seat, orders)
+
+
+def offers(rules: AnyGame, view: Mapping[str, object]) -> Sequence[str]:
+    """The orders among which the seat of a view can choose, or their beginnings: each a line."""
+    return _call(rules, "offers", None, (), view)
 
 
 def depends(rules: AnyGame, text: str) -> bool:

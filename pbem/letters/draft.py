@@ -20,6 +20,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from pbem.boards.drawn import DrawnBoard
     from pbem.games.squares import Board
     from pbem.mail.message import Letter
 
@@ -60,7 +61,7 @@ class TemplateText(msgspec.Struct, frozen=True):
 class Drawing(msgspec.Struct, frozen=True):
     """A picture that is yet to be drawn: its boards, the names by seat, and the file's name."""
 
-    boards: Sequence[Board]
+    boards: Sequence[Board | DrawnBoard]
     names: Mapping[int, str]
     file_name: str
 

@@ -15,7 +15,7 @@ from pbem.player import mail_in, signing, trial_server
 from pbem.player.account_file import Account
 from pbem.player.blind import OCTETS
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.opponent import Chance, strategy
+from pbem.player.opponent import Chance, is_played, strategy
 from pbem.player.results import PlayResult, ToldLine, line_of
 
 if TYPE_CHECKING:
@@ -153,6 +153,8 @@ def begin_to_play(table: PlayTable, game: str) -> MatchView:
 def setup_at_random(table: PlayTable, standing: MatchView) -> str:
     """A setup for the next game of a match, as a program would make it; raises `Impossible`."""
     options = table.letters.judge.options(standing.match)
+    if not is_played(standing.rules):
+        raise Impossible("No program here knows how to set up {game}.", game=standing.rules)
     try:
         return strategy(standing.rules).setup(_LEVEL, Chance(os.urandom(OCTETS)), options, standing.seat)
     except ValueError as error:

@@ -392,6 +392,9 @@ class Program:
         return (same or len(refused) >= _REFUSALS) and not may_repeat(refused, now)
 
     def _options(self, standing: MatchView) -> Options:
+        agreed = self.letters.matches.agreed_or_entered(standing.match)
+        if agreed is not None and not rules(standing.rules).secret_setups:  # no letter asks for one
+            return agreed.first_options()
         asked = self.memory.paper(standing.match, standing.game, 0, "setup")
         if asked is None:
             raise Impossible("the letter that asks for the setup of game {game} has not come", game=standing.game)

@@ -347,8 +347,11 @@ def plain(subject: Subject) -> None:
             for number, reports in enumerate(game.reports):
                 told_so_far.append(shown(subject.judge, reports, reader))
                 view = parts.view(subject.judge, game.states[number + 1], reader, told_so_far)
-                for what, value in (("reports", list(reports)), ("the view", view)):
+                offers = list(parts.offers(subject.judge, view)) if reader and view.get("entitled") else []
+                for what, value in (("reports", list(reports)), ("the view", view), ("the offers", offers)):
                     _check_plain(f"{what} of turn {number + 1}", value)
+                lines = all(isinstance(offer, str) and offer.isprintable() for offer in offers)
+                demand(lines, f"`offers` of turn {number + 1} are not lines of text: {offers}")
 
 
 def _check_plain(what: str, value: object) -> None:

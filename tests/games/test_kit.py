@@ -161,6 +161,12 @@ RULES = """,
         ),
     ),
     "a die of its own": ("pure", "uses random", "import re\n", "import re\nfrom random import choice\n"),
+    "orders to choose from in two lines": (
+        "plain",
+        "are not lines of text",
+        '"throw luck", ',
+        '"throw\\nluck", ',
+    ),
     "a secret card shown in a view": (
         *("secret", "view, after turn 1: "),
         *('"cards": cards if seat else []', '"cards": list(state.cards)'),

@@ -216,6 +216,7 @@ def facts(game: PlayedGame, seat: int, turn: int) -> dict[str, Any]:
         "over": over,
         "composer": "https://play.example/pbem/spaceships.html#abc-_",
         "picture": "ab12@play.example",
+        "shown": [],
         "file_name": "m17-game-2-turn-1.json",
         "file_hash": "01" * 32,
         "file_signature": "5a" * 64,

@@ -101,4 +101,10 @@ class Race(Game[Options, NoSetup, Throw, State]):
         return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, 3)))
 
 
+def offers(view: Mapping[str, object]) -> Sequence[str]:
+    """Some words for the die, and room for another."""
+    del view
+    return ["throw luck", "throw seven", "throw please", "throw "]
+
+
 RULES = Race()
