@@ -40,8 +40,10 @@ TERMS = {
     "unreachable": one_of("loses", "stands"),
     "tournament": object_of(id=is_text, terms=is_object),
     "pairing": object_of(round=is_number, board=is_number, entry=is_hash),
+    "press": one_of("between turns", "none"),
 }
-MAY = {"tournament", "pairing"}
+TOURNAMENT = {"tournament", "pairing"}
+MAY = {*TOURNAMENT, "press"}
 PACKAGE = object_of(
     name=is_like("[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"),
     version=is_like("[A-Za-z0-9][A-Za-z0-9.+]{0,62}"),
@@ -89,8 +91,8 @@ def check_terms(terms: Mapping[str, Any]) -> None:
 def check_tournament(terms: Mapping[str, Any]) -> None:
     must(("tournament" in terms) == ("pairing" in terms), "half a tournament")
     if "tournament" in terms:
-        must(all(TERMS[key](terms[key]) for key in MAY), "terms: tournament")
-        own = {key: value for key, value in terms.items() if key not in {"players", *MAY}}
+        must(all(TERMS[key](terms[key]) for key in TOURNAMENT), "terms: tournament")
+        own = {key: value for key, value in terms.items() if key not in {"players", *TOURNAMENT}}
         must(terms["tournament"]["terms"].get("match") == own, "terms that the tournament does not have")
 
 
@@ -154,6 +156,7 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
         "sealed": False,
         "unreachable": "loses",
         "edition": terms["edition"],
+        "press": "all",
     }
     raw = {}
     lines = {name: " ".join(value.lower().split()) if name in GENERAL else value for name, value in lines.items()}
@@ -180,7 +183,7 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
     if made["kind"] == "single":
         made["games"] = 1
     made["options"] = game_options(raw, terms)
-    return made
+    return {name: value for name, value in made.items() if (name, value) != ("press", "all")}
 
 
 def time_of(text: str) -> int | None:

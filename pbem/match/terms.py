@@ -93,14 +93,21 @@ OPTIONS: Mapping[str, Option] = {
             " and answers for them (`help sealed`)"
         )
     ),
+    "press": Choice(
+        Phrase(
+            "all (default): players may write to each other at any time; between turns: until their own orders for"
+            " the turn are in; or none: not before the match is over"
+        ),
+        ("all", "between turns", "none"),
+    ),
 }
 """The options of a match: help, the judgement of lines and `Terms.lines` all read this table."""
 
 _SEALED_SEATS = 2
 """The number of players in a sealed match: with more, one could leave while the others depend on its answers."""
 
-_SOME = frozenset({"tournament", "pairing", "rules_package"})
-"""The terms that only some matches have: those of tournaments, those of other packages' games."""
+_SOME: Mapping[str, object] = {"tournament": None, "pairing": None, "rules_package": None, "press": "all"}
+"""The terms that only some matches have, with the value that stands for the others."""
 _TOURNAMENT = mapping({"id": text, "terms": anything})
 _PAIRING = mapping({"round": number, "board": number, "entry": hash_})
 
@@ -139,6 +146,8 @@ class Terms:
     """The match's place in the tournament: `round`, `board`, and the head of the `entry` that paired its players."""
     rules_package: Package | None = None
     """The package whose rules the server had when the match was proposed; None for a game of pbem itself."""
+    press: str = "all"
+    """The time at which players may write to each other."""
 
     @property
     def settling(self) -> timedelta:
@@ -186,7 +195,7 @@ class Terms:
         document = {name: _plain(getattr(self, name)) for name in self.__slots__}
         if self.rules_package is not None:
             document["rules_package"] = self.rules_package._asdict()
-        return {name: value for name, value in document.items() if value is not None or name not in _SOME}
+        return {name: value for name, value in document.items() if name not in _SOME or value != _SOME[name]}
 
     @property
     def proposed(self) -> bool:
@@ -206,7 +215,7 @@ class Terms:
     @classmethod
     def read(cls, document: JsonObject) -> Terms:
         """The terms of a JSON object that `document` made; raises KeyError, TypeError or ValueError."""
-        if {*document} | _SOME != {*cls.__slots__} or not isinstance(document["game"], str):
+        if {*document, *_SOME} != {*cls.__slots__} or not isinstance(document["game"], str):
             raise ValueError("not the keys of terms")
         package = Package.read(document["rules_package"]) if "rules_package" in document else None
         return cls(**{**document, "players": tuple(document["players"]), "rules_package": package})
