@@ -40,6 +40,8 @@ class NoticeSpec(msgspec.Struct, frozen=True):
     """True if it only reminds of what was told before: it has a list of its own, which its reader may leave."""
     starts_clock: bool = False
     """True if it asks for something: as long as it is under way, the clock stands."""
+    of_player: bool = False
+    """True if it tells of a player, not of the game: of one whom the match hides, nobody is told."""
     moves_deadline: bool = False
     """True if it tells of another deadline for what was asked before."""
 
@@ -88,9 +90,9 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec(
             "moved", Phrase("game {game}, {what}: you have more time"), to="some", can_wait=True, moves_deadline=True
         ),
-        NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), to="others", can_wait=True),
+        NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), to="others", can_wait=True, of_player=True),
         NoticeSpec("offer", Phrase("game {game}, {what}: {matter}"), to="others", says_why=True),
-        NoticeSpec("keys", Phrase("{by} has changed keys"), to="others"),
+        NoticeSpec("keys", Phrase("{by} has changed keys"), to="others", of_player=True),
         NoticeSpec("substitute", Phrase("who takes a seat?"), to="others"),
         NoticeSpec("substituted", Phrase("{who} takes a seat"), to="others", can_wait=True),
         NoticeSpec("welcome", Phrase("game {game}, {what}: your seat"), to="some", starts_clock=True),

@@ -251,6 +251,7 @@ CHANGED: dict[str, Any] = {
     "tournament": {"id": "t1", "terms": {}},
     "pairing": {"round": 1, "board": 1, "entry": "0" * 64},
     "press": "none",
+    "anonymous": True,
 }
 
 

@@ -16,6 +16,7 @@ from pbem.games import Fault, refuse
 from pbem.match import progress
 from pbem.match.events import clocks, endings, silence
 from pbem.match.events.clocks import announce
+from pbem.match.naming import hides_players
 from pbem.match.seat_clock import days_of_year, on_a_day, vacation_stop, written
 from pbem.match.state import RUNNING
 from pbem.phrase import Phrase, Span, either
@@ -43,11 +44,12 @@ def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Rep
         raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
     others_play = endings.position_without(match, seated.seat, whole_match=whole) is not None
     step, _ = seated.say(caller, command, endings.resign)
-    by, level = match.name(seated.seat), caller.signed.level
+    level = "" if hides_players(match) else caller.signed.level
     what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
-    subject = Phrase("{by} resigned", by=by)
     for seat in match.seats:
         if seat != seated.seat:
+            by = seated.name(seated.seat, seat)
+            subject = Phrase("{by} resigned", by=by)
             seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level, goes_on=others_play)
     progress.advance(step)  # the turn may have waited for this seat alone
     seated.commit(step)
@@ -136,7 +138,7 @@ def extend(seated: SeatContext, caller: Caller, command: Command[Extend]) -> Rep
     """`extend`: a gift of time to the opponents."""
     step, to = seated.say(caller, command, clocks.extend)
     seated.commit(step)
-    facts = {"to": [seated.match.name(seat) for seat in to], "time": Span.of(command.request.seconds)}
+    facts = {"to": [seated.name(seat, seated.seat) for seat in to], "time": Span.of(command.request.seconds)}
     return Reply("extend", facts | seated.facts(), at=seated)
 
 

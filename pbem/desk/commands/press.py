@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.caller import Caller, refused
 from pbem.desk.outcomes import Reply
 from pbem.games import Fault, refuse
+from pbem.match.naming import seen_by
 from pbem.match.state import AGREEING, PHASES, standing
 from pbem.match.view import OVER
 from pbem.phrase import Phrase
@@ -58,28 +59,34 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
             "a message has at most {most} characters, and this one has {count}", most=_MESSAGE, count=len(text)
         )
         raise refused("press", None, says)
-    by = match.name(seated.seat)
+    own = match.name(seated.seat)
     # People who were only asked to play get messages from players they know.
     begun = match.phase not in AGREEING
     others = [row for row in seated.row.seats if row.seat in to]
-    readers = [row for row in others if begun or row.accepted or people.played_together(row.player, by)]
+    readers = [
+        row
+        for row in others
+        if begun or row.accepted or people.played_together(row.player, seated.name(seated.seat, row.seat))
+    ]
     if not readers:
         says = Phrase("your message is passed on once another player has accepted the match")
         raise refused("press", match.id, says)
     for row in readers:
+        by = seated.name(seated.seat, row.seat)
+        # Nobody blocks the name of a seat: otherwise, who does not get a message would learn who wrote it.
         if not people.blocks(row.player, by):
-            among = [match.name(seat) for seat in to if seat != row.seat] if asked.to else None
+            among = [seated.name(seat, row.seat) for seat in to if seat != row.seat] if asked.to else None
             facts = {"by": by, "text": text, "among": among}
             seated.write_to(row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
     if asked.to:
         return Reply("press_to", {"to": asked.to} | seated.facts(), at=seated)
-    seated.note_press(by, text, caller.now, everybody=asked.public)
+    seated.note_press(own, text, caller.now, everybody=asked.public)
     return Reply("press", seated.facts(), at=seated)
 
 
 def _addressees(match: Match, seat: int, names: tuple[str, ...]) -> list[int]:
     """The seats that are written to: all others, unless some are named; raises `Refused`."""
-    others = {match.name(other): other for other in match.seats if other != seat}
+    others = {name: other for other, name in enumerate(seen_by(match, seat).names, start=1) if other != seat}
     unknown = Phrase("this is no other player of the match")
     refuse([Fault("to", name, unknown) for name in names if name not in others])
     return sorted({others[name] for name in names} or others.values())

@@ -108,6 +108,7 @@ HALTED = EntryType(
     remake=remake,
     says="the clock of seat {seat} stands: {reason} (the server's word)",
     between=True,
+    of_player=True,
 )
 
 OUTAGE = "outage"
@@ -160,6 +161,7 @@ MOVED = EntryType(
     remake=remake,
     says="deadlines of seats {seats} moved: {reason} (the server's word)",
     between=True,
+    of_player=True,
 )
 
 
@@ -182,6 +184,7 @@ ON_VACATION = EntryType(
     remake=remake,
     says="a vacation of seat {seat} (the server's word)",
     between=True,
+    of_player=True,
 )
 
 GIFT = (3600, 30 * 86400)
