@@ -220,5 +220,5 @@ class Bounces:
             clocks.delay(step, found.seat, found.asked, found.created)
         elif clocks.arrive(step, found.seat, found.asked, found.created, found.settled):
             step.notices.append(Notice("moved", found.seat, step.match))
-        if step.entries:
+        if step.match is not at.match:
             at.commit(step)

@@ -146,6 +146,32 @@ class TestPlay:
         assert held(cem.find(", the end"))[-1].startswith("a draw")
 
 
+class TestOtherMatches:
+    """What other matches tell of a player by name must not be recognised in one that hides the player."""
+
+    def test_no_entry_tells_of_a_vacation(self, referee: Referee, people: list[Mailbox]) -> None:
+        opened(referee, people)
+        before = referee.match()
+        referee.send(people[1], f"vacation {referee.now.date()} to {(referee.now + 48 * HOUR).date()}\n")
+        after = referee.read_cold()
+        assert after.head == before.head
+        deadlines = [match.clocks[2].deadline for match in (before, after)]
+        assert deadlines[0] is not None
+        assert deadlines[1] is not None
+        assert deadlines[1] > deadlines[0]
+
+    def test_to_have_played_there_changes_no_answer(self, referee: Referee, people: list[Mailbox]) -> None:
+        opened(referee, people)
+        ann, bob, _ = people
+        referee.send(ann, "new spaceships with bob\nend\n")
+        referee.send(ann, "press m2\nAre you in m1?\nend\n")
+        assert "passed on once another player has accepted" in " ".join(ann.text.split())
+        for _ in range(2):
+            turn(referee, people)
+        referee.send(ann, "press m2\nYou were in m1.\nend\n")
+        assert "You were in m1." in bob.text
+
+
 def attachments(letter: object) -> list[bytes]:
     return [part.get_payload(decode=True) for part in letter.iter_attachments()]  # type: ignore[attr-defined]
 
