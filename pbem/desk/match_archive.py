@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk.ratings import rated, reliability
+from pbem.desk.ratings import left_unwillingly, rated, reliability
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt, SetAside
 from pbem.match.modes import proposed
@@ -216,12 +216,14 @@ class MatchRepository:
         self.matches.update(number, match.phase, resolve_at, clock if any(clock.values()) else None, due)
         if (cached := self._warm.get(number)) is not None:
             self._keep(number, match, cached[0] + 1)
-        # Of a match that hides its players, all turns are counted at its end: whose count moves was asked now.
+        # Of a match that hides its players, all is counted at its end: whoever's count moves was asked, or left, now.
         if not hides_players(match):
             entries = step.entries
             if hides_players(before):
                 entries = [Entry.read(row.entry) for row in self.matches.entries(number)]
                 before = replace(before, missed=frozenset())
+                for player in left_unwillingly(entries):
+                    self._people.count_abandoned(match.terms.game, player, match.names)
             for player, in_time in reliability(before, entries):
                 self._people.count_turn(player, in_time=in_time)
         if match.phase == "closed" != phase:

@@ -92,6 +92,21 @@ def reliability(before: Match, entries: Sequence[Entry]) -> Iterator[tuple[str, 
             yield from ((names[int(seat)], False) for seat, word in verdicts if isinstance(word, dict))
 
 
+def left_unwillingly(entries: Sequence[Entry]) -> Iterator[str]:
+    """The players whose seats were taken without their word, by the entries of a whole match."""
+    names, willing = dict[int, str](), set[tuple[int, str]]()
+    for entry in entries:
+        body = entry.body
+        if entry.type == "agreed":
+            names = {int(seat): player["name"] for seat, player in body["players"].items()}
+        elif entry.type == "substitute" and body["seat"] == body["for"]:
+            willing = {place for place in willing if place[0] != body["seat"]} | {(body["seat"], body["name"])}
+        elif entry.type == "substituted":
+            if (body["seat"], body["player"]["name"]) not in willing:
+                yield names[body["seat"]]
+            names[body["seat"]] = body["player"]["name"]
+
+
 def tables(people: People, most: int) -> list[tuple[str, Pool, list[PlayerStanding]]]:
     """The best rated players of each game that was played, by its title and the pool."""
     return [

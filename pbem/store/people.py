@@ -222,6 +222,11 @@ class People:
             (player, int(in_time)),
         )
 
+    def count_abandoned(self, game: str, player: str, players: Iterable[str]) -> None:
+        """Count one more match of these players that this one left unfinished."""
+        found = self.standing(game, player, self.pool(players))
+        self.record(game, [replace(found, abandoned=found.abandoned + 1)])
+
     def standings(self, game: str, pool: Pool, most: int) -> list[PlayerStanding]:
         """The players of a game, the best rated first, by the rating's lower bound (mean less three deviations)."""
         query = "SELECT * FROM standings WHERE game = ? AND pool = ? ORDER BY sure DESC NULLS LAST, player LIMIT ?"

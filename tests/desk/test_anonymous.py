@@ -145,6 +145,24 @@ class TestPlay:
         verified(attachment(cem.find(", the end"), ".zip"))
         assert held(cem.find(", the end"))[-1].startswith("a draw")
 
+    def test_who_lost_a_hidden_seat_is_counted_at_the_end(self, referee: Referee, people: list[Mailbox]) -> None:
+        opened(referee, people, OPTIONS.replace("forfeit", "wait"))
+        ann, _, cem = people
+        dan = referee.registered("dan")
+        referee.turn((ann, STILL[0]), (cem, STILL[2]))
+        referee.wait(11 * 24 * HOUR)
+        for person in (ann, cem):
+            referee.send(person, "substitute m1 dan for seat-2\n")
+        referee.send(dan, form_in(dan.text, "substitute"))
+        assert dan.find("your seat")
+        assert referee.desk.people.standing("shoot-em-up", "bob").abandoned == 0
+        assert referee.desk.people.turns("bob").asked == 0
+        referee.send(dan, dan.filled("orders", f"final\n{STILL[1]}"))
+        turn(referee, [ann, dan, cem])
+        assert referee.desk.people.standing("shoot-em-up", "bob").abandoned == 1
+        found = [referee.desk.people.turns(name) for name in ("ann", "bob", "dan")]
+        assert [(one.asked, one.in_time) for one in found] == [(3, 3), (2, 1), (2, 2)]
+
 
 class TestOtherMatches:
     """What other matches tell of a player by name must not be recognised in one that hides the player."""

@@ -144,9 +144,8 @@ def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Comm
     _seat_taken(offers, seated, step, name)
     offers.people.opt_in(caller.address)
     # A seat left without its player's consent counts as abandoned in the ratings.
-    if not willing:
-        found = offers.people.standing(match.terms.game, gone_name, offers.people.pool(match.names))
-        offers.people.record(match.terms.game, [replace(found, abandoned=found.abandoned + 1)])
+    if not (willing or hides_players(match)):
+        offers.people.count_abandoned(match.terms.game, gone_name, match.names)
     if gone := offers.players.by_name(gone_name):
         facts["name"] = shown = seated.name(seat, 0)
         text = offers.seats.letters.template(
