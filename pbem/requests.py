@@ -356,10 +356,11 @@ class MailTranscript(InMatch, frozen=True):
 
 
 class SendPress(InMatch, frozen=True):
-    """`press`: a message to the other players, and perhaps to observers."""
+    """`press`: a message to the other players and perhaps to observers, or `to` some players alone."""
 
     text: str = ""
     public: bool = False
+    to: tuple[str, ...] = ()
 
 
 class Observe(InMatch, frozen=True):

@@ -11,6 +11,7 @@ from verifier.ends import abandon, end_game, lose, stop
 from verifier.letters import sentence
 from verifier.rules import Result
 from verifier.state import Clock, Match
+from verifier.terms import called
 
 if TYPE_CHECKING:
     from verifier.transcript import Entry
@@ -178,7 +179,7 @@ def substitute(match: Match, entry: Entry) -> None:
     seat, leaver, name = body["seat"], body["for"], body["name"]
     must(not match.is_sealed, "a sealed match")
     player = match.player(leaver)
-    sentence(match, entry, "substitute", **{"*name": name, "*leaver": player.name, "*hash": None})
+    sentence(match, entry, "substitute", **{"*name": name, "*leaver": called(match, leaver), "*hash": None})
     before, who = match.nominated.get(leaver, ("", set()))
     if name == "none":
         must(leaver in match.nominated, "nobody is nominated")
@@ -203,7 +204,7 @@ def substituted(match: Match, entry: Entry) -> None:
     must(not others_ or (most and len(who - {seat}) > len(others_)), "not enough said so")
     player = read_player(match, seat, body["player"], entry.seq)
     match.said.pop(("substituted", seat), None)
-    said = {"*name": name, "*leaver": leaver.name, "*hash": match.rules_hash}
+    said = {"*name": name, "*leaver": called(match, seat), "*hash": match.rules_hash}
     sentence(match, entry, "substituted", player, **said)
     match.players[seat] = player
     match.former[seat, leaver.name] = leaver

@@ -41,10 +41,12 @@ TERMS = {
     "tournament": object_of(id=is_text, terms=is_object),
     "pairing": object_of(round=is_number, board=is_number, entry=is_hash),
     "substitutes": one_of("majority"),
+    "press": one_of("between turns", "none"),
+    "anonymous": one_of(True),
 }
 TOURNAMENT = {"tournament", "pairing"}
-MAY = {*TOURNAMENT, "substitutes"}
-PRESET = {"substitutes": "all"}
+MAY = {*TOURNAMENT, "substitutes", "press", "anonymous"}
+PRESET = {"substitutes": "all", "press": "all", "anonymous": False}
 """The terms that are there only if they are not the preset."""
 PACKAGE = object_of(
     name=is_like("[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"),
@@ -84,10 +86,28 @@ def check_terms(terms: Mapping[str, Any]) -> None:
     if terms["sealed"]:
         must(terms["keys"] == "demanded" and terms["settle"] == 0 and len(terms["players"]) == 2, "no sealed match")
         must(terms["miss"] in {"wait", "forfeit"}, "no sealed match")
+    if terms.get("anonymous"):
+        must(not terms["sealed"] and terms["unreachable"] == "loses", "no anonymous match")
+        must("tournament" not in terms, "an anonymous match of a tournament")
+        must(terms["players"] == seat_names(terms["players"]), "players by name in an anonymous match")
     must(terms["miss"] != "pass" or terms["game"] == "spaceships", "nobody can pass")
     must(len(set(terms["players"])) == len(terms["players"]), "a player twice")
     made = rules(terms["game"]).options(terms["options"], len(terms["players"]))
     must(made == terms["options"], "options that are the default")
+
+
+def seat_names(players: list[str]) -> list[str]:
+    return [f"seat-{seat}" for seat, _ in enumerate(players, start=1)]
+
+
+def named(match: Match, players: list[str]) -> list[str]:
+    """The players as the terms name them."""
+    return seat_names(players) if match.terms.get("anonymous") else players
+
+
+def called(match: Match, seat: int) -> str:
+    """The name of a seat in what players sign."""
+    return f"seat-{seat}" if match.terms.get("anonymous") else match.players[seat].name
 
 
 def check_tournament(terms: Mapping[str, Any]) -> None:
@@ -125,6 +145,7 @@ def tournament_hash(server: str, name: str, terms: Mapping[str, Any]) -> str:
 def proposes(match: Match, command: Command) -> bool:
     names = command.said.get("*with", "").split()
     others_ = match.terms["players"][1:]
+    must(not (names and match.terms.get("anonymous")), "players by name in an anonymous match")
     fits = all(name == other or "@" in name for name, other in zip(names, others_, strict=False))
     if command.said.get("*name") != match.terms["game"] or len(names) > len(others_) or not fits:
         return False
@@ -169,8 +190,8 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
             made[name] = int(value) if re.fullmatch("[1-9][0-9]{0,3}", value) else "?"
         elif name == "rules":
             made["edition"] = int(value) if value.isdecimal() else "?"
-        elif name == "sealed":
-            made["sealed"] = {"yes": True, "no": False}.get(value, "?")
+        elif name in {"sealed", "anonymous"}:
+            made[name] = {"yes": True, "no": False}.get(value, "?")
         elif name in made:
             made[name] = value
         elif name != "seats":

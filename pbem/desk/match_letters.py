@@ -36,6 +36,7 @@ from pbem.letters.safe_text import escaped
 from pbem.mail.calendar import Appointment, attached
 from pbem.match import stored_orders
 from pbem.match.changed import replace
+from pbem.match.naming import hides_players, seen_by
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import written
 from pbem.match.transcript import sha256_hex
@@ -89,12 +90,14 @@ class MatchLetters:
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
         letters: dict[int, list[tuple[str, OutgoingLetter]]] = {}
-        for notice in notices:
+        for told in notices:
+            notice = replace(told, match=seen_by(told.match, told.seat, latest))
             if (out := self._to_player(notice, latest, row, now)) is not None:
                 letters.setdefault(notice.seat, []).append((notice.kind, out))
             if is_for_observers(notice, notices):
-                subject = subject_of(notice, observed=True)
-                self._to_observers(notice.match, row, subject, now, partial(self._observed, notice, row))
+                public = replace(told, match=seen_by(told.match, 0, latest))
+                subject = subject_of(public, observed=True)
+                self._to_observers(public.match, row, subject, now, partial(self._observed, public, row))
         for seat, outs in letters.items():
             outs.sort(key=lambda out: ((spec := NOTICES[out[0]]).closes, not spec.says_why, not spec.leads))
             ends = any(NOTICES[kind].leads or NOTICES[kind].closes for kind, _ in outs)
@@ -106,6 +109,8 @@ class MatchLetters:
     def _to_player(self, notice: Notice, latest: Match, row: MatchRow, now: datetime) -> OutgoingLetter | None:
         """The letter about a notice; None if there is nobody in the seat, or its player wants no such letters."""
         spec, player = NOTICES[notice.kind], self._players.by_name(row.of(notice.seat).player)
+        if spec.of_player and hides_players(notice.match):
+            return None
         if player is None or (spec.unasked and self._writer.setting(player.name, "reminders") == "off"):
             return None
         out = self.notice(notice, latest, row, self._writer.setting(player.name, "format"), now)
@@ -173,6 +178,7 @@ class MatchLetters:
 
         Its head is that of `latest`, the match after all that the letter's batch brought.
         """
+        match = seen_by(match, seat, latest)
         stands = msgspec.structs.asdict(self._stands(match, row, seat, self._composer.address, latest))
         if seat:
             stands["address"] = self._composer.sub_address(match.id)
@@ -302,7 +308,7 @@ class MatchLetters:
             references=[self._writer.thread(match.id)],
         )
         # For programs: the state of the match, and the proof that witnesses saw its head.
-        now = latest or match
+        now = seen_by(latest or match, seat)
         out.bulletin = [bulletin.of_match(self._stands(now, row, seat, reply_to, now))]
         if (logged := self._archive.logged(row.number)) is not None:
             out.bulletin.append(bulletin.of_log(*logged, {"match": match.id}))
@@ -362,6 +368,8 @@ class MatchLetters:
         file = self.vouched(match, f"{name}.json", facts["file"])
         out.attachments.append((file["file_name"], "application/json", facts["file"]))
         taken_up, stand_in, played = facts["taken_up"], facts["stand_in"], None
+        hidden = hides_players(match)
+        levels = {one: level for one, level in facts["levels"].items() if one == seat or not hidden}
         # The server played default orders for this seat: the receipt proves which.
         if stand_in is not None:
             receipt, paper = f"{name}-default.receipt.txt", stand_in.paper.encode()
@@ -372,6 +380,7 @@ class MatchLetters:
         view = self.files_of(match).position(match, row, seat, out, facts["reports"])
         return {
             "played": played,
+            "levels": levels,
             "others_by_default": [match.name(other) for other in facts["by_default"] if other != seat],
             "unused": [escaped(fault) for fault in taken_up.faults] if taken_up else [],
             "branch": branch_facts(match, taken_up.submission) if taken_up else None,
@@ -395,9 +404,10 @@ class MatchLetters:
         if notice.kind == "substituted":
             return {"who": match.name(facts["seat"]), "keys": match.players[facts["seat"] - 1].keys}
         if match.phase != "playing":
-            return {"setup": None}
-        opening: Facts = {}
-        if submission := match.setups.get(seat):  # some games have none
+            return {"setup": None, "file_name": ""}
+        opening: Facts = {"file_name": ""}
+        # Some games have none. It names who sent it: at a hidden seat, the player who left.
+        if (submission := match.setups.get(seat)) and not hides_players(match):
             name, paper = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt", submission.paper.encode()
             out.attachments.append((name, "text/plain", paper))
             opening = self.vouched(match, name, paper)
@@ -408,12 +418,13 @@ class MatchLetters:
         game = part_of(match.terms.game, "boards")
         truth, view = match.play.truth(match), match.view(seat)
         name = f"{match.id}-game-{match.game}.pbem.zip"
+        bundled = not hides_players(latest)
         return {
-            "apart": self._bring_bundle(name, notice, latest, row, out, now),
+            "apart": bundled and self._bring_bundle(name, notice, latest, row, out, now),
             "outcome": outcome_of_game(match, notice.facts["ended"]),
             "setups": match.play.setups(match),
             "levels": match.play.levels(match),
-            "bundle_name": name,
+            "bundle_name": name if bundled else None,
             "truth": truth,
             "view": view,
             "boards": None if game is None else game.truth(truth, seat) if truth else game.boards(view or {}),
@@ -430,7 +441,10 @@ class MatchLetters:
             # The same match with the same players, with this player in the first seat.
             own = match.name(notice.seat)
             others = [match.name(other) for other in match.seats if other != notice.seat]
-            rematch = {"players": others, "lines": match.terms.lines(), "rev": self._players.handled_count(own) + 1}
+            lines = match.terms.lines()
+            if match.terms.anonymous:  # they join again
+                others, lines = [], {**lines, "seats": str(len(match.seats))}
+            rematch = {"players": others, "lines": lines, "rev": self._players.handled_count(own) + 1}
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
         return facts | {"bundle_name": name} | self._beside(match, match.name(notice.seat))[1]
 

@@ -17,6 +17,7 @@ from pbem.games.outside import is_agreed
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read_letter
+from pbem.match.naming import seen_by
 from pbem.match.state import RUNNING, Match
 from pbem.match.transcript import Entry, utc
 from pbem.match.view import view
@@ -63,7 +64,7 @@ class Public:
         for number in self._people.open_matches():
             if match := self._public(number, ("open",)):
                 free = [seat for seat, kept in self._people.free(number).items() if kept is None]
-                by = self._people.standing(match.terms.game, match.name(1))
+                by = self._people.standing(match.terms.game, seen_by(match, 0).name(1))
                 yield self._summary(match) | {"by": by, "free": len(free), "lines": match.terms.lines()}
 
     def running(self) -> Iterator[dict[str, object]]:
@@ -115,6 +116,7 @@ class Public:
 
     def _summary(self, match: Match) -> dict[str, object]:
         """The public view of a match, and its terms."""
+        match = seen_by(match, 0)
         return {"m": view(match, 0, programs=self._people.programs(match.names)), "terms": match.terms}
 
 

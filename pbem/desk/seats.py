@@ -20,6 +20,7 @@ from pbem.match import progress
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import clocks
+from pbem.match.naming import seen_by
 from pbem.match.pinned_keys import Player
 from pbem.match.state import RUNNING, Match, Submission
 from pbem.match.step import Environment, Signed, Step, at_reply_address
@@ -141,7 +142,12 @@ class SeatContext(msgspec.Struct):
         self._seats.archive.matches.note_press(self.row.number, by, to_db(now))
         if everybody:
             self._seats.archive.publish(self.row.number, self.match, by, text, to_db(now))
-            self._seats.match_letters.tell_observers_press(self.match, self.row, by, text, now)
+            shown = self.name(self.seat, 0)
+            self._seats.match_letters.tell_observers_press(self.match, self.row, shown, text, now)
+
+    def name(self, seat: int, reader: int) -> str:
+        """The name of a seat for another one: its player's, unless the match hides that."""
+        return seen_by(self.match, reader).name(seat)
 
     def facts(self) -> Facts:
         """The facts about the match for an answer."""

@@ -80,13 +80,9 @@ def joined(letters: Sequence[WrittenLetter]) -> WrittenLetter:
     one.pictures, one.attachments = list(pictures.values()), list(attachments.values())
     if len({tuple(letter.references[:1]) for letter in letters}) == 1:
         one.subject = joined_subjects(subjects)
-        # Orders count in answer to it, and plain words are a message, if it brings one.
-        talks = [(letter.detail or "").startswith(TALK) for letter in letters]
-        placed = [letter for letter, talk in zip(letters, talks, strict=True) if not talk] or [last]
+        # Orders count in answer to it. Plain words are a message only if all of it is talk to everybody.
+        placed = [letter for letter in letters if not (letter.detail or "").startswith(TALK)] or [last]
         one.reply_to, one.detail, one.place = placed[-1].reply_to, placed[-1].detail, placed[-1].place
-        if any(talks) and not all(talks) and one.detail and one.reply_to:
-            detail = TALK + one.detail
-            one.reply_to, one.detail = one.reply_to.replace(one.detail, detail), detail
         one.references = last.references
     else:
         shown = list(dict.fromkeys(subject.partition("]")[0].removeprefix("[pbem ") for subject in subjects))

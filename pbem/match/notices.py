@@ -44,6 +44,8 @@ class NoticeSpec(msgspec.Struct, frozen=True):
     """True if it asks for something: as long as it is under way, the clock stands."""
     talks: bool = False
     """True if plain words in answer to it are a message to the other players."""
+    of_player: bool = False
+    """True if it tells of a player, not of the game: of one whom the match hides, nobody is told."""
     moves_deadline: bool = False
     """True if it tells of another deadline for what was asked before."""
 
@@ -92,9 +94,9 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec(
             "moved", Phrase("game {game}, {what}: you have more time"), to="some", can_wait=True, moves_deadline=True
         ),
-        NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), to="others", can_wait=True),
+        NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), to="others", can_wait=True, of_player=True),
         NoticeSpec("offer", Phrase("game {game}, {what}: {matter}"), to="others", says_why=True),
-        NoticeSpec("keys", Phrase("{by} has changed keys"), to="others"),
+        NoticeSpec("keys", Phrase("{by} has changed keys"), to="others", of_player=True),
         NoticeSpec("substitute", Phrase("who takes a seat?"), to="others"),
         NoticeSpec("substituted", Phrase("{who} takes a seat"), to="others", can_wait=True),
         NoticeSpec("welcome", Phrase("game {game}, {what}: your seat"), to="some", starts_clock=True),
@@ -102,6 +104,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("restored", Phrase("the match is paused: the server was restored")),
         NoticeSpec("resumed", Phrase("the match goes on"), can_wait=True, starts_clock=True),
         NoticeSpec("press", can_wait=True, talks=True),
+        NoticeSpec("press_alone", can_wait=True),
         NoticeSpec("joined", can_wait=True),
         NoticeSpec("resigned", can_wait=True),
         NoticeSpec("declined", can_wait=True),  # of a proposed match; of a draw, it is an `offer`

@@ -16,6 +16,7 @@ from pbem.games.outside import PACKAGES, Package
 from pbem.games.sealed import sealed_rules
 from pbem.match.changed import replace
 from pbem.match.entry_type import anything, hash_, mapping, number, text
+from pbem.match.naming import seat_name
 from pbem.match.option_lines import Choice, Number, Option, OptionLines, Switch, Time
 from pbem.match.record import toml_value
 from pbem.match.transcript import canonical, sha256_hex
@@ -100,6 +101,19 @@ OPTIONS: Mapping[str, Option] = {
         ),
         ("all", "majority"),
     ),
+    "press": Choice(
+        Phrase(
+            "all (default): players may write to each other at any time; between turns: until their own orders for"
+            " the turn are in; or none: not before the match is over"
+        ),
+        ("all", "between turns", "none"),
+    ),
+    "anonymous": Switch(
+        Phrase(
+            "no (default), or yes: nobody learns who plays before the match is over; who wants a seat joins it, and"
+            " letters name the seats (`seat-2`)"
+        )
+    ),
 }
 """The options of a match: help, the judgement of lines and `Terms.lines` all read this table."""
 
@@ -111,6 +125,8 @@ _SOME: Mapping[str, object] = {
     "pairing": None,
     "rules_package": None,
     "substitutes": "all",
+    "press": "all",
+    "anonymous": False,
 }
 """The terms that only some matches have, with the value that stands for the others."""
 _TOURNAMENT = mapping({"id": text, "terms": anything})
@@ -153,6 +169,10 @@ class Terms:
     """The package whose rules the server had when the match was proposed; None for a game of pbem itself."""
     substitutes: str = "all"
     """The players who must agree to somebody new in a seat."""
+    press: str = "all"
+    """The time at which players may write to each other."""
+    anonymous: bool = False
+    """True if nobody learns who has which seat before the match is over: `players` are then the names of seats."""
 
     @property
     def settling(self) -> timedelta:
@@ -238,6 +258,11 @@ class Terms:
         return _Proposal(game, lines, tuple(players), settle).judge()
 
 
+def named_in_terms(players: Sequence[str], *, anonymous: bool) -> tuple[str, ...]:
+    """The players as terms name them: anonymous ones by their seats, so that the hash of the terms hides them."""
+    return tuple(seat_name(seat) for seat, _ in enumerate(players, start=1)) if anonymous else tuple(players)
+
+
 def hash_of_tournament(server: str, tournament: str, terms: object) -> str:
     """The hash of the terms of a tournament, by their document: who enters agrees to it, and so to every match."""
     document = canonical({"server": server, "tournament": tournament, "terms": terms})
@@ -267,6 +292,8 @@ class _Proposal(OptionLines):
             terms |= self.without_deadlines(terms.get("unreachable"))
         if terms.get("sealed"):
             terms |= self.sealed()
+        if terms.get("anonymous"):
+            self.judge_anonymous(terms)
         # With `miss: pass`, the server plays empty orders, which some games do not have.
         if terms.get("miss") == "pass" and not self.rules.empty_orders:
             says = Phrase("{title} has no empty order: wait, forfeit or default", title=self.rules.title)
@@ -276,7 +303,8 @@ class _Proposal(OptionLines):
         terms["options"] = self.game_options({key: text for key, text in self.lines.items() if key not in OPTIONS})
         if self.faults:
             raise Refused(*self.faults)
-        terms |= {"game": self.rules.name, "edition": edition, "players": self.players}
+        terms |= {"game": self.rules.name, "edition": edition}
+        terms["players"] = named_in_terms(self.players, anonymous=bool(terms["anonymous"]))
         return Terms(**terms, rules_package=PACKAGES.get(self.rules.name))  # type: ignore[arg-type]  # by name, above
 
     def judge_players(self) -> None:
@@ -293,6 +321,16 @@ class _Proposal(OptionLines):
             says = Phrase("without deadlines nobody loses by silence: unreachable is {word}", word="stands")
             self.refuse("unreachable", "loses", says)
         return {"unreachable": "stands"}
+
+    def judge_anonymous(self, terms: Mapping[str, object]) -> None:
+        """Note the terms by which players would learn, or have to be told, who plays."""
+        # In sealed play, the players' programs know each other by their keys.
+        if terms.get("sealed"):
+            self.refuse("anonymous", "yes", Phrase("a sealed match cannot be anonymous"))
+        # Whoever loses by silence need not be told of a clock that stands because letters bounce.
+        if terms.get("unreachable") == "stands":
+            says = Phrase("in an anonymous match, there are deadlines, and unreachable is {word}", word="loses")
+            self.refuse("anonymous", "yes", says)
 
     def sealed(self) -> dict[str, object]:
         """The terms that sealed play implies: nobody can answer for another player, nor change an answer."""

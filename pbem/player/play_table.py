@@ -377,8 +377,11 @@ class PlayTable:
 
     # Sentences.
 
-    def say(self, match: str, what: str, word: str = "", *, public: bool = False) -> SentForm:
-        """Prepare a command beside orders; `word` is what follows the match. Raises `Impossible`."""
+    def say(self, match: str, what: str, word: str = "", *, readers: str = "") -> SentForm:
+        """Prepare a command beside orders; `word` is what follows the match, `readers` who gets press.
+
+        Raises `Impossible`.
+        """
         letters, now, words = self.letters, self.now(), f"{what} {match} {word}".strip()
         match what:
             case "accept":
@@ -386,7 +389,7 @@ class PlayTable:
             case "reveal":
                 return self.agent.reveal(match, now)
             case "press":
-                sent = letters.tell(f"press {match}{' public' if public else ''}", now, match=match, text=word)
+                sent = letters.tell(f"press {match}{readers}", now, match=match, text=word)
                 letters.memory.talked(match, letters.account.name, word)
                 return sent
             case "join" | "decline" | "withdraw":

@@ -257,6 +257,8 @@ class _Announcement(OptionLines):
                 self.refuse(key, lines.get(key), says)
         if not terms.pace or not (terms.games or terms.target):
             self.refuse("pace", None, Phrase("the matches of a tournament have deadlines and an end: pace, games"))
+        if terms.anonymous:
+            self.refuse("anonymous", "yes", Phrase("the matches of a tournament are not anonymous"))
         template = terms.document()
         del template["players"]
         return template

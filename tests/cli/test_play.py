@@ -257,6 +257,9 @@ def test_the_rest_of_the_language(terminal: Terminal) -> None:
     bob = begun(terminal)
     terminal("press", "m1", "Good", "luck!", "--yes")
     assert "Good luck!" in bob.text
+    terminal("press", "m1", "--to", "bob", "Not", "publicly.", "--yes")
+    assert "writes to you alone" in bob.text
+    terminal("press", "m1", "--to", "bob", "--public", "Both?", status=2)
     terminal.referee.send(bob, "press m1\nserver play.example\nplayer bob\nrev 1\n船\nend\n")
     terminal.charset = "latin-1"
     assert "\\u8239" in terminal("letter", "m1")

@@ -711,3 +711,19 @@ def test_a_topic_beside_the_mail_is_confirmed_by_an_answer(post: Post) -> None:
     assert not topics.is_confirmed("bob"), "anybody can have written that"
     post.reply(bob, f"set notify {topic.code}")
     assert topics.is_confirmed("bob")
+
+
+def test_an_anonymous_match_tells_nobody_else_who_has_no_key(post: Post) -> None:
+    ann, bob = post.referee.registered("ann"), post.registered("bob")
+    post.referee.send(ann, "new spaceships\nanonymous: yes\nsettle: 0\nkind: scored\ngames: 2\nend\n")
+    post.reply(bob, "join m1")
+    post.reply(bob, form_in(bob.text, "accept", lines=1))
+    post.referee.send(ann, ann.filled("setup", ANN))
+    post.reply(bob, bob.filled("setup", BOB), to=reply_to(bob.find("send your setup")))
+    post.referee.turn((ann, "Rv1"))
+    post.reply(bob, bob.filled("orders", "final\nRv1"), to=reply_to(bob.find("game 1 begins")))
+    assert "turn 1" in str(ann.last["Subject"])
+    post.reply(bob, "resign m1 game 1", to=reply_to(bob.find("turn 1")))
+    assert ann.find("game 1, the end")
+    post.referee.send(ann, "status m1\ndiary m1\n", sign=False)
+    assert not any("mailbox" in body(letter) or "bob" in body(letter) for letter in ann.letters)

@@ -252,6 +252,8 @@ CHANGED: dict[str, Any] = {
     "rules_package": Package("pbem-marbles", "1.0", None),
     "tournament": {"id": "t1", "terms": {}},
     "pairing": {"round": 1, "board": 1, "entry": "0" * 64},
+    "press": "none",
+    "anonymous": True,
 }
 
 

@@ -269,10 +269,14 @@ def accept(table: PlayTable, match: str, yes: bool) -> None:
 @_about_match()
 @click.argument("text", nargs=-1, required=True)
 @click.option("--public", is_flag=True, help="For observers, too.")
-def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, yes: bool) -> None:
-    """Write to the other players of a match."""
-    words = f"press {match}{' public' if public else ''}\n{' '.join(text)}"
-    _sign(table, words, yes, lambda: table.say(match, "press", " ".join(text), public=public))
+@click.option("--to", multiple=True, metavar="NAME", help="Only for this player; may be repeated.")
+def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, to: tuple[str, ...], yes: bool) -> None:
+    """Write to the other players of a match, or to some of them alone."""
+    if public and to:
+        raise click.UsageError("A message is for everybody (--public), or for some (--to).")
+    readers = " public" if public else " ".join(["", "to", *to]) if to else ""
+    words = f"press {match}{readers}\n{' '.join(text)}"
+    _sign(table, words, yes, lambda: table.say(match, "press", " ".join(text), readers=readers))
 
 
 @_about_match()

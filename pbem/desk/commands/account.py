@@ -24,6 +24,7 @@ from pbem.identity import STATES, BadKey, encryption
 from pbem.identity.security_keys import way
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, SETTINGS, AnyCommand, Command
+from pbem.match.naming import SEAT_NAME
 from pbem.match.seat_clock import written, zone_named
 from pbem.match.state import AGREEING, RUNNING
 from pbem.match.transcript import sha256_hex
@@ -123,7 +124,7 @@ def _is_reserved(config: Config, caller: Caller, name: str) -> bool:
     """True if a name is not for players; the name of the server's house is only for its address."""
     if name == config.house_name:
         return caller.address.lower() != config.house.address.lower()
-    return name in _NO_NAMES
+    return name in _NO_NAMES or SEAT_NAME.fullmatch(name) is not None
 
 
 def _too_many(keys: Keyring, caller: Caller, command: AnyCommand) -> Reply:

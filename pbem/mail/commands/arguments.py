@@ -217,6 +217,20 @@ def _public(words: Words, given: Given) -> Phrase | None:
     return None
 
 
+def _readers(words: Words, given: Given) -> Phrase | None:
+    # `to` is never the message's first word: what is meant for one player must not go to all.
+    if words.low() != "to" or not words.same_line():
+        return _public(words, given)
+    words.take()
+    to = []
+    while words.same_line():
+        to += [name for name in words.take().lower().split(",") if name]
+    given["to"] = tuple(to)
+    if to and all(_NAME.fullmatch(name) and name not in RESERVED for name in to):
+        return None
+    return Phrase("after `to`, give only players' names; the message begins on the next line")
+
+
 def _leaver(words: Words, given: Given) -> Phrase | None:
     leaver = words.bare(1).lower()
     if words.low() != "for" or not _NAME.fullmatch(leaver) or leaver in RESERVED:
@@ -370,7 +384,7 @@ NAME = Slot("NAME", _name)
 NEWCOMER = Slot("CARL", _name)
 LEAVER = Slot("for BOB", _leaver)
 PLAYERS = Slot("[with PLAYER...]", _players)
-PUBLIC = Slot("[public]", _public)
+READERS = Slot("[public|to CARL...]", _readers)
 WHICH = Slot("[open|mine]", _word("which", re.compile("open|mine", re.I)))
 HASH = Slot("[hash]", _word("hash", _HASH))
 WORD = Slot(

@@ -499,8 +499,11 @@ COMMANDS: dict[str, CommandSpec] = {
         _of_match(
             "press",
             requests.SendPress,
-            Phrase("Send the other players a message of up to 4,000 characters; with `public`, also observers."),
-            (arguments.MATCH, arguments.PUBLIC),
+            Phrase(
+                "Send a message of up to 4,000 characters to the other players, observers too (`public`),"
+                " or only to some."
+            ),
+            (arguments.MATCH, arguments.READERS),
             body="press",
             a_day=50,
         ),

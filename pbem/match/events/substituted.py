@@ -14,6 +14,7 @@ from pbem.match.changed import replace, without
 from pbem.match.entry_type import EntryType, seat_number, sentence_form, text
 from pbem.match.entry_type import player as player_form
 from pbem.match.events.clocks import out_of_reach
+from pbem.match.naming import called
 from pbem.match.pinned_keys import Player
 from pbem.match.state import RUNNING, Nomination, not_played, seated, standing
 from pbem.match.step import Notice
@@ -119,7 +120,7 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
         raise Refused(Fault("substitute", match.id, match.play.stays))
     if name == NOBODY:
         if nomination is None:
-            says = Phrase("nobody was named for {name}'s seat", name=match.name(seat))
+            says = Phrase("nobody was named for {name}'s seat", name=called(match, seat))
             raise Refused(Fault("substitute", name, says))
         return
     if match.seat_of(name):
@@ -131,9 +132,9 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
         says = Phrase(
             "{name} plays on: only a player who hands the seat over, has missed the deadline or has been out"
             " of reach for long may be replaced",
-            name=match.name(seat),
+            name=called(match, seat),
         )
-        raise Refused(Fault("substitute", match.name(seat), says))
+        raise Refused(Fault("substitute", called(match, seat), says))
     if nomination and nomination.name == name and by in nomination.willing:
         raise Refused(Fault("substitute", name, Phrase("you have already said so; others have yet to agree")))
 
@@ -142,7 +143,7 @@ def _remake_nominated(remaking: Remaking) -> Step:
     """The nomination again: the form names the seat by its player."""
     body = remaking.entry.body
     seat, name = int(body["for"]), str(body["name"])
-    leaver = remaking.match.name(seat)
+    leaver = called(remaking.match, seat)
     by, form, signed = remaking.sentence("substitute", Substitute(match=remaking.match.id, name=name, leaver=leaver))
     step = remaking.at_work()
     nominate(step, by, seat, form, signed)
@@ -197,7 +198,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
     )
     if seat in match.clocks:
         start_clocks(step, [seat], without(match.clocks, seat))
-    facts = {"seat": seat, "left": left.name}
+    facts = {"seat": seat, "left": called(match, seat)}
     step.notices.append(Notice("welcome", seat, step.match, facts))
     step.notify("substituted", seat, **facts)
     if match.phase == "setup":
@@ -209,7 +210,7 @@ def _remake_substituted(remaking: Remaking) -> Step:
     match, seat = remaking.match, remaking.seat()
     player = remaking.pinned(seat, Player.read(remaking.entry.body["player"]))
     remaking.match = seated(match, seat, player)
-    asked = Substitute(match=match.id, name=player.name, leaver=match.name(seat), hash=match.rules_hash)
+    asked = Substitute(match=match.id, name=player.name, leaver=called(match, seat), hash=match.rules_hash)
     _, form, signed = remaking.sentence("substituted", asked)
     remaking.match = match
     step = remaking.at_work()
@@ -229,5 +230,6 @@ SUBSTITUTED = EntryType(
     remake=_remake_substituted,
     says=_says,
     between=True,
+    of_player=True,
     letter="substituted",
 )
