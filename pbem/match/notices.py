@@ -99,6 +99,14 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("resumed", Phrase("the match goes on"), can_wait=True, starts_clock=True),
         NoticeSpec("press", can_wait=True),
         NoticeSpec("joined", can_wait=True),
+        NoticeSpec(
+            "left",
+            Phrase("game {game}, {what}: {who} has left"),
+            to="some",
+            can_wait=True,
+            says_why=True,
+            starts_clock=True,
+        ),
         NoticeSpec("resigned", can_wait=True),
         NoticeSpec("declined", can_wait=True),  # of a proposed match; of a draw, it is an `offer`
         NoticeSpec("proposal", can_wait=True),

@@ -91,8 +91,9 @@ def _whose(table: PlayTable, standing: MatchView) -> str:
         case "playing":
             what = f"turn {standing.turn}"
         case "closed" if (outcome := standing.outcome) is not None:
-            winner = standing.players[outcome.winner - 1] if outcome.winner else ""
-            who = "a draw" if not winner else "you won" if outcome.winner == standing.seat else f"{winner} won"
+            winners = outcome.winners if len(outcome.winners) < len(standing.players) else ()
+            names = ", ".join(standing.names[seat] for seat in winners)
+            who = "a draw" if not winners else "you won" if winners == (standing.seat,) else f"{names} won"
             scores = " : ".join(map(str, standing.totals if standing.ended else ()))
             return f"closed: {who}" + (f", {scores}" if scores else "")
         case _:

@@ -73,7 +73,7 @@ def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Rep
     if not whole and match.phase in RUNNING and command.request.game != match.game:
         wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
         raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
-    others_play = endings.position_without(match, seated.seat, whole_match=whole) is not None
+    others_play = endings.position_after(match, seated.seat, whole_match=whole) is not None
     step, _ = seated.say(caller, command, endings.resign)
     by, level = match.name(seated.seat), caller.signed.level
     what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
@@ -175,5 +175,6 @@ def extend(seated: SeatContext, caller: Caller, command: Command[Extend]) -> Rep
 def claim(seated: SeatContext, caller: Caller, command: Command[Claim]) -> Reply:
     """`claim`: the game, or the end of the match, against silent players."""
     step, _ = seated.say(caller, command, silence.claim)
+    progress.advance(step)  # those who are left may all have ordered
     seated.commit(step)
     return Reply("claim", seated.facts(), at=seated)
