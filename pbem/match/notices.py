@@ -101,7 +101,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("joined", can_wait=True),
         NoticeSpec(
             "left",
-            Phrase("game {game}, {what}: {who} has left"),
+            Phrase("{who} has left the game"),
             to="some",
             can_wait=True,
             says_why=True,

@@ -18,13 +18,14 @@ from pbem.match.events.clocks import announce
 from pbem.match.seat_clock import days_of_year, on_a_day, vacation_stop, written
 from pbem.match.state import AGREEING, PHASES, RUNNING
 from pbem.phrase import Phrase, Span, either
+from pbem.requests import Draw
 from pbem.store.database import to_db
 from pbem.store.players import Players, VacationRow
 
 if TYPE_CHECKING:
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.mail.commands import Command
-    from pbem.requests import Annul, Claim, Draw, Extend, Resign, SendPress, TakeVacation
+    from pbem.requests import Annul, Claim, Extend, Resign, SendPress, TakeVacation
     from pbem.store.people import People
 
 _MESSAGE = 4000
@@ -90,7 +91,8 @@ def agree(seated: SeatContext, caller: Caller, command: Command[Draw | Annul]) -
     """`draw` or `annul`: an agreement is offered, accepted or declined."""
     step, agreed = seated.say(caller, command, endings.agree)
     seated.commit(step)
-    facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}
+    some = command.request.sharing if isinstance(command.request, Draw) else ()
+    facts = {"agreement": command.name, "word": command.request.word, "some": some, "agreed": agreed}
     return Reply("agreement", facts | seated.facts(), at=seated)
 
 
