@@ -339,7 +339,7 @@ def test_the_record_must_say_who_left_the_game_and_when(old: str | None, new: st
     before, left, after = record.partition("[[left]]\nseat = 2\nturn = 2\n\n")
     other = before + (left.replace(old, new) if old else "") + after
     said = fails(verifier, rewritten(found, "records/game-1.pbem.toml", other.encode()))
-    assert said == "games: records/game-1.pbem.toml: not the resignations of the transcript"
+    assert said == "games: records/game-1.pbem.toml: not those who left, by the transcript"
 
 
 # Ed25519: what is judged before the browser is asked, whatever that may answer
@@ -552,6 +552,7 @@ def test_forms_whose_signature_the_page_cannot_check_are_not_published() -> None
 
 FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "newcomer", "record", "server", "setup",
          "sealed-answer", "sealed-letter", "sealed-resigned", "sealed-reveal", "sealed-scores", "sealed-step",
+         "left-another", "left-stays", "shared",
          "stays", "terms", "third", "trace", "version", "version-1", "version-3", "winner"}  # fmt: skip
 """The lies that the page finds; the others want the rules of the game, the clock, or a letter's date to be known."""
 
