@@ -101,7 +101,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("joined", can_wait=True),
         NoticeSpec(
             "left",
-            Phrase("{who} has left the game"),
+            Phrase("{who} has left"),
             to="some",
             can_wait=True,
             says_why=True,

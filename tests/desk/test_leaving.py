@@ -6,6 +6,7 @@ Each lie about that is convicted by the bundle; those about acknowledged orders 
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,10 +25,10 @@ from pbem.testing import CHECKS, subject, write_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pbem.proof.bundle import Bundle
 
+DICE = Path(__file__).parents[2] / "examples" / "pbem-liars-dice" / "pbem_liars_dice"
 NAMES = ("ann", "bob", "carl", "dan", "erin")
 
 
@@ -237,6 +238,43 @@ def test_a_claim_takes_out_the_silent_alone(referee: Referee) -> None:
     found = proof(referee, bob)
     assert [entry.type for entry in found.entries[2:7]] == ["missed", "missed", "claimed", "left", "turn"]
     assert accused(referee) == []
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_whose_turn_it_is_once_another_has_left(tmp_path: Path, *, silent: bool) -> None:
+    """Of those who order one after the other, the next is asked, with a form and a clock."""
+    with enabled(tmp_path / "site", "liars-dice", DICE):
+        referee = Referee(tmp_path, templates=Templates())
+        people = referee._agree("liars-dice", "pace: 2d\ngrace: 1d\nsettle: 0", NAMES[:4])
+        referee.turn(*((person, f"shake {person.name}") for person in people))
+        (mover,) = referee.match().choosing
+        if silent:
+            referee.wait(timedelta(days=4))
+            claimant = people[mover % 4]
+            referee.send(claimant, "claim m1\n")
+        else:
+            referee.send(people[mover - 1], "resign m1 game 1\n")
+        (after,) = referee.match().choosing
+        assert after == mover % 4 + 1
+        asked = people[after - 1]
+        assert f"Now that {people[mover - 1].name} has left, it is your move." in body(asked.find("has left"))
+        assert referee.match().deadline(after) == referee.now + timedelta(days=2)
+        referee.read_cold()
+        referee.turn((asked, "bid 1 3"))
+        assert referee.match().turn == 3
+        for person in people:
+            if person.name not in {people[mover - 1].name, asked.name}:
+                referee.send(person, "draw m1 offer\n")
+        referee.send(asked, "draw m1 accept\n")
+        assert referee.match().phase == "closed"
+        assert referee.match().outcome == {
+            "winners": [seat for seat in range(1, 5) if seat != mover],
+            "scores": [0 if seat == mover else 5 for seat in range(1, 5)],
+            "reason": "agreement",
+        }
+        assert list(verify(attachment(people[mover - 1].find("the end"), ".zip")))[-1].holds
+        assert accused(referee) == []
+        referee.close()
 
 
 @pytest.mark.parametrize(

@@ -79,9 +79,10 @@ def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Rep
     by, level = match.name(seated.seat), caller.signed.level
     what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
     subject = Phrase("{by} resigned", by=by)
-    for seat in match.seats:
+    # Where the others play on, they are told so with the match's own letters.
+    for seat in match.seats if not others_play else ():
         if seat != seated.seat:
-            seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level, goes_on=others_play)
+            seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level)
     progress.advance(step)  # the turn may have waited for this seat alone
     seated.commit(step)
     return Reply("resign", {"what": what, "goes_on": others_play} | seated.facts(), at=seated)

@@ -61,8 +61,8 @@ def leave(step: Step, seat: int, position: State, cause: str, entries: Sequence[
     if new := [other for other in step.match.choosing if other not in asked]:
         start_clocks(step, new, step.match.clocks)
         step.match = replace(step.match, resolve_at=None)
-    told = match.seats if cause == SILENT else new
-    for other in told:
+    # Who resigned has the answer to the letter.
+    for other in (other for other in match.seats if cause == SILENT or other != seat):
         step.notices.append(Notice("left", other, step.match, {"seat": seat, "cause": cause, "asks": other in new}))
     if position.result is not None:
         end_game(step, position.result)
