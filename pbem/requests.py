@@ -300,7 +300,10 @@ class Agree(InMatch, frozen=True):
 
 
 class Draw(Agree, frozen=True):
-    """`draw`."""
+    """`draw`, perhaps of some of those who remain."""
+
+    sharing: tuple[str, ...] = ()
+    """The players who would share it, by the alphabet; none: all who remain."""
 
 
 class Annul(Agree, frozen=True):

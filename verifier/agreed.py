@@ -72,7 +72,7 @@ def agreed(match: Match, entry: Entry) -> None:
     for seat in seats:
         check_agreement(match, entry, int(seat), body["letters"][seat])
     match.totals = [0] * len(seats)
-    ask_setups(match, entry, Result(0, tuple(match.totals)))
+    ask_setups(match, entry, Result((), tuple(match.totals)))
 
 
 def check_agreement(match: Match, entry: Entry, seat: int, said: Mapping[str, str]) -> None:

@@ -25,7 +25,7 @@ TERMS = {
     "game": is_text,
     "grace": is_number,
     "kind": one_of("single", "scored", "continued"),
-    "miss": one_of("wait", "pass", "forfeit", "default"),
+    "miss": one_of("wait", "pass", "pass always", "leave", "forfeit", "default"),
     "options": is_object,
     "pace": is_number,
     "players": list_of(is_text),
@@ -90,7 +90,8 @@ def check_terms(terms: Mapping[str, Any]) -> None:
         must(not terms["sealed"] and terms["unreachable"] == "loses", "no anonymous match")
         must("tournament" not in terms, "an anonymous match of a tournament")
         must(terms["players"] == seat_names(terms["players"]), "players by name in an anonymous match")
-    must(terms["miss"] != "pass" or terms["game"] == "spaceships", "nobody can pass")
+    must(terms["miss"] not in {"pass", "pass always"} or terms["game"] == "spaceships", "nobody can pass")
+    must(terms["miss"] != "leave", "nobody can pass, and leave the game to others")
     must(len(set(terms["players"])) == len(terms["players"]), "a player twice")
     made = rules(terms["game"]).options(terms["options"], len(terms["players"]))
     must(made == terms["options"], "options that are the default")

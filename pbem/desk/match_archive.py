@@ -206,6 +206,9 @@ class MatchRepository:
             self.matches.file(number, paper.path, paper.opens_with, paper.seat, paper.content)
         if step.entries:
             self._enter(number, before, step.entries)
+        for entry in step.entries:
+            if entry.type == "left":  # what its seat had sent for this turn keeps its trace
+                self.matches.give_up(number, entry.body["game"], entry.body["turn"] + 1, entry.body["seat"])
         for game, turn, seat, submission in step.submitted:
             self._write(number, game, turn, seat, submission)
         clock = {
@@ -251,7 +254,7 @@ class MatchRepository:
         abandoned = not match.games or reason == "abandoned" or reason.startswith("operator: ")
         pool = self._people.pool(match.names)
         standings = [self._people.standing(match.terms.game, name, pool) for name in match.names]
-        after = rated(standings, int(outcome.get("winner", 0)), abandoned=abandoned)
+        after = rated(standings, outcome.get("winners", ()), abandoned=abandoned)
         self._people.record(match.terms.game, after)
 
     def consent(self, number: int, seat: int, signed: Signed) -> None:

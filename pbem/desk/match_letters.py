@@ -268,7 +268,10 @@ class MatchLetters:
             case "extended":
                 return {"by": match.name(facts["by"]), "given": Span.of(facts["seconds"])}
             case "offer":
-                return {"by": match.name(facts["by"])}
+                return {"by": match.name(facts["by"]), "some": facts["sharing"]}
+            case "left":
+                view = self.files_of(match).position(match, row, seat, out) if facts["asks"] else None
+                return {"who": facts["seat"], "view": view}
             case "missed" | "vacation":
                 return _of_missed(notice, latest)
         return self._of_seats(notice, row, out) if notice.kind in _OF_SEATS else {}

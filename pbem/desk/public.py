@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.desk.match_archive import MatchRepository
+from pbem.desk.match_facts import outcome_of_match
 from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.games.outside import is_agreed
 from pbem.identity import Key, judge, ssh
@@ -90,10 +91,8 @@ class Public:
         entries = [Entry.read(row.entry) for row in rows]
         papers = self._matches.papers(number, len(match.games), 0, None)
         open_papers = {path: content for path, content in papers.items() if _PAPERS.fullmatch(path)}
-        outcome = match.outcome or {}
         summary = self._summary(match) | {
-            "winner": match.name(outcome["winner"]) if outcome.get("winner") else None,
-            "reason": str(outcome.get("reason", "")),
+            **outcome_of_match(match),
             "ended": utc(entries[-1].time),
             "turns": sum(ended.turns for ended in match.games),
         }

@@ -34,8 +34,8 @@ def _model() -> PlackettLuce:
     return PlackettLuce()
 
 
-def rated(standings: Sequence[PlayerStanding], winner: int, *, abandoned: bool) -> list[PlayerStanding]:
-    """The standings, in seat order, after a match: `winner` is a seat, or 0 for a draw.
+def rated(standings: Sequence[PlayerStanding], winners: Sequence[int], *, abandoned: bool) -> list[PlayerStanding]:
+    """The standings, in seat order, after a match that these seats have won, or share.
 
     A match that was abandoned (nobody played it to an end) is counted separately, and changes no rating.
     """
@@ -46,14 +46,14 @@ def rated(standings: Sequence[PlayerStanding], winner: int, *, abandoned: bool) 
         [model.rating() if found.mean is None else model.rating(mu=found.mean, sigma=found.deviation)]
         for found in standings
     ]
-    ranks = [1.0 if winner in (0, seat) else 2.0 for seat in range(1, len(standings) + 1)]
+    ranks = [1.0 if seat in winners or not winners else 2.0 for seat in range(1, len(standings) + 1)]
     after = model.rate(teams, ranks=ranks)
     return [
         replace(
             found,
             played=found.played + 1,
-            won=found.won + (winner == seat),
-            drawn=found.drawn + (winner == 0),
+            won=found.won + ([*winners] == [seat]),
+            drawn=found.drawn + (len(winners) != 1 and (seat in winners or not winners)),
             mean=team[0].mu,
             deviation=team[0].sigma,
         )

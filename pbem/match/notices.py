@@ -106,6 +106,14 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("press", can_wait=True, talks=True),
         NoticeSpec("press_alone", can_wait=True),
         NoticeSpec("joined", can_wait=True),
+        NoticeSpec(
+            "left",
+            Phrase("{who} has left"),
+            to="some",
+            can_wait=True,
+            says_why=True,
+            starts_clock=True,
+        ),
         NoticeSpec("resigned", can_wait=True),
         NoticeSpec("declined", can_wait=True),  # of a proposed match; of a draw, it is an `offer`
         NoticeSpec("proposal", can_wait=True, html=True),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Report, Result, ShownReports, State
     from pbem.json_object import JsonObject
+    from pbem.match.events.ended import Closing
     from pbem.match.state import Match, Reports
     from pbem.match.step import Step
     from pbem.phrase import Phrase
@@ -138,5 +139,5 @@ class Play(msgspec.Struct, frozen=True):
         """Do what is due by now in the game that is being played."""
 
     @abstractmethod
-    def end(self, step: Step, result: Result, closes: tuple[int, str] | None, by: str, resignation: str) -> None:
+    def end(self, step: Step, result: Result, closes: Closing | None, by: str, resignation: str) -> None:
         """The game is over with this result; see `ended.end_game`."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.games import GAMES, Fault, Options, Refused, rules
+from pbem.games import GAMES, Fault, Options, Refused, part_of, rules
 from pbem.games.outside import PACKAGES, Package
 from pbem.games.sealed import sealed_rules
 from pbem.match.changed import replace
@@ -19,6 +19,7 @@ from pbem.match.entry_type import anything, hash_, mapping, number, text
 from pbem.match.naming import seat_name
 from pbem.match.option_lines import Choice, Number, Option, OptionLines, Switch, Time
 from pbem.match.record import toml_value
+from pbem.match.silence_rules import SILENCE, SilenceRule
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.phrase import Phrase, either
 
@@ -65,10 +66,12 @@ OPTIONS: Mapping[str, Option] = {
     "miss": Choice(
         Phrase(
             "what happens then: wait (default) until the opponent claims the game; pass: empty orders are played,"
-            " and two misses in a row lose; forfeit: the game is lost; default: the player's default orders are"
-            " played (`orders m17 default`); if none of them are legal, it is as with wait"
+            " and two misses in a row lose; pass always: empty orders are played, however often; leave: like pass,"
+            " but whoever misses two in a row leaves the game, and the others play on; forfeit: the game is lost;"
+            " default: the player's default orders are played (`orders m17 default`); if none of them are legal, it"
+            " is as with wait"
         ),
-        ("wait", "pass", "forfeit", "default"),
+        tuple(SILENCE),
     ),
     "unreachable": Choice(
         Phrase(
@@ -180,9 +183,9 @@ class Terms:
         return timedelta(seconds=self.settle)
 
     @property
-    def claimable(self) -> bool:
-        """True if a match keeps waiting for a player who missed the time, until the others claim it."""
-        return self.miss in {"wait", "default"}
+    def silence(self) -> SilenceRule:
+        """The consequences of a missed deadline."""
+        return SILENCE[self.miss]
 
     def first_options(self) -> Options:
         """The options of the match's first game."""
@@ -294,10 +297,14 @@ class _Proposal(OptionLines):
             terms |= self.sealed()
         if terms.get("anonymous"):
             self.judge_anonymous(terms)
-        # With `miss: pass`, the server plays empty orders, which some games do not have.
-        if terms.get("miss") == "pass" and not self.rules.empty_orders:
+        # The server plays empty orders, which some games do not have, and some end for all when a player leaves.
+        miss = str(terms.get("miss"))
+        if miss in SILENCE and SILENCE[miss].plays == "empty" and not self.rules.empty_orders:
             says = Phrase("{title} has no empty order: wait, forfeit or default", title=self.rules.title)
-            self.refuse("miss", "pass", says)
+            self.refuse("miss", miss, says)
+        elif miss == "leave" and part_of(self.rules.name, "without") is None:
+            says = Phrase("{title} ends for all when a player leaves it: pass or pass always", title=self.rules.title)
+            self.refuse("miss", miss, says)
         if edition not in self.rules.editions:
             self.refuse("rules", str(edition), Phrase("no such edition of the rulings"))
         terms["options"] = self.game_options({key: text for key, text in self.lines.items() if key not in OPTIONS})

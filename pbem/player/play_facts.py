@@ -45,13 +45,13 @@ def account_facts(agent: Agent, now: datetime) -> JsonObject:
 
 
 def match_facts(agent: Agent, standing: MatchView, now: datetime) -> JsonObject:
-    """A match in a line: what it is, whose move, until when, and how it ended: its winner is "" for a draw."""
+    """A match in a line: what it is, whose move, until when, and how it ended: who won it, "" for a draw."""
     match, outcome = standing.match, standing.outcome
     letters, matches, own = agent.letters, agent.letters.matches, matches_like(standing, agent)
     asks = own.asks(standing)
     programs, sent = matches.programs, matches.pending(match)
     others = [name for seat, name in enumerate(standing.players, start=1) if seat != standing.seat]
-    winner = standing.players[outcome.winner - 1] if outcome and outcome.winner else None
+    winners = outcome.winners if outcome and len(outcome.winners) < len(standing.players) else ()
     return {
         **msgspec.to_builtins(standing, str_keys=True),
         "title": standing.title,
@@ -62,7 +62,7 @@ def match_facts(agent: Agent, standing: MatchView, now: datetime) -> JsonObject:
         "reveal": asks and standing.revealing,
         "accused": agent.held.accused(match) or "",
         **own.in_advance(standing, now),
-        "winner": winner or "" if outcome else None,
+        "winner": ", ".join(standing.names[seat] for seat in winners) if outcome else None,
         "scores": standing.totals if standing.ended else [],
         "bundle": letters.memory.bundle(match) is not None,
     }

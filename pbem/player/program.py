@@ -261,7 +261,7 @@ class Program:
             for number in range(1, games + 1):
                 plan.setup(number, options, standing.seat)
                 if terms.kind == "continued":  # the next game may begin with all ships, if the opponent gives up
-                    options = rules(terms.game).carry(options, Result(0, (_MOST_SCORE,) * len(terms.players)))
+                    options = rules(terms.game).carry(options, Result((), (_MOST_SCORE,) * len(terms.players)))
         except ValueError:
             return False
         return True

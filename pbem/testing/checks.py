@@ -269,7 +269,8 @@ def ends(subject: Subject) -> None:
         )
         demand(not last.due, f"the game is over, and {last.due} are due")
         demand(tuple(last.scores) == tuple(result.scores), f"scores {last.scores} are not those of {result}")
-        demand(0 <= result.winner <= len(game.setups), f"no seat has won: {result}")
+        winners = [seat for seat in range(1, len(game.setups) + 1) if seat in result.winners]
+        demand(list(result.winners) == winners, f"these are no seats in their order: {result}")
         demand(all(type(score) is int for score in result.scores), f"scores are whole numbers: {result}")
         demand(last.turn == len(game.orders), f"after turn {len(game.orders)}, the last, the state says {last.turn}")
         carried = judge.carry(game.options, result)

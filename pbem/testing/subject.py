@@ -64,7 +64,7 @@ class World:
                 (
                     list(shown(self.judge, reports, reader)),
                     {seat: forced is None for seat, forced in state.due.items()},
-                    state.result is not None and (state.result.winner, state.result.reason),
+                    state.result is not None and (state.result.winners, state.result.reason),
                 )
                 for state, reports in self.positions()
             ]

@@ -282,7 +282,7 @@ def _resulted(tournament: Tournament, entry: Entry) -> Tournament:
         raise _untrue(entry, f"no result of {entry.body['match']} is awaited")
     result = MatchResult.read(entry.body)
     lists = (result.players, result.missed, result.scores)
-    if any(len(each) != len(pairing.names) for each in lists) or max(result.winner, *result.silent, 0) > len(
+    if any(len(each) != len(pairing.names) for each in lists) or max(*result.winners, *result.silent, 0, 0) > len(
         lists[0]
     ):
         raise _untrue(entry, "not the result of a match of two")
@@ -305,7 +305,7 @@ def _changed(tournament: Tournament, pairing: Pairing, **changes: object) -> Tou
 def _ranked(tournament: Tournament, pairing: Pairing, result: MatchResult) -> Tournament:
     """In a ladder, a challenger who won takes the place of the other, and those between move down."""
     challenger, other = pairing.names
-    if result.winner != 1 or not {challenger, other} <= set(tournament.ladder) or pairing.annulled:
+    if result.winners != (1,) or not {challenger, other} <= set(tournament.ladder) or pairing.annulled:
         return tournament
     if tournament.ladder.index(challenger) < tournament.ladder.index(other):
         return tournament

@@ -136,7 +136,7 @@ class TestMisses:
         assert types(referee)[-5:] == ["missed", "claimed", "ended", "revealed", "closed"]
         found = proved(referee, bob)
         assert "seat 1 claimed from the silent seats [2], signed" in found
-        assert "game 1 ended: winner 1, scores [3, 3], forfeit" in found
+        assert "game 1 ended: winners [1], scores [3, 3], forfeit" in found
 
     @pytest.mark.parametrize("sender", ["eve@elsewhere.example", "bob@mail.example"])
     def test_strangers_whose_name_servers_say_nothing_stop_no_clock(self, referee: Referee, sender: str) -> None:
@@ -218,7 +218,7 @@ class TestMisses:
         told = ann.find("game 1, the end")
         assert body(told).rindex("missed the deadline") < body(told).index("game 1 ends without a winner")
         reads_like(told, "clock/abandoned-end")
-        assert "game 1 ended: winner 0, scores [3, 3], abandoned" in proved(referee, ann)
+        assert "game 1 ended: winners [], scores [3, 3], abandoned" in proved(referee, ann)
 
     @pytest.mark.parametrize(("miss", "days"), [("pass", 20), ("forfeit", 10)])
     def test_a_setup_that_never_comes(self, referee: Referee, miss: str, days: int) -> None:

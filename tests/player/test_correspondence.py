@@ -63,7 +63,7 @@ class TestAMatch:
             events = playing.post(playing.letters.order("m1", cell, referee.now, final=True))
             assert [event.said for event in events if event.kind == "answer"] == ["done"]
         standing = playing.letters.matches.standing("m1")
-        assert (standing.phase, standing.outcome and standing.outcome.winner) == ("closed", standing.seat)
+        assert (standing.phase, standing.outcome and standing.outcome.winners) == ("closed", (standing.seat,))
         proof = playing.proof
         assert proof.holds
         assert sum(letter.standing == "agrees" for letter in proof.letters) >= 5
@@ -507,7 +507,7 @@ class TestBadInput:
             {"deadline": "soon"},
             {"ended": None},
             {"offers": [["draw"]]},
-            {"outcome": {"winner": "bob"}},
+            {"outcome": {"winners": ["bob"]}},
             {"head": {"seq": 2**70, "head": "f" * 64, "signature": "0" * 128}},
             {"head": {"seq": 2, "head": "\n", "signature": "0" * 128}},
             {"said": {"resign": "often"}},

@@ -31,15 +31,14 @@ def demand(condition: object, ruling: int, reason: str) -> None:
 
 
 class Result(NamedTuple):
-    winner: int
+    winners: tuple[int, ...]
     scores: tuple[int, ...]
     reason: str = "rules"
 
 
 def best(scores: Sequence[int]) -> Result:
-    """The highest score wins; several of them draw."""
-    winner = scores.index(max(scores)) + 1 if list(scores).count(max(scores)) == 1 else 0
-    return Result(winner, tuple(scores))
+    """The highest score wins; several of them share."""
+    return Result(tuple(seat for seat, score in enumerate(scores, 1) if score == max(scores)), tuple(scores))
 
 
 class Position(ABC):

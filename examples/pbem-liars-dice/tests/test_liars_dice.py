@@ -127,7 +127,7 @@ def test_the_turn_passes_over_whoever_is_out() -> None:
 def test_the_last_with_dice_has_won() -> None:
     after, (report,) = played(at((4,), (5,), seat=1, bid=Bid(2, 2, 5)), "liar")
     assert report["loser"] == 2
-    assert after.result == (1, (1, 0), "rules")
+    assert after.result == ((1,), (1, 0), "rules")
     assert (after.turn, after.due) == (9, {})
 
 

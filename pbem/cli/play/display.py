@@ -119,9 +119,10 @@ def _whose(table: PlayTable, standing: MatchView) -> str:
         case "playing":
             what = f"turn {standing.turn}"
         case "closed" if (outcome := standing.outcome) is not None:
-            winner = standing.players[outcome.winner - 1] if outcome.winner else ""
-            lost = f"you lost to {winner}" if standing.seat else f"{winner} won"
-            who = "a draw" if not winner else "you won" if outcome.winner == standing.seat else lost
+            winners = outcome.winners if len(outcome.winners) < len(standing.players) else ()
+            names = ", ".join(standing.names[seat] for seat in winners)
+            lost = f"you lost to {names}" if standing.seat and standing.seat not in winners else f"{names} won"
+            who = "a draw" if not winners else "you won" if winners == (standing.seat,) else lost
             totals = [*enumerate(standing.totals, start=1)] if standing.ended else []
             scores = " : ".join(str(total) for seat, total in sorted(totals, key=lambda one: one[0] != standing.seat))
             return f"closed: {who}" + (f", {scores}" if scores else "")

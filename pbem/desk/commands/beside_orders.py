@@ -20,13 +20,14 @@ from pbem.match.naming import hides_players
 from pbem.match.seat_clock import days_of_year, on_a_day, vacation_stop, written
 from pbem.match.state import RUNNING
 from pbem.phrase import Phrase, Span, either
+from pbem.requests import Draw
 from pbem.store.database import to_db
 from pbem.store.players import Players, VacationRow
 
 if TYPE_CHECKING:
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.mail.commands import Command
-    from pbem.requests import Annul, Claim, Draw, Extend, Resign, TakeVacation
+    from pbem.requests import Annul, Claim, Extend, Resign, TakeVacation
 
 _AHEAD = 366
 """The most days ahead that a vacation may be announced."""
@@ -42,15 +43,16 @@ def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Rep
     if not whole and match.phase in RUNNING and command.request.game != match.game:
         wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
         raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
-    others_play = endings.position_without(match, seated.seat, whole_match=whole) is not None
+    others_play = endings.position_after(match, seated.seat, whole_match=whole) is not None
     step, _ = seated.say(caller, command, endings.resign)
     level = "" if hides_players(match) else caller.signed.level
     what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
-    for seat in match.seats:
+    # Where the others play on, they are told so with the match's own letters.
+    for seat in match.seats if not others_play else ():
         if seat != seated.seat:
             by = seated.name(seated.seat, seat)
             subject = Phrase("{by} resigned", by=by)
-            seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level, goes_on=others_play)
+            seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level)
     progress.advance(step)  # the turn may have waited for this seat alone
     seated.commit(step)
     return Reply("resign", {"what": what, "goes_on": others_play} | seated.facts(), at=seated)
@@ -60,7 +62,8 @@ def agree(seated: SeatContext, caller: Caller, command: Command[Draw | Annul]) -
     """`draw` or `annul`: an agreement is offered, accepted or declined."""
     step, agreed = seated.say(caller, command, endings.agree)
     seated.commit(step)
-    facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}
+    some = command.request.sharing if isinstance(command.request, Draw) else ()
+    facts = {"agreement": command.name, "word": command.request.word, "some": some, "agreed": agreed}
     return Reply("agreement", facts | seated.facts(), at=seated)
 
 
@@ -145,5 +148,6 @@ def extend(seated: SeatContext, caller: Caller, command: Command[Extend]) -> Rep
 def claim(seated: SeatContext, caller: Caller, command: Command[Claim]) -> Reply:
     """`claim`: the game, or the end of the match, against silent players."""
     step, _ = seated.say(caller, command, silence.claim)
+    progress.advance(step)  # those who are left may all have ordered
     seated.commit(step)
     return Reply("claim", seated.facts(), at=seated)

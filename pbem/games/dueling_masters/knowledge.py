@@ -226,7 +226,7 @@ def recalled(view: View, seat: int) -> State:
     own_side = Side(Setup("", asteroids, tuple(squares)), asteroids, tuple(squares), tuple(starts))
     other = Side(Setup("", 0, nowhere), 0, nowhere, nowhere)
     sides = (own_side, other) if seat == 1 else (other, own_side)
-    return State(options, view["turn"], sides, Result(0, tuple(view["scores"])) if view["over"] else None)
+    return State(options, view["turn"], sides, Result((), tuple(view["scores"])) if view["over"] else None)
 
 
 def _own(named: Sequence[str], side: Side, picture: _Picture) -> Own:

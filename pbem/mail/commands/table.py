@@ -550,9 +550,10 @@ COMMANDS: dict[str, CommandSpec] = {
             requests.Draw,
             Phrase(
                 "Offer a draw of the game, or answer an offer; it stands until it is answered or the turn is"
-                " resolved."
+                " resolved. All who remain would share it, or those whom you name; it counts once all who remain"
+                " agree to the same."
             ),
-            (arguments.MATCH, arguments.WORD),
+            (arguments.MATCH, arguments.WORD, arguments.SHARING),
             a_day=20,
         ),
         _in_turn(

@@ -218,7 +218,7 @@ def extend(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> l
         step.match,
         clocks={**match.clocks, **clocks},
         missed=match.missed - missed,
-        misses={other: times - (other in missed) for other, times in match.misses.items()},
+        misses={other: made[: len(made) - (other in missed)] for other, made in match.misses.items()},
     )
     step.notices.extend(Notice("extended", other, step.match, {"by": seat, "seconds": seconds}) for other in to)
     return to

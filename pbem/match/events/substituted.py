@@ -44,7 +44,7 @@ NOBODY = "none"
 
 def late(match: Match, seat: int) -> bool:
     """True if the player of this seat missed a deadline, as everybody knows; an answer may have come since."""
-    return seat in match.missed or match.misses.get(seat, 0) > 0
+    return seat in match.missed or bool(match.misses.get(seat))
 
 
 def gone(match: Match, seat: int, now: datetime) -> bool:
@@ -75,11 +75,14 @@ def _consents(match: Match, seat: int, is_gone: Callable[[int], bool]) -> bool:
 
 
 def _unwilling(match: Match, seat: int, name: str | None = None) -> list[int]:
-    """The seats that have not nominated the present nominee of a seat; all if somebody of another name is meant."""
-    nomination = match.nominated.get(seat)
+    """The seats that have not nominated the present nominee of a seat; all if somebody of another name is meant.
+
+    Who left the game has no say in it.
+    """
+    nomination, asked = match.nominated.get(seat), [one for one in match.seats if one not in match.left]
     if nomination is None or name not in {None, nomination.name}:
-        return list(match.seats)
-    return [one for one in match.seats if one not in nomination.willing]
+        return asked
+    return [one for one in asked if one not in nomination.willing]
 
 
 def substitute(step: Step, by: int, seat: int, form: SignedForm[Substitute], signed: Signed) -> None:
@@ -104,8 +107,9 @@ def nominate(step: Step, by: int, seat: int, form: SignedForm[Substitute], signe
     step.append_entry("substitute", {"seat": by, "for": seat, "name": name, **sentence})
     nominated = without(match.nominated, seat)
     if name != NOBODY:
-        willing = {*match.seats}.difference(_unwilling(match, seat, name))
-        nominated[seat] = Nomination(name, frozenset({*willing, by}))
+        before = match.nominated.get(seat)
+        willing = before.willing if before and before.name == name else frozenset()
+        nominated[seat] = Nomination(name, willing | {by})
     step.match = replace(step.match, nominated=nominated)
     step.notify("substitute", by, by=by, seat=seat, name=name, nobody=name == NOBODY)
 
@@ -190,7 +194,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
         missed=match.missed - {seat},
         misses=without(match.misses, seat),
         unreachable=without(match.unreachable, seat),
-        offers={what: willing - {seat} for what, willing in match.offers.items()},
+        offers={what: without(willing, seat) for what, willing in match.offers.items()},
         nominated=without(match.nominated, seat),
         sentence_revs={place: rev for place, rev in match.sentence_revs.items() if place[0] != seat},
         former={**match.former, (seat, left.name): left},

@@ -78,7 +78,7 @@
     const begins = { open: say("on the open list"), declined: say("declined"), withdrawn: say("withdrawn") }[found.phase];
     if (begins) return begins;
     if (found.phase === "closed") {
-      const who = found.winner === null ? say("over") : found.winner === "" ? say("over: a draw") : found.others.some(({ name }) => name === found.winner) ? say("over: {winner} won", found) : say("over: you won");
+      const who = found.winner === null ? say("over") : found.winner === "" ? say("over: a draw") : found.winner === found.player ? say("over: you won") : say("over: {winner} won", found);
       return found.scores.length ? `${who}, ${found.scores.join(" : ")}` : who;
     }
     const what = found.phase === "playing" ? say("turn {turn}", found) : say("setup of game {game}", found);
