@@ -21,7 +21,7 @@ def is_twin(english: str, german: str, *, plain: bool = True) -> None:
     assert [*filter(_SIGNED.fullmatch, german.split("\n"))] == [*filter(_SIGNED.fullmatch, english.split("\n"))]
     typed = [[found[1] for found in map(_TYPED.fullmatch, text.split("\n")) if found] for text in (german, english)]
     assert typed[0] == typed[1]
-    assert not plain or not too_wide(english, german)
+    assert not plain or not too_wide(english, german), too_wide(english, german)
 
 
 def too_wide(english: str, other: str) -> list[str]:
