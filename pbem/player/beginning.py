@@ -116,7 +116,6 @@ def introduce(table: PlayTable, ours: signing.SigningKey | None, *, anew: bool =
 _NAME, _ADDRESS = "guest", "guest@home.localhost"
 ACCOUNT = f"{_NAME}@{trial_server.SERVER}"
 """The account of whoever only tries."""
-_HOUSE = "house"
 _LEVEL = 1
 """The level of the fleet that is placed for a newcomer."""
 PATIENCE = 60.0
@@ -124,10 +123,10 @@ PATIENCE = 60.0
 
 
 def begin_to_play(table: PlayTable, game: str) -> MatchView:
-    """The newest match of a game against the house that is not over, or a new one; a fleet is placed for it."""
+    """The newest match of a game at home that is not over, or a new one; a fleet is placed for it."""
     if table.name not in table.folders.accounts:
         _save_account(table)
-    trial_server.offer(game)
+    programs = trial_server.offer(game)
     mail_in.begin(table.account)
     if table.letters.memory.account().name is None and not (introduced := introduce(table, table.key)).is_open:
         table.front.show(introduced)
@@ -138,12 +137,17 @@ def begin_to_play(table: PlayTable, game: str) -> MatchView:
         found = [one for one in table.letters.matches.standings if one.rules == game and one.phase in phases]
         return found[-1] if found else None
 
+    def has_begun() -> bool:
+        return (match := running()) is not None and match.phase != "proposed"
+
     if running() is None:
-        table.wait(trial_server.house_is_there, "the house")
-        table.settle(table.letters.tell(f"new {game} with {_HOUSE}", table.now(), match="", text="pace: none"))
-        table.wait(lambda: (found := running()) is not None and found.phase == "setup" and found.asked, "the house")
+        table.wait(lambda: all(map(trial_server.is_there, programs)), "the house")
+        proposal = f"new {game} with {' '.join(programs)}"
+        table.settle(table.letters.tell(proposal, table.now(), match="", text="pace: none"))
+    if not has_begun():
+        table.wait(lambda: has_begun() and (match := running()) is not None and match.asked, "the house")
     standing = running()
-    if standing is None:
+    if standing is None or standing.phase == "proposed":
         raise Impossible("The house has not answered yet; the same command goes on when it has.")
     if standing.phase == "setup" and standing.asked:
         table.settle(table.letters.set_up(standing.match, setup_at_random(table, standing), table.now()))

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,11 +24,12 @@ from pbem.config.file import home
 from pbem.config.toml_file import toml
 from pbem.durable import replace
 from pbem.examples import example_folder
+from pbem.games import rules
 from pbem.player import PlayerTrouble
 from pbem.player.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 SERVER = "pbem.localhost"
 """The name of every trial server."""
@@ -66,23 +67,31 @@ def begin() -> None:
         raise TrialServerError(f"{folder}: {error.strerror}") from error
 
 
-def offer(game: str) -> None:
-    """Have this user's trial server and its house play a game, once they start; raises `TrialServerError`."""
+def offer(game: str) -> Sequence[str]:
+    """Have this user's trial server and its programs play a game, once they start; raises `TrialServerError`.
+
+    Returns the programs' names: the house, and for a game of three or more another for each further seat.
+    """
     begin()
     listens_at()
     config_file = home(os.environ)
     house_file = config_file.with_name("house.toml")
+    names = ["house", *(f"house-{number}" for number in range(2, min(rules(game).seats)))]
     try:
         played, enabled = toml(house_file).get("games"), toml(config_file).get("games")
-        if isinstance(played, dict) and game in played:
-            return
-        # Only a game of another package is not in the examples; the server must enable it, too.
-        names = [*(enabled.get("enabled", ()) if isinstance(enabled, dict) else ()), game]
-        kept = re.sub(r"(?m)^\[games\]\nenabled = .*\n", "", config_file.read_text("utf-8"))
-        replace(config_file, f"{kept}[games]\nenabled = {json.dumps(names)}\n".encode())
-        replace(house_file, f"{house_file.read_text('utf-8')}[games.{game}]\n".encode())
+        if not isinstance(played, dict) or game not in played:
+            # Only a game of another package is not in the examples; the server must enable it, too.
+            games = [*(enabled.get("enabled", ()) if isinstance(enabled, dict) else ()), game]
+            kept = re.sub(r"(?m)^\[games\]\nenabled = .*\n", "", config_file.read_text("utf-8"))
+            replace(config_file, f"{kept}[games]\nenabled = {json.dumps(games)}\n".encode())
+            replace(house_file, f"{house_file.read_text('utf-8')}[games.{game}]\n".encode())
+        # The others are as the house, each with files, a key and an address of its own.
+        settings = house_file.read_text("utf-8")
+        for name in names[1:]:
+            replace(house_file.with_name(f"{name}.toml"), re.sub(r"\bhouse(?=[\"@._])", name, settings).encode())
     except OSError as error:
         raise TrialServerError(f"{config_file.parent}: {error.strerror}") from error
+    return names
 
 
 def letters(address: str) -> Path:
@@ -104,9 +113,9 @@ def listens_at() -> tuple[str, int]:
     )
 
 
-def house_is_there() -> bool:
-    """True if the house has an account and is known as a program, which takes some seconds at the first start."""
-    file = home(os.environ).with_name("house.sqlite")
+def is_there(name: str) -> bool:
+    """True if a program has an account and is known as one, which takes some seconds at the first start."""
+    file = home(os.environ).with_name(f"{name}.sqlite")
     if not file.exists():
         return False
     with closing(Memory(file)) as memory:
@@ -115,7 +124,45 @@ def house_is_there() -> bool:
 
 @contextmanager
 def running() -> Iterator[None]:
-    """Have this user's trial server at work; if it does not run yet, it runs as long as this lasts."""
+    """Have this user's trial server at work, and the programs beside its house.
+
+    Whatever does not run yet runs as long as this lasts.
+    """
+    with _server(), ExitStack() as programs:
+        for config in sorted(home(os.environ).parent.glob("house-*.toml")):
+            programs.enter_context(_program(config))
+        yield
+
+
+@contextmanager
+def _program(config: Path) -> Iterator[None]:
+    """Have a program play while this lasts; where another command has it play already, this one stands by."""
+    command = bound("opponent", "--standby", "--config", str(config))
+    with (
+        config.with_name("server.log").open("ab") as log,
+        subprocess.Popen(  # noqa: S603 - this very program
+            command, stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=config.parent, start_new_session=True
+        ) as process,
+        _ended(process),
+    ):
+        yield
+
+
+@contextmanager
+def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """End a process afterwards."""
+    try:
+        yield
+    finally:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_ENDING)
+        process.kill()
+
+
+@contextmanager
+def _server() -> Iterator[None]:
+    """Have the server itself at work."""
     begin()
     config_file = home(os.environ)
     place = listens_at()
@@ -125,23 +172,20 @@ def running() -> Iterator[None]:
     with tempfile.TemporaryDirectory() as folder, config_file.with_name("server.log").open("ab") as log:
         ready = Path(folder, "ready")
         command = bound("serve", "--config", str(config_file), "--ready-file", str(ready))
-        with subprocess.Popen(  # noqa: S603 - this very program
-            command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
-        ) as process:
-            try:
-                # It listens when the file is there.
-                until = time.monotonic() + _PATIENCE
-                while not ready.exists():
-                    if process.poll() is not None or time.monotonic() > until:
-                        last = Path(log.name).read_text("utf-8", "replace").strip().splitlines()[-1:]
-                        raise TrialServerError(f"The trial server does not start: {' '.join(last)}")
-                    time.sleep(0.02)
-                yield
-            finally:
-                process.terminate()
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(_ENDING)
-                process.kill()
+        with (
+            subprocess.Popen(  # noqa: S603 - this very program
+                command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+            ) as process,
+            _ended(process),
+        ):
+            # It listens when the file is there.
+            until = time.monotonic() + _PATIENCE
+            while not ready.exists():
+                if process.poll() is not None or time.monotonic() > until:
+                    last = Path(log.name).read_text("utf-8", "replace").strip().splitlines()[-1:]
+                    raise TrialServerError(f"The trial server does not start: {' '.join(last)}")
+                time.sleep(0.02)
+            yield
 
 
 def _free_port() -> int:

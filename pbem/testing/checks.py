@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -195,6 +196,8 @@ def _odd(legal: str, nearly: Sequence[str], random: Random) -> Iterator[str]:
     """Texts that somebody could send: from a legal one, from nearly legal ones, and from nothing."""
     yield from ("", " ", "\0", "?", "\n\n", "\u2013", "end", "# none", "9" * 5000, *nearly)
     yield from (legal.upper(), legal.lower(), legal.replace(" ", ""), f"{legal}\n{legal}")
+    # Digits by `str.isdigit`, of which `int` knows nothing.
+    yield from (re.sub("[0-9]", "\u00b2", text) for text in (legal, *nearly))
     for _ in range(20):
         at, length = random.randrange(len(legal) + 1), random.choice((0, 1, 1, 5))
         instead = random.choice(("", " ", "\n", "x", "0", "-", "\u00e9", "\U0001d7d7", legal[:3]))

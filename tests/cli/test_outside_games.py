@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cli.test_operator import House
-from in_a_box.outside import RACE, enabled, found_in, install
-from in_a_box.referee import Referee, new
+from in_a_box.outside import MARCH, RACE, enabled, found_in, install
+from in_a_box.referee import Referee, form_in, new
 from in_a_box.terminal import Terminal
 
 from pbem.cli.play.terminal import Terminal as Front
@@ -20,6 +20,8 @@ from pbem.letters.render import Templates
 from pbem.pages import hash_of
 from pbem.player import program_config, trial_server
 from pbem.player.account_file import places
+from pbem.player.beginning import begin_to_play
+from pbem.player.correspondence.standings import Impossible
 from pbem.player.opponent import Chance, Position, strategy
 from pbem.player.page_room import PlayRoom
 from pbem.player.play_table import PlayTable
@@ -174,6 +176,36 @@ def test_the_house_at_home_plays_it_at_random(tmp_path: Path, monkeypatch: pytes
             judge.order(state, 1, text)
         for text in setups[0]:
             judge.setup(options, 1, text)
+
+
+@pytest.mark.parametrize("terminal", [("march", MARCH)], indirect=True)
+def test_a_trial_game_of_three_without_setups_begins_when_all_programs_have_accepted(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal.register()
+    programs = [terminal.referee.registered(name) for name in ("bob", "carl")]
+    monkeypatch.setattr(trial_server, "offer", lambda _: [program.name for program in programs])
+    monkeypatch.setattr(trial_server, "is_there", lambda _: True)
+    accepting: list[Mailbox] = []
+
+    def wait(table: PlayTable, until: Callable[[], bool], _: str) -> bool:
+        """One look, as if the patience were over then."""
+        terminal.post()
+        for program in accepting:
+            terminal.referee.send(program, form_in(program.text, "accept", lines=1))
+        accepting.clear()
+        terminal.bring()
+        table.fetch()
+        return until()
+
+    monkeypatch.setattr(PlayTable, "wait", wait)
+    table = PlayTable(places({"HOME": str(terminal.home)}), "ann@play.example", Front())
+    for _ in range(2):  # again, too: it is not shown before it begins
+        with pytest.raises(Impossible, match="The house has not answered yet"):
+            begin_to_play(table, "march")
+    accepting += programs
+    standing = begin_to_play(table, "march")
+    assert (standing.phase, standing.turn, len(standing.players)) == ("playing", 1, 3)
 
 
 @pytest.mark.parametrize("terminal", [("race", RACE)], indirect=True)

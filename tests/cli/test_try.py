@@ -11,6 +11,7 @@ import shlex
 import socket
 import subprocess
 import threading
+import time
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from world.listening import free_port
 
 from pbem.cli.play.overview import play
 from pbem.examples import example_folder
-from pbem.games import GAMES
+from pbem.games import GAMES, rules
 from pbem.player import trial_server as trial_server_module
 from pbem.player.account_file import Account, Places
 from pbem.player.trial_server import SERVER, running
@@ -193,6 +194,22 @@ def test_a_server_that_ends_with_a_command_that_was_killed_is_not_waited_for(
         threading.Timer(0.5, lambda: fcntl.flock(lock, fcntl.LOCK_UN)).start()
         with running(), socket.create_connection(("127.0.0.1", port_of(user)), timeout=10):
             pass
+
+
+def test_a_game_of_three_finds_a_program_for_each_further_seat(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(user))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setattr(type(rules("spaceships")), "seats", (3, 4))
+    names = trial_server_module.offer("spaceships")
+    assert names == ["house", "house-2"]
+    with running():
+        until = time.monotonic() + 60
+        while not all(map(trial_server_module.is_there, names)):
+            assert time.monotonic() < until, (user / ".local/share/pbem/server.log").read_text()
+            time.sleep(0.1)
+    assert {"house@home.localhost", "house-2@home.localhost"} <= {
+        mailbox.name for mailbox in (user / ".local/share/pbem/mail").iterdir()
+    }
 
 
 def test_a_server_that_does_not_start_says_why(user: Path) -> None:

@@ -67,6 +67,10 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
     "a die": ("pure", "uses random", "import re\n", "import re\nfrom random import choice\n"),
     "a file": ("pure", "uses open", "RULES = ", 'open("/dev/null").close()\nRULES = '),
     "a text that raises": ("texts", "raises ValueError", READ, f"    len(text) < 3000 or int(text)\n{READ}"),
+    "a digit that is no number": (
+        *("texts", "raises ValueError"),
+        *(READ, f"    [int(word) for word in text.split() if len(word) < 9 and word.isdigit()]\n{READ}"),
+    ),
     "a slow expression": ("texts", "processor time", READ, f'    re.fullmatch("(a? ?)*b", text)\n{READ}'),
     "a refusal that says nothing": (
         *("texts", "without a fault"),
