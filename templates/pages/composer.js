@@ -160,10 +160,10 @@ const COMPOSER = (() => {
 
   /** What the rules say of it. What is only missing as yet is no fault, and nothing ordered is no good news. */
   function verdict(blank) {
-    const wrong = judged.faults.filter((fault) => !fault.missing), all = judged.faults.length;
+    const wrong = judged.faults.filter((fault) => !fault.missing), all = judged.faults.length, missing = judged.faults.map((fault) => fault.missing).filter((name) => name !== true).join(", ");
     const [tone, brief, list] = wrong.length
       ? ["bad", wrong.length === 1 ? say("one thing is against the rules") : say("{count} things are against the rules", { count: wrong.length }), wrong]
-      : all ? ["open", blank ? (isSetup() ? say("nothing is placed yet") : say("nothing is ordered yet")) : say("not complete yet"), []]
+      : all ? ["open", blank ? (isSetup() ? say("nothing is placed yet") : say("nothing is ordered yet")) : missing ? say("not complete yet: {missing}", { missing }) : say("not complete yet"), []]
         : blank ? ["open", say("no orders: you would do nothing"), []]
           : !state.practice && DRAFT.stands(draft) ? ["good", draft.sent ? say("this is what you sent last") : say("these orders stand already"), []]
             : ["good", isSetup() ? say("a legal setup") : say("legal orders"), []];
