@@ -2,6 +2,11 @@
 // one's move, or one waits. The state is what the letter told its reader; the notation is the one source of what is drawn
 // and judged. Nothing is fetched and nothing is sent: the page's policy forbids both.
 
+/**
+ * What the script of a game, rules/GAME.js, says of a setup, by the options that are not the default, and of orders, by the view in a report.
+ * @typedef {{rule: string, token: ?string, message: string, at: number, missing: ?(boolean|string)}} Fault by ruling; at: where in the text; missing: nothing is wrong, but this, or something, is not there yet
+ * @typedef {{faults: Fault[], text: string}} Judged text is the canonical one if there are no faults
+ */
 const COMPOSER = (() => {
   const LONGEST = 1900, SHOWN = 12, PACE = 2400; // milliseconds that one board's part of a turn is looked at
   // In the page at home, drafts are this tab's alone: whoever listens at its port later could read what is kept.

@@ -23,13 +23,7 @@ const RULES = (() => {
     return COLUMNS.slice(0, columns).includes(square[0]) && Number(square.slice(1)) > 0 && Number(square.slice(1)) <= rows;
   }
 
-  /**
-   * @typedef {{rule: string, token: ?string, message: string, at: number, missing: string}} Fault by ruling; at: its line, from 1; missing: the ship of which something is not yet there, which is no wrong
-   * @param {Object<string, *>} options those that are not the default
-   * @param {number} seat
-   * @param {string} text
-   * @returns {{faults: Fault[], text: string, ships: {ship: string, square: string, facing: string}[]}} text is the canonical one if there are no faults
-   */
+  /** @returns {Judged & {ships: {ship: string, square: string, facing: string}[]}} faults have the number of their line */
   function setup(options, seat, text) {
     const own = letters(seat), home = homes(options, seat), faults = [], named = new Set(), placed = new Map(), taken = new Map();
     const blame = (rule, token, message, at, missing = "") => faults.push({ rule, token, message, at, missing });
@@ -56,11 +50,7 @@ const RULES = (() => {
     return { faults, ships, text: ships.map((each) => `${each.ship} ${each.square} ${each.facing}`).join("\n") };
   }
 
-  /**
-   * @param {Object<string, *>} view what a report shows of the position
-   * @param {string} text
-   * @returns {{faults: Fault[], text: string, given: Map<string, string>}} text is the canonical one if there are no faults
-   */
+  /** @returns {Judged & {given: Map<string, string>}} */
   function orders(view, text) {
     const living = view.entitled || [], seat = view.seat, faults = [], named = new Set(), given = new Map();
     const blame = (rule, token, message, at, missing = "") => faults.push({ rule, token, message, at, missing });
