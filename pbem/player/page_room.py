@@ -92,6 +92,7 @@ class PlayRoom:
         self._asked: tuple[PlayTable, SentForm] | None = None
         self._answered = ""
         self._pause = _SOON
+        self._waiting = ""
         self._wanted: JsonObject = {}
         """The text that a passkey is to sign, if there is one."""
         self._touches: queue.SimpleQueue[TouchedRequest] = queue.SimpleQueue()
@@ -152,8 +153,10 @@ class PlayRoom:
         self.news.tell(self._overview())
 
     def waiting(self, what: str) -> AbstractContextManager[None]:
-        """Nothing more: the page shows that something is under way."""
-        del what
+        """Tell the page what is waited for, until the next look."""
+        if what != self._waiting:
+            self._waiting = what
+            self.news.tell(self._overview())
         return nullcontext()
 
     def signed(self, key: SigningKey, text: bytes, namespace: str) -> str:
@@ -183,6 +186,7 @@ class PlayRoom:
     def look(self) -> float:
         """Look for letters, and tell what there is; returns the seconds until the next look."""
         self._pause = min(2 * self._pause, _LOOK)
+        self._waiting = ""
         for name, table in self._tables.items():
             if time.monotonic() < self._next.get(name, 0.0):
                 continue
@@ -210,7 +214,7 @@ class PlayRoom:
         ]
         wanted = self._wanted if "text" in self._wanted else None
         troubles = [trouble for trouble in self._troubles.values() if trouble]
-        told = {"told": list(self._told), "troubles": troubles, "answer": self._answered}
+        told = {"told": list(self._told), "troubles": troubles, "waiting": self._waiting, "answer": self._answered}
         return {"accounts": accounts, **told, "wanted": wanted}
 
     def _in_words(self, result: PlayResult | Refused) -> str:

@@ -146,16 +146,10 @@ function walk(event) {
   const step = steps[event.key], beside = [...table.closest(".boards").querySelectorAll("table.grid")];
   if (!step || (step[2] && beside.length === 1)) return;
   event.preventDefault();
-  const rows = table.tBodies[0].rows;
-  let target = table, row = down + step[0], column = along + step[1];
-  const last = rows[0].cells.length - 2;
-  if (Math.abs(step[1]) === 1 && (column < 0 || column > last)) {
-    const next = beside[beside.indexOf(table) + step[1]];
-    if (next) { target = next; column = column < 0 ? next.tBodies[0].rows[0].cells.length - 2 : 0; }
-  }
-  if (step[2]) target = beside[beside.indexOf(table) + step[2]] || table;
-  row = Math.max(0, Math.min(row, target.tBodies[0].rows.length - 1));
-  column = Math.max(0, Math.min(column, target.tBodies[0].rows[0].cells.length - 2));
+  const [up, right, over = 0] = step, { rows } = table.tBodies[0], last = rows[0].cells.length - 2, within = (value, most) => Math.max(0, Math.min(value, most));
+  const leaves = Math.abs(right) === 1 && within(along + right, last) !== along + right, target = beside[beside.indexOf(table) + (leaves ? right : over)];
+  if (!target) return; // there is no grid beside it
+  const row = within(down + up, rows.length - 1), column = leaves ? last - along : within(along + right, last);
   const button = target.tBodies[0].rows[row].cells[column + 1].querySelector("button");
   if (button) focusOn(button);
 }

@@ -9,21 +9,13 @@ const BUNDLE = (() => {
   class Wrong extends Error {}
   const must = (holds, reason) => { if (!holds) throw new Wrong(reason); };
 
-  /**
-   * The bundle's own bytes: the page carries them as raw deflate (RFC 1951) in base64.
-   * @param {string} base64
-   * @returns {Promise<Uint8Array>}
-   */
+  /** The bundle's own bytes: the page carries them as raw deflate (RFC 1951) in base64. */
   async function unpacked(base64) {
     const stream = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   }
 
-  /**
-   * The files of a zip archive that compresses nothing, by its central directory.
-   * @param {Uint8Array} bytes
-   * @returns {Map<string, Uint8Array>} by their paths
-   */
+  /** The files of a zip archive that compresses nothing, by their paths, from its central directory. */
   function unzip(bytes) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length), files = new Map();
     let end = bytes.length - 22;
@@ -50,11 +42,7 @@ const BUNDLE = (() => {
     return deepest;
   }
 
-  /**
-   * What is written in JSON; raises Wrong if that is nested too deep, and SyntaxError.
-   * @param {string} source
-   * @param {string} what it is called
-   */
+  /** What is written in JSON, which is called `what`; raises Wrong if that is nested too deep, and SyntaxError. */
   function json(source, what) {
     must(depth(source) <= FORMS.depth, say("{what} has more than {most} lists and objects in one another, which is over the limit", { what, most: FORMS.depth }));
     return JSON.parse(source);
@@ -75,7 +63,6 @@ const BUNDLE = (() => {
    * @typedef {{winner: number, winners: ?number[], scores: number[], reason: string}} Result winners: several, if not all
    * @typedef {{name: string, setup: string}} Seat
    * @typedef {{options: Object<string, *>, seats: Seat[], turns: Object<string, string>[], left: {seat: number, turn: number}[], result: ?Result}} Played turns: orders by seat
-   * @param {string} source
    * @returns {Played}
    */
   function record(source) {
@@ -108,11 +95,7 @@ const BUNDLE = (() => {
     try { return JSON.parse(value); } catch { return value; } // a table of TOML: no page draws it
   }
 
-  /**
-   * The games that are revealed, each with its number, record and the reports of its turns.
-   * @param {Map<string, Uint8Array>} files
-   * @returns {Array<Played & {number: number, reports: Object[][]}>}
-   */
+  /** The games that are revealed, in their order. @returns {Array<Played & {number: number, reports: Object[][]}>} */
   function games(files) {
     const found = [];
     const numbers = [...files.keys()].flatMap((path) => (path.match(/^records\/game-([1-9][0-9]*)\.pbem\.toml$/) || []).slice(1).map(Number));
@@ -131,7 +114,6 @@ const BUNDLE = (() => {
 
   /**
    * How the match ended, by the transcript; null while it goes on.
-   * @param {Map<string, Uint8Array>} files
    * @returns {?{winners: string[], seat: number, scores: number[], reason: string}} winners: names, none where all share; seat: of the only one
    */
   function outcome(files) {

@@ -2,6 +2,11 @@
 // one's move, or one waits. The state is what the letter told its reader; the notation is the one source of what is drawn
 // and judged. Nothing is fetched and nothing is sent: the page's policy forbids both.
 
+/**
+ * What the script of a game, rules/GAME.js, says of a setup, by the options that are not the default, and of orders, by the view in a report.
+ * @typedef {{rule: string, token: ?string, message: string, at: number, missing: ?(boolean|string)}} Fault by ruling; at: where in the text; missing: nothing is wrong, but this, or something, is not there yet
+ * @typedef {{faults: Fault[], text: string}} Judged text is the canonical one if there are no faults
+ */
 const COMPOSER = (() => {
   const LONGEST = 1900, SHOWN = 12, PACE = 2400; // milliseconds that one board's part of a turn is looked at
   // In the page at home, drafts are this tab's alone: whoever listens at its port later could read what is kept.
@@ -160,10 +165,10 @@ const COMPOSER = (() => {
 
   /** What the rules say of it. What is only missing as yet is no fault, and nothing ordered is no good news. */
   function verdict(blank) {
-    const wrong = judged.faults.filter((fault) => !fault.missing), all = judged.faults.length;
+    const wrong = judged.faults.filter((fault) => !fault.missing), all = judged.faults.length, missing = judged.faults.map((fault) => fault.missing).filter((name) => name !== true).join(", ");
     const [tone, brief, list] = wrong.length
       ? ["bad", wrong.length === 1 ? say("one thing is against the rules") : say("{count} things are against the rules", { count: wrong.length }), wrong]
-      : all ? ["open", blank ? (isSetup() ? say("nothing is placed yet") : say("nothing is ordered yet")) : say("not complete yet"), []]
+      : all ? ["open", blank ? (isSetup() ? say("nothing is placed yet") : say("nothing is ordered yet")) : missing ? say("not complete yet: {missing}", { missing }) : say("not complete yet"), []]
         : blank ? ["open", say("no orders: you would do nothing"), []]
           : !state.practice && DRAFT.stands(draft) ? ["good", draft.sent ? say("this is what you sent last") : say("these orders stand already"), []]
             : ["good", isSetup() ? say("a legal setup") : say("legal orders"), []];

@@ -100,19 +100,16 @@
 
   const turns = (count) => (count === 1 ? say("1 turn") : say("{count} turns", { count }));
 
-  const numbers = (scores) => scores.join(say(" to "));
-  /** A result, the only winner's number first; "" where nobody won, or all share. */
-  const won = (winners, seat, scores) => (winners.length > 1 ? say("{winners} share it, {scores}", { winners: winners.join(say(" and ")), scores: numbers(scores) })
-    : winners.length ? say("{winner} won, {scores}", { winner: winners[0], scores: numbers([scores[seat], ...scores.filter((_, other) => other !== seat)]) }) : "");
+  /** How this game ended, as `outcome` has the match: the names of those who won, and not all share. */
+  const ended = ({ winner, winners, scores }) => ({ winners: (winners || (winner ? [winner] : [])).map((seat) => name(seat - 1)), seat: winner - 1, scores });
 
-  /** The names of those who won a game, and not all share. */
-  const winnersOf = ({ winner, winners }) => (winners || (winner ? [winner] : [])).map((seat) => name(seat - 1));
-
-  /** How the match ended, or else this game: it may be another's than its last game, or end without one. */
-  function end() {
-    const { winners, seat, scores } = outcome || { winners: winnersOf(game.result), seat: game.result.winner - 1, scores: game.result.scores };
-    const own = winners.length === 1 && data.seat, ordered = (first) => ({ scores: numbers([scores[first], ...scores.filter((_, other) => other !== first)]) });
-    return own ? (own === seat + 1 ? say("You won, {scores}", ordered(seat)) : say("You lost, {scores}", ordered(own - 1))) : won(winners, seat, scores) || say("Nobody won, {scores}", { scores: numbers(scores) });
+  /** A result: the own number first, or else the only winner's. */
+  function inWords({ winners, seat, scores }) {
+    const first = data.seat ? data.seat - 1 : winners.length === 1 ? seat : 0, numbers = [scores[first], ...scores.filter((_, other) => other !== first)].join(say(" to "));
+    if (winners.length > 1) return say("{winners} share it, {scores}", { winners: winners.join(say(" and ")), scores: numbers });
+    if (!winners.length) return say("Nobody won, {scores}", { scores: numbers });
+    if (!data.seat) return say("{winner} won, {scores}", { winner: winners[0], scores: numbers });
+    return seat === first ? say("You won, {scores}", { scores: numbers }) : say("You lost, {scores}", { scores: numbers });
   }
 
   function readers() {
@@ -180,10 +177,9 @@
     at = 0;
     for (const button of byId("games").children) button.setAttribute("aria-pressed", String(Number(button.dataset.game) === game.number));
     const players = game.seats.map((seat) => seat.name).join(say(" and ")), reason = because(outcome ? outcome.reason : game.result.reason), length = turns(steps.length - 1);
-    const { winner, scores } = game.result, winners = winnersOf(game.result), result = won(winners, winner - 1, scores) || say("nobody won, {scores}", { scores: numbers(scores) });
-    const each = say("Game {game}: {result} ({reason}).", { game: game.number, result, reason: because(game.result.reason) });
-    const apart = games.length > 1 || !outcome || outcome.reason !== game.result.reason || outcome.winners.join() !== winners.join();
-    byId("end").textContent = end();
+    const result = ended(game.result), each = say("Game {game}: {result} ({reason}).", { game: game.number, result: inWords(result), reason: because(game.result.reason) });
+    const apart = games.length > 1 || !outcome || outcome.reason !== game.result.reason || outcome.winners.join() !== result.winners.join();
+    byId("end").textContent = inWords(outcome || result);
     byId("about").textContent = [apart ? say("{title}: {players}.", { title: data.title, players }) : say("{title}: {players}, {length}.", { title: data.title, players, length }), ...(outcome ? [say("How it ended: {reason}.", { reason })] : []), ...(apart ? [each] : [])].join(" ");
     const turned = decisive();
     byId("decisive").hidden = !turned;
@@ -296,7 +292,7 @@
     for (const each of games) byId("games").append(make("button", { type: "button", "data-game": each.number, onclick: () => open(each) }, say("game {game}", { game: each.number })));
     byId("games").hidden = games.length < 2;
     if (games.length) addressed();
-    else { byId("steps").hidden = byId("drawn").hidden = byId("readers").hidden = byId("decisive").hidden = true; byId("end").textContent = outcome ? end() : ""; byId("about").textContent = outcome ? `${say("No game of this match was revealed.")} ${say("How it ended: {reason}.", { reason: because(outcome.reason) })}` : say("No game of this match is revealed yet."); }
+    else { byId("steps").hidden = byId("drawn").hidden = byId("readers").hidden = byId("decisive").hidden = true; byId("end").textContent = outcome ? inWords(outcome) : ""; byId("about").textContent = outcome ? `${say("No game of this match was revealed.")} ${say("How it ended: {reason}.", { reason: because(outcome.reason) })}` : say("No game of this match is revealed yet."); }
   }
 
   byId("cut").hidden = true;

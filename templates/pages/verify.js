@@ -276,12 +276,7 @@ const VERIFY = (() => {
     return found.map((piece) => piece.replace(/\r?\n$/, ""));
   }
 
-  /**
-   * The leaves of a letter: transfer encodings undone, containers opened (RFC 2045, 2046).
-   * @param {string} raw a character for each octet
-   * @param {number} depth of containers around it
-   * @returns {Generator<{file: string, type: string, content: Uint8Array}>}
-   */
+  /** The leaves of a letter, a character for each octet: transfer encodings undone, containers opened (RFC 2045, 2046). */
   function* leaves(raw, depth = 0) {
     const at = raw.search(/\r?\n\r?\n/), head = (at < 0 ? raw : raw.slice(0, at)).replace(/\r?\n[ \t]+/g, " "), body = at < 0 ? "" : raw.slice(at).replace(/^\r?\n\r?\n/, "");
     const value = (name) => (head.match(new RegExp(`^${name}:(.*)$`, "im")) || ["", ""])[1].trim();
@@ -297,11 +292,7 @@ const VERIFY = (() => {
     yield { file: file ? file[1].trim() : "", type: value("content-type").split(";")[0].toLowerCase(), content: fromBinary(content) };
   }
 
-  /**
-   * The first SSH signature outside of quotes of each leaf of a letter, in base64, with the texts that it may stand under.
-   * @param {Uint8Array} letter
-   * @returns {Generator<[string, string[]]>}
-   */
+  /** The first SSH signature outside of quotes of each leaf of a letter, in base64, with the texts that it may stand under. */
   function* signatures(letter) {
     const found = [...leaves(binary(letter))].filter(({ file, type }) => file || !type || type === "text/plain");
     for (const { file, content } of found) {

@@ -21,7 +21,6 @@ const WITNESS = (() => {
   /**
    * The key of a witness, written name+hash+key; raises Wrong.
    * @typedef {{name: string, id: Uint8Array, raw: Uint8Array, written: string}} Key
-   * @param {string} written
    * @returns {Promise<Key>}
    */
   async function key(written) {
@@ -49,7 +48,6 @@ const WITNESS = (() => {
 
   /**
    * A proof that a leaf is in a log; raises Wrong.
-   * @param {string} written
    * @returns {{index: number, hashes: Uint8Array[], said: string, origin: string, size: number, root: Uint8Array, signatures: Object[]}}
    */
   function proof(written) {
@@ -91,7 +89,6 @@ const WITNESS = (() => {
   /**
    * A match as its bundle has it, once the bundle holds.
    * @typedef {{server: string, match: string, key: string, closed: boolean, restored: number[], heads: string[]}} About
-   * @param {Map<string, Uint8Array>} files
    * @returns {About} restored: entries that tell of a restored backup
    */
   function match(files) {
@@ -150,7 +147,6 @@ const WITNESS = (() => {
    * What a letter, or a file of letters, says of matches, for programs and for people: proofs of the log, its notes, and signed heads.
    * @typedef {{server: ?string, match: ?string, seq?: number, proof?: string, note?: string, heads?: string[], head?: string, signature?: string, logged?: boolean}} Shown
    *   server is null where the text of a signature alone names it; heads: all that stand beside a proof, signed or not
-   * @param {string} raw the source
    * @returns {Shown[]}
    */
   function letter(raw) {
@@ -211,10 +207,7 @@ const WITNESS = (() => {
   }
 
   /**
-   * Who saw what.
-   * @param {About} about
-   * @param {Shown[]} shown
-   * @param {Key[]} keys of those who are believed
+   * Who saw what; `keys` are of those who are believed.
    * @returns {Promise<{seen: {name: string, seq: number, time: string}[], unseen: string[], faults: string[], stories: {bundle: number[], letters: number[], closed: number[]}, forks: number[], proofs: number}>}
    *   faults: proofs that show nothing, and why; stories: entries of which the server signed two, and those after the end; forks: the sizes of its log that it signed twice
    */

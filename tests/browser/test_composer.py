@@ -10,6 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
 from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
+from playwright.sync_api import expect
 
 from pbem.games import GAMES
 from pbem.pages import Home, composer, fragment
@@ -307,6 +308,23 @@ def test_axe_finds_nothing(game: str, scheme: str, tab: Page, opened: Opened, re
     looked_at("signed")
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_ships_that_lack_actions_are_named_and_the_next_one_is_taken(opened: Opened, referee: Referee) -> None:
+    setups = {"ann": "A b1 N\nB c1 N\nC d1 N", "bob": "D b9 S\nE c9 S\nF d9 S"}
+    ann, _ = referee.table("shoot-em-up", "settle: 0", setups)
+    page = opened(composer("shoot-em-up", HOME))
+    pasted(page, attachment(ann.find("game 1 begins"), "position.json").decode())
+    brief, missing = page.locator("#brief"), ["A, B, C", "B, C", "C"]
+    for ship in "ABC":
+        expect(page.locator(f"#ship-{ship}")).to_have_attribute("aria-pressed", "true")
+        for at in range(3):
+            page.locator(f"#action-{ship}-{at}-M").click()
+            expect(brief).to_have_text(f"not complete yet: {missing[0]}" if missing else "legal orders")
+            if at == 1:
+                missing.pop(0)
+    page.locator("#action-C-0-M").click()
+    expect(brief).to_have_text("not complete yet: C")
 
 
 @pytest.mark.parametrize("game", GAMES)

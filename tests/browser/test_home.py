@@ -138,6 +138,19 @@ def fill_in(page: Page, user: Path, **more: str) -> None:
         page.locator(f'#register [name="{name}"]').fill(value)
 
 
+def stop(page: Page) -> None:
+    """It is asked once, and words are left."""
+    page.locator("#stop").click()
+    page.locator("#no").click()
+    expect(page.locator("#accounts a")).to_be_visible()  # nothing has happened
+    page.locator("#stop").click()
+    expect(page.locator("#yes")).to_have_text("Stop")
+    page.locator("#yes").click()
+    expect(page.locator("#ended-title")).to_be_focused()
+    expect(page.locator("#ended")).to_contain_text("pbem play --browser")
+    demand_accessible(page)
+
+
 def demand_accessible(page: Page) -> None:
     violations = Axe().run(page).response["violations"]
     assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in violations] == []
@@ -180,7 +193,7 @@ def test_from_nothing_to_the_first_report_by_clicks(
     frame.locator("#last summary").click()
     expect(frame.locator("#last")).to_contain_text("Gx3")
     page.locator("header a").click()
-    expect(page.locator("#accounts a")).to_have_text("m1: Spaceships with house (a program)")
+    expect(page.locator("#accounts a")).to_have_text("m1 with house (a program): Spaceships")
     boards = page.locator("#accounts img")  # five planes of five squares, a gap between them; two spaces
     expect(boards).to_have_js_property("naturalWidth", 5 * 5 * 6 + 4 * 6)
     expect(boards).to_have_js_property("naturalHeight", 2 * 5 * 6 + 6)
@@ -194,8 +207,7 @@ def test_from_nothing_to_the_first_report_by_clicks(
         assert answer.status == 403
         expect(shut.locator("h1")).to_have_text("This address was used up")
         other.close()
-    page.locator("#stop").click()
-    expect(page.locator("#state")).to_have_text("Stopped. This page can be closed.")
+    stop(page)
     assert process.wait(30) == 0
     with closing(Memory(places(environment(user)).memory("guest@pbem.localhost"))) as memory:
         assert [sent.form.split("\n")[5] for sent in memory.prepared("orders", "m1")] == ["Gx3"]
@@ -270,7 +282,8 @@ def test_when_it_ends_no_tab_asks_the_port_any_more(start: Callable[..., HomePag
         process.terminate()
     else:
         page.locator("#stop").click()
-    expect(second.locator("#state")).to_have_text("Stopped. This page can be closed.", timeout=_LONG)
+        page.locator("#yes").click()
+    expect(second.locator("#ended")).to_be_visible(timeout=_LONG)
     assert second.evaluate("sessionStorage.length") == 0
 
 
@@ -447,7 +460,39 @@ def test_who_asked_for_a_notice_gets_one_while_the_tab_is_hidden(start: Callable
     page.evaluate("away = true")
     order(page)
     until(page, "rung.length === 1")
-    assert page.evaluate("rung") == [["Your move - m1", "m1: Spaceships with house (a program)"]]
+    assert page.evaluate("rung") == [["Your move - m1", "m1 with house (a program): Spaceships"]]
+
+
+def test_play_now_takes_as_long_as_the_server_needs(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser", width=390)
+    asked: list[str] = []
+
+    def late(route: Route) -> None:
+        asked.append(route.request.post_data or "")
+        expect(page.locator("#games [data-game]:enabled")).to_have_count(0)
+        if len(asked) < 3:
+            route.fulfill(json={"later": True})
+        else:
+            route.continue_()
+
+    page.route("**/practise", late)
+    page.locator('#games [data-game="dueling-masters"]').click()
+    expect(page.locator("#state")).to_have_text(
+        "A server of your own begins: this may take a few seconds.", timeout=_LONG
+    )
+    expect(page.locator("#whose-move")).to_have_text("turn 1: your move", timeout=_LONG)
+    assert len(asked) == 3
+    assert page.locator("#title").evaluate(
+        """(title) => {
+            const name = document.createRange(), text = title.firstChild;
+            name.setStart(text, text.data.indexOf("house"));
+            name.setEnd(text, text.data.indexOf("house") + "house".length);
+            return name.getBoundingClientRect().right <= title.getBoundingClientRect().right;
+        }"""
+    )
+    page.locator("header a").click()
+    expect(page.locator("#games [data-game]:enabled")).to_have_count(3)
+    expect(page.locator("#state")).to_have_text("")
 
 
 def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> None:
@@ -459,13 +504,16 @@ def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> Non
     page.locator("#sentences button", has_text="Resign the match").click()
     expect(page.locator("#read-back")).to_have_text("resign m1 match")
     page.locator("#yes").click()
-    expect(page.locator("#whose-move")).to_contain_text("over: house won", timeout=_LONG)
+    over = re.compile(r"^over: you lost to house, (\d+) : (\d+) \(you resigned\)$")
+    expect(page.locator("#whose-move")).to_have_text(over, timeout=_LONG)
+    found = over.match(str(page.locator("#whose-move").text_content()))
+    assert found is not None
     page.locator("#verify").click()
     expect(page.locator("#proved")).to_contain_text("m1: verified: ")
     demand_accessible(page)
     board = page.frame_locator("#board")  # both fleets, the proof and a way to step through, in place
     expect(board.locator("#badge")).to_have_class(re.compile("good"), timeout=_LONG)
-    expect(board.locator("#end")).to_have_text(re.compile("^You lost, "))
+    expect(board.locator("#end")).to_have_text(f"You lost, {found[1]} to {found[2]}")  # one's own first, in both
     with page.expect_download() as picture:
         page.locator("#picture").click()
     with Image.open(picture.value.path()) as saved:
@@ -477,7 +525,7 @@ def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> Non
         page.locator("#replay").click()
     expect(opened.value.locator("#badge")).to_have_class(re.compile("good"), timeout=_LONG)
     page.locator("#anew").click()
-    expect(page.locator("#title")).to_contain_text("m2: Spaceships", timeout=_LONG)
+    expect(page.locator("#title")).to_contain_text("m2 with house (a program): Spaceships", timeout=_LONG)
     expect(page).to_have_title("Your move - m2", timeout=_LONG)
 
 

@@ -61,8 +61,11 @@ const GAME = (() => {
     }
     const change = (ship, at, action) => {
       const all = new Map(entitled.map((each) => [each, given.get(each) || "???"]));
-      all.set(ship, [...all.get(ship)].map((old, place) => (place === at ? action : old)).join(""));
+      const was = all.get(ship), now = [...was].map((old, place) => (place === at ? action : old)).join("");
+      all.set(ship, now);
+      if (was.includes("?") && !now.includes("?")) current = entitled.find((each) => all.get(each).includes("?")) || ship;
       write([...all].map(([each, three]) => `${each}: ${three}`).join("\n"));
+      if (current !== ship) byId(`ship-${current}`).focus();
     };
     const placed = (ship) => view.ships.find((each) => each.ship === ship);
     const ways = new Map();

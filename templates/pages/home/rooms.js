@@ -4,6 +4,8 @@
 (() => {
   const first = JSON.parse(byId("data").textContent).first;
   const SOON = 200, AGAIN = 3000, IN_VAIN = 3, OFFERED = { draw: say("a draw"), annul: say("to annul the match") }, TOUCH = say("Touch your phone, computer or security key.");
+  /** What is said while `pbem play` waits for it. */
+  const WAITS = { "the server on this machine": say("A server of your own begins: this may take a few seconds."), "the house": say("The house gets ready: this may take a few seconds.") };
   const quitting = new AbortController();
   let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false, touched = 0, asking = false, conditions = [], announced = null;
 
@@ -19,12 +21,13 @@
 
   const of = (name, place = here) => `${name}?account=${encodeURIComponent(place.account)}&match=${place.match}`;
 
-  /** Have something done; what is wrong is said, and null returned. */
-  async function act(name, wanted) {
+  /** Have something done; what is wrong is said, and null returned. `again`: what takes longer than an answer is asked for until it is done. */
+  async function act(name, wanted, again = false) {
     document.body.setAttribute("aria-busy", "true");
     tell(say("One moment ..."));
     try {
-      const found = await post(name, wanted);
+      let found = await post(name, wanted);
+      if (again) while (found.later) found = await post(name, wanted);
       tell(found.error || (found.later ? say("It takes longer than usual; it appears here when it is done.") : ""));
       return found.error || found.later ? null : found;
     } catch (error) {
@@ -64,7 +67,8 @@
   // In words
 
   const named = (other) => (other.program ? say("{name} (a program)", other) : other.name || say("(free)"));
-  const titled = (found) => say("{match}: {title} with {others}", { ...found, others: found.others.map(named).join(", ") });
+  /** The other players first: on a phone, the end is cut off. */
+  const titled = (found) => say("{match} with {others}: {title}", { ...found, others: found.others.map(named).join(", ") });
 
   function until(deadline) {
     if (!deadline) return "";
@@ -77,16 +81,22 @@
     if (found.phase === "proposed") return found.accepted ? say("proposed; others have not agreed yet") : say("proposed: do you agree?");
     const begins = { open: say("on the open list"), declined: say("declined"), withdrawn: say("withdrawn") }[found.phase];
     if (begins) return begins;
-    if (found.phase === "closed") {
-      const who = found.winner === null ? say("over") : found.winner === "" ? say("over: a draw") : found.winner === found.player ? say("over: you won") : say("over: {winner} won", found);
-      return found.scores.length ? `${who}, ${found.scores.join(" : ")}` : who;
-    }
+    if (found.phase === "closed") return ended(found);
     const what = found.phase === "playing" ? say("turn {turn}", found) : say("setup of game {game}", found);
     const move = found.accused ? say("your agent has stopped") : found.reveal ? say("the server asks for your secrets")
       : found.asked ? say("your move") : { ready: say("yours is not sent yet"), sent: say("yours is on its way"), bounced: say("yours came back: send it again"), done: say("yours stands; waiting for the others") }[found.sent] || say("waiting for the others");
     const offers = found.offers.map((offer) => say("; {offer} offered", { offer: OFFERED[offer] || offer }));
     return [`${what}: ${move}`, until(found.deadline), found.unused ? say("; what you had sent does not count") : "", found.paused ? say("; paused") : "", ...offers,
       found.stored.length ? say("; stored: {places}", { places: found.stored.map(({ turn }) => placed(turn)).join(", ") }) : ""].join("");
+  }
+
+  /** How a match ended: the player's own score first. */
+  function ended({ outcome, winner, player, players, seat, scores }) {
+    if (!outcome) return say("over");
+    const own = seat - 1, mine = outcome.winners.includes(seat), other = { player: players.find((_, at) => at !== own), winner };
+    const who = !winner ? say("over: a draw") : winner === player ? say("over: you won") : mine ? say("over: {winner} won", other) : say("over: you lost to {winner}", other);
+    const gave = outcome.reason !== "resignation" ? "" : players.length > 2 || !winner ? say(" (a player resigned)") : mine ? say(" ({player} resigned)", other) : say(" (you resigned)");
+    return [who, scores.length ? `, ${[scores[own], ...scores.filter((_, at) => at !== own)].join(" : ")}` : "", gave].join("");
   }
 
   const placed = (turn) => (turn ? say("turn {turn}", { turn }) : say("default orders"));
@@ -104,6 +114,8 @@
     const told = latest.told.join("\n");
     if (byId("told").textContent !== told) { byId("told").textContent = told; byId("told").scrollTop = byId("told").scrollHeight; }
     byId("troubles").textContent = latest.troubles.join(" ");
+    const waits = WAITS[latest.waiting] || "";
+    if (waits || Object.values(WAITS).includes(byId("state").textContent)) tell(waits);
     fill("accounts", JSON.stringify(latest.accounts), latest.accounts.map(account));
     show("of-account", latest.accounts.length);
     for (const id of ["whose", "announced"]) fill(id, latest.accounts.map(({ account }) => account).join(" "), latest.accounts.map(({ account }) => make("option", {}, account)));
@@ -185,15 +197,8 @@
 
   const cups = (account) => latest.accounts.filter((found) => found.account === account).flatMap((found) => found.tournaments);
 
-  /** A tournament: asked for again whenever its line has changed. */
-  async function openTournament() {
-    const known = line(here), key = JSON.stringify([here, known, latest.told.length]);
-    if (!known || key === drawn) return;
-    drawn = key;
-    const place = here, found = await asked(of("tournament", place)).catch((error) => ({ error: error.message }));
-    if (place !== here) return;
-    if (!found.tournament) { tell(found.error || say("It takes longer than usual; it appears here when it is done.")); return; }
-    const anew = !shown, may = found.phase === "open" || found.format === "ladder";
+  function drawTournament(found) {
+    const may = found.phase === "open" || found.format === "ladder";
     shown = found;
     byId("tournament-title").textContent = cup(found);
     byId("tournament-standing").textContent = placing(found);
@@ -202,9 +207,6 @@
     show("leave", found.entered && found.phase !== "ended");
     byId("tournament-invites").textContent = found.phase === "open" ? say("Others enter by a letter to the server that says: {words}", { words: `enter ${found.tournament}` }) : "";
     byId("tournament-terms").textContent = found.terms;
-    show("tournament", true);
-    if (anew) byId("tournament-title").focus();
-    fill("tournament-letters", key, [...found.letters].reverse().map(([subject, text]) => make("details", {}, make("summary", {}, subject), make("pre", { class: "told", tabindex: "0" }, text))));
   }
 
   async function takePart(what, title) {
@@ -217,25 +219,32 @@
   /** The line of a match or a tournament in the list. */
   const line = (place) => latest.accounts.filter(({ account }) => account === place.account).flatMap(({ matches, tournaments }) => [...matches, ...tournaments]).find(({ match, tournament }) => (match || tournament) === place.match);
 
-  /** A match: asked for again whenever its line has changed. */
+  /** A match or a tournament: asked for again whenever its line has changed, or, of a tournament, a letter has come. */
   async function open() {
-    if (here.match.startsWith("t")) { openTournament(); return; }
-    const known = line(here), key = JSON.stringify([here, known]);
+    const place = here, [name, prefix] = place.match.startsWith("t") ? ["tournament", "tournament-"] : ["match", ""];
+    const known = line(place), key = JSON.stringify([place, known, prefix && latest.told.length]);
     if (!known || key === drawn) return;
     drawn = key;
-    const place = here;
-    const found = await asked(of("match", place)).catch((error) => ({ error: error.message }));
+    const found = await asked(of(name, place)).catch((error) => ({ error: error.message }));
     if (place !== here) return;
-    if (!found.match) {
+    if (!found[name]) {
       tell(found.error || say("It takes longer than usual; it appears here when it is done."));
       drawn = "";
       setTimeout(() => { if (place === here) open(); }, AGAIN);  // no news may come
       return;
     }
+    const anew = !shown;
+    if (prefix) drawTournament(found);
+    else drawMatch(found, place);
+    show(prefix ? "tournament" : "one", true);
+    if (anew) byId(`${prefix}title`).focus();
+    fill(`${prefix}letters`, key, [...found.letters].reverse().map(([subject, text]) => make("details", {}, make("summary", {}, subject), make("pre", { class: "told", tabindex: "0" }, text))));
+  }
+
+  function drawMatch(found, place) {
     const running = found.phase === "setup" || found.phase === "playing";
     const moment = [found.phase, found.game, found.turn, found.hash];
     if (shown && String(shown) !== String(moment)) tell("");
-    const anew = !shown;
     shown = moment;
     byId("title").textContent = titled(found);
     byId("whose-move").textContent = whose(found);
@@ -264,9 +273,6 @@
     redraw(byId("talked"), found.talk.map(([player, text]) => make("p", {}, make("b", {}, player), make("span", {}, text))));
     show("proof", found.bundle);
     byId("replay").href = of("replay");
-    show("one", true);
-    if (anew) byId("title").focus();
-    fill("letters", key, [...found.letters].reverse().map(([subject, text]) => make("details", {}, make("summary", {}, subject), make("pre", { class: "told", tabindex: "0" }, text))));
   }
 
   function decisions(found) {
@@ -393,8 +399,9 @@
   }
 
   /** Ask once; whether the player says yes. */
-  function sure(title, lines, careful = "") {
+  function sure(title, lines, careful = "", yes = say("Sign and send")) {
     byId("sure-title").textContent = title;
+    byId("yes").textContent = yes;
     byId("read-back").replaceChildren(...lines.map((words) => make("li", {}, words)));
     byId("careful").textContent = careful;
     show("careful", careful);
@@ -477,9 +484,10 @@
 
   for (const id of ["games", "over"]) byId(id).addEventListener("click", async ({ target }) => {
     if (!target.dataset.game || target.id === "rematch") return;
-    const waiting = act("practise", { game: target.dataset.game });
-    tell(say("A server of your own begins, and its house answers: this may take a few seconds."));
-    const found = await waiting;
+    const buttons = document.querySelectorAll("[data-game]");
+    for (const one of buttons) one.disabled = true;
+    const found = await act("practise", { game: target.dataset.game }, true);
+    for (const one of buttons) one.disabled = false;
     if (found) location.hash = `${found.account}/${found.match}`;
   });
 
@@ -521,12 +529,13 @@
     if (await act("register", { ...given, new_key: holder === "new", key: holder === "none" ? "" : given.key })) tell(say("The letter is on its way; the answer appears here."));
   });
 
-  byId("stop").addEventListener("click", async () => {
+  byId("stop").addEventListener("click", () => alone(async () => {
+    if (!await sure(say("Stop pbem play?"), [say("Your matches stay as they are, and their deadlines run on.")], "", say("Stop"))) return;
     stopped = true;
     quitting.abort();
     await post("stop", {}).catch(() => null);
     end();
-  });
+  }));
 
   function quit() {
     stopped = true;
@@ -538,7 +547,9 @@
     byId("sure").close("");
     show("at-home", false);
     byId("stop").disabled = true;
-    tell(say("Stopped. This page can be closed."));
+    show("ended", true);
+    byId("ended-title").focus();
+    tell("");
   }
 
   // Where one is: the part of the address behind the #

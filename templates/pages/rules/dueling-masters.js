@@ -21,13 +21,7 @@ const RULES = (() => {
     return slots;
   }
 
-  /**
-   * @typedef {{rule: string, token: ?string, message: string, at: number, missing: boolean}} Fault by ruling; at: where in the text; missing: nothing is wrong, it is only not yet there
-   * @param {Object<string, *>} options those that are not the default
-   * @param {number} seat
-   * @param {string} given
-   * @returns {{faults: Fault[], text: string, asteroids: string[], placed: [string, ?string][]}} text is the canonical one if there are no faults
-   */
+  /** @returns {Judged & {asteroids: string[], placed: [string, ?string][]}} */
   function setup(options, seat, given) {
     const text = bare(given), names = pieces(homesOf(options)), slots = slotsOf(names);
     const faults = [], squares = names.map(() => -1), asteroids = new Set(), placed = new Set();
@@ -88,11 +82,7 @@ const RULES = (() => {
     };
   }
 
-  /**
-   * @param {Object<string, *>} view what a report shows of the position
-   * @param {string} given
-   * @returns {{faults: Fault[], text: string}} text is the canonical one if there are no faults
-   */
+  /** @returns {Judged} */
   function orders(view, given) {
     const order = given.replace(/#[^\n\r]*/g, " ").replace(/^[ \t\r\n\f\v,;]+|[ \t\r\n\f\v,;]+$/g, "");
     const fault = (rule, message) => ({ faults: [{ rule, token: order || null, at: 0, message, missing: !order }], text: order });

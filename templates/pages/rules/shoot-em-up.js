@@ -23,16 +23,10 @@ const RULES = (() => {
     return COLUMNS.slice(0, columns).includes(square[0]) && Number(square.slice(1)) > 0 && Number(square.slice(1)) <= rows;
   }
 
-  /**
-   * @typedef {{rule: string, token: ?string, message: string, at: number, missing: boolean}} Fault by ruling; at: its line, from 1; missing: nothing is wrong, it is only not yet there
-   * @param {Object<string, *>} options those that are not the default
-   * @param {number} seat
-   * @param {string} text
-   * @returns {{faults: Fault[], text: string, ships: {ship: string, square: string, facing: string}[]}} text is the canonical one if there are no faults
-   */
+  /** @returns {Judged & {ships: {ship: string, square: string, facing: string}[]}} faults have the number of their line */
   function setup(options, seat, text) {
     const own = letters(seat), home = homes(options, seat), faults = [], named = new Set(), placed = new Map(), taken = new Map();
-    const blame = (rule, token, message, at, missing = false) => faults.push({ rule, token, message, at, missing });
+    const blame = (rule, token, message, at, missing = "") => faults.push({ rule, token, message, at, missing });
     for (const [number, line] of lines(text)) {
       const found = line.match(PLACED);
       if (!found) {
@@ -51,23 +45,19 @@ const RULES = (() => {
       if (exists(sizeOf(options), square) && !taken.has(square)) taken.set(square, ship);
       placed.set(ship, { ship, square, facing });
     }
-    for (const ship of own) if (!named.has(ship)) blame("4", null, say("{ship} has no line", { ship }), Infinity, true);
+    for (const ship of own) if (!named.has(ship)) blame("4", null, say("{ship} has no line", { ship }), Infinity, ship);
     const ships = own.filter((ship) => placed.has(ship)).map((ship) => placed.get(ship));
     return { faults, ships, text: ships.map((each) => `${each.ship} ${each.square} ${each.facing}`).join("\n") };
   }
 
-  /**
-   * @param {Object<string, *>} view what a report shows of the position
-   * @param {string} text
-   * @returns {{faults: Fault[], text: string, given: Map<string, string>}} text is the canonical one if there are no faults
-   */
+  /** @returns {Judged & {given: Map<string, string>}} */
   function orders(view, text) {
     const living = view.entitled || [], seat = view.seat, faults = [], named = new Set(), given = new Map();
-    const blame = (rule, token, message, at, missing = false) => faults.push({ rule, token, message, at, missing });
+    const blame = (rule, token, message, at, missing = "") => faults.push({ rule, token, message, at, missing });
     for (const [number, line] of lines(text)) {
       const found = line.match(ORDERED);
       if (!found) {
-        blame("7", line, say("write a ship and three of L R F M S, such as `A: FMS`, on a line of its own"), number, BEGUN.test(line));
+        blame("7", line, say("write a ship and three of L R F M S, such as `A: FMS`, on a line of its own"), number, BEGUN.test(line) ? line[0] : "");
         const ship = meant(line, living);
         if (ship) named.add(ship);
       } else if (!living.includes(found[1])) {
@@ -79,7 +69,7 @@ const RULES = (() => {
         given.set(found[1], found[2]);
       }
     }
-    for (const ship of living) if (!named.has(ship)) blame("8", null, say("{ship} has no line", { ship }), Infinity, true);
+    for (const ship of living) if (!named.has(ship)) blame("8", null, say("{ship} has no line", { ship }), Infinity, ship);
     return { faults, given, text: living.filter((ship) => given.has(ship)).map((ship) => `${ship}: ${given.get(ship)}`).join("\n") };
   }
 

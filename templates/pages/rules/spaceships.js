@@ -17,12 +17,13 @@ const RULES = (() => {
 
   const distance = (one, other) => place(one).reduce((sum, value, axis) => sum + Math.abs(value - place(other)[axis]), 0);
 
-  function extents(cells) {
-    const places = cells.map(place);
-    return [0, 1, 2].map((axis) => {
-      const values = places.map((one) => one[axis]);
-      return Math.max(...values) - Math.min(...values) + 1;
-    }).sort().join("");
+  /** From where to where cells reach, over colours, letters and numbers. */
+  const spans = (places) => [0, 1, 2].map((axis) => places.map((one) => one[axis])).map((values) => [Math.min(...values), Math.max(...values)]);
+  const extents = (cells) => spans(cells.map(place)).map(([from, to]) => to - from + 1).sort().join("");
+
+  function box(one, other) {
+    const [colours, letters, numbers] = spans([one, other]).map(([from, to]) => Array.from({ length: to - from + 1 }, (_, step) => from + step));
+    return colours.flatMap((c) => letters.flatMap((l) => numbers.map((n) => at([c, l, n]))));
   }
 
   const LYING = ["222", "123", "132", "213", "231", "312", "321"].map((sides) => [...sides].map(Number));
@@ -41,14 +42,6 @@ const RULES = (() => {
     const type = TYPES[code];
     if (cells.length !== type.size) return false;
     return type.box ? extents(cells) === type.box.join("") : isDeathStar(cells);
-  }
-
-  function box(one, other) {
-    const found = [];
-    const span = (axis) => [Math.min(one[axis], other[axis]), Math.max(one[axis], other[axis])];
-    const [c0, c1] = span(0), [l0, l1] = span(1), [n0, n1] = span(2);
-    for (let c = c0; c <= c1; c++) for (let l = l0; l <= l1; l++) for (let n = n0; n <= n1; n++) found.push(at([c, l, n]));
-    return found;
   }
 
   // Fleets (rulings 7 to 9)
@@ -104,13 +97,7 @@ const RULES = (() => {
   const bare = (text) => text.replace(/#[^\n\r]*/g, "");
   const sorted = (faults) => faults.sort((one, other) => one.at - other.at);
 
-  /**
-   * @typedef {{rule: string, token: ?string, message: string, at: number, missing: ?boolean}} Fault by ruling; at: where in the text; missing: nothing is wrong, it is only not yet there
-   * @param {Object<string, *>} options those that are not the default
-   * @param {number} seat
-   * @param {string} given
-   * @returns {{faults: Fault[], text: string, ships: {name: string, code: string, cells: string[]}[]}} text is the canonical one if there are no faults
-   */
+  /** @returns {Judged & {ships: {name: string, code: string, cells: string[]}[]}} */
   function setup(options, seat, given) {
     const text = bare(given);
     const words = text.match(new RegExp(WORD, "g")) || [];
@@ -122,13 +109,10 @@ const RULES = (() => {
     const seen = new Set();
     for (const ship of draft.ships) {
       const number = ship.number, count = several.get(ship.code), key = `${ship.code}${number}`;
-      if (number === null && count > 1) {
-        faults.push({ rule: "6", token: ship.token, at: ship.at, message: say("there are {most} {code}: number them from {code}1", { most: count, code: ship.code }) });
-      } else if (number !== null && number > count) {
-        faults.push({ rule: "6", token: ship.token, at: ship.at, message: say("{token}: the numbers of {code} go up to {most}", { token: ship.token, code: ship.code, most: count }) });
-      } else if (number !== null && seen.has(key)) {
-        faults.push({ rule: "6", token: ship.token, at: ship.at, message: say("there are two {token}", { token: ship.token }) });
-      }
+      const misnamed = number === null && count > 1 ? say("there are {most} {code}: number them from {code}1", { most: count, code: ship.code })
+        : number > count ? say("{token}: the numbers of {code} go up to {most}", { token: ship.token, code: ship.code, most: count })
+          : seen.has(key) ? say("there are two {token}", { token: ship.token }) : "";
+      if (misnamed) faults.push({ rule: "6", token: ship.token, at: ship.at, message: misnamed });
       seen.add(key);
       const cells = [...ship.cells];
       if (ship.broken || fits(ship.code, cells)) continue;
@@ -155,24 +139,24 @@ const RULES = (() => {
     const draft = { ships: [], faults: [], whole: true };
     const taken = new Set();
     let ship = null;
-    for (const found of text.matchAll(SETUP)) {
-      const [token, code, number, first, last, unknown] = found, place0 = found.index;
+    for (const { 0: token, 1: code, 2: number, 3: first, 4: last, 5: unknown, index } of text.matchAll(SETUP)) {
+      const blame = (message) => draft.faults.push({ rule: "10", token, at: index, message }), none = { code: "", cells: new Set(), broken: true };
       if (code) {
-        ship = { token, code, number: number ? Number(number) : null, at: place0, cells: new Set(), broken: false };
+        ship = { token, code, number: number ? Number(number) : null, at: index, cells: new Set(), broken: false };
         draft.ships.push(ship);
       } else if (unknown && LIKE_A_SHIP.test(unknown)) {
-        draft.faults.push({ rule: "10", token, at: place0, message: say("no ship is called `{token}`", { token }) });
+        blame(say("no ship is called `{token}`", { token }));
         draft.whole = false;
-        ship = { token, code: "", number: null, at: place0, cells: new Set(), broken: true };
+        ship = none;
       } else if (unknown) {
-        draft.faults.push({ rule: "10", token, at: place0, message: say("`{token}` is neither a ship nor a cell", { token }) });
+        blame(say("`{token}` is neither a ship nor a cell", { token }));
         if (ship) ship.broken = true;
       } else if (!ship) {
-        draft.faults.push({ rule: "10", token, at: place0, message: say("{token} comes before the first ship", { token }) });
-        ship = { token, code: "", number: null, at: place0, cells: new Set(), broken: true };
+        blame(say("{token} comes before the first ship", { token }));
+        ship = none;
       } else {
         const cells = last ? box(place(CELLS.get(first)), place(CELLS.get(last))) : [CELLS.get(first)];
-        if (cells.some((cell) => taken.has(cell))) draft.faults.push({ rule: "10", token, at: place0, message: say("{token}: a cell is named twice", { token }) });
+        if (cells.some((cell) => taken.has(cell))) blame(say("{token}: a cell is named twice", { token }));
         for (const cell of cells) { taken.add(cell); ship.cells.add(cell); }
       }
     }
@@ -270,11 +254,7 @@ const RULES = (() => {
     : number === 1 ? say("that is one too many: you have one scan this turn")
       : say("that is one too many: you have {number} scans this turn", { number }));
 
-  /**
-   * @param {Object<string, *>} view what a report shows of the position
-   * @param {string} given
-   * @returns {{faults: Fault[], text: string, written: string, list: string[], used: Object, due: Object}} text is the canonical one if there are no faults; in written and list, a target list has all its cells
-   */
+  /** @returns {Judged & {written: string, list: string[], used: Object, due: Object}} in written and list, a target list has all its cells */
   function orders(view, given) {
     const text = bare(given), due = entitled(view), faults = [], list = [], told = [];
     const used = { conventional: 0, scans: 0, missiles: new Set(), kamikazes: new Set(), beams: new Set() };
