@@ -150,7 +150,7 @@ def offered(match: Match, entry: Entry) -> None:
         who = list(match.position.remaining)
     must(seat in who, "a seat that is out")
     named = entry.body.get("sharing")
-    names = None if named is None else " ".join(sorted(match.player(other).name for other in named))
+    names = None if named is None else " ".join(sorted(called(match, other) for other in named))
     said: dict[str, Any] = {"word": word, "*sharing": names}
     sentence(match, entry, kind, **said)
     sharing = [] if kind == "annul" else who if named is None else named

@@ -15,6 +15,7 @@ from pbem.match.entry_type import EntryType, boolean, either, one_of, seat_numbe
 from pbem.match.events import leaving
 from pbem.match.events.ended import abandon, end_game, give_up
 from pbem.match.events.leaving import leave, position_without
+from pbem.match.naming import called
 from pbem.match.remaking import of_sentence
 from pbem.match.state import RUNNING, not_played, only_one_without
 from pbem.phrase import Phrase
@@ -140,9 +141,9 @@ def _sharing(match: Match, word: str, named: Sequence[str]) -> tuple[int, ...]:
     """The seats that would share a draw: those of the players named, or all who remain. Raises `Refused`."""
     if named and word == "decline":
         raise Refused(Fault(DRAW, word, Phrase("`decline` ends all offers: name nobody")))
-    seats = tuple(seat for seat in match.in_game if not named or match.name(seat) in named)
+    seats = tuple(seat for seat in match.in_game if not named or called(match, seat) in named)
     for name in named:
-        if match.seat_of(name) not in seats:
+        if name not in [called(match, seat) for seat in seats]:
             raise Refused(Fault(DRAW, name, Phrase("{name} does not play this game, or is out of it", name=name)))
     return seats
 
@@ -154,7 +155,8 @@ def _asked(match: Match, what: str) -> tuple[int, ...]:
 
 def _draw(match: Match, body: JsonObject) -> Draw:
     """The request of an entry about a draw."""
-    return Draw(match=match.id, word=body["word"], sharing=tuple(sorted(map(match.name, body.get("sharing", ())))))
+    sharing = sorted(called(match, seat) for seat in body.get("sharing", ()))
+    return Draw(match=match.id, word=body["word"], sharing=tuple(sharing))
 
 
 def _entry(what: str, of: str, form: Form, request: Callable[[Match, JsonObject], Draw | Annul]) -> EntryType:
