@@ -252,7 +252,13 @@ class TestByMajority:
             for path, paper in found.papers.items()
             if path != "letters/substitute-8-seat-2.eml"
         }
-        fewer = replace(found, entries=(*found.entries[:at], *found.entries[at + 1 :]), papers=papers)
+        later = [
+            replace(entry, body={**entry.body, "entries": [number - 1 for number in entry.body["entries"]]})
+            if entry.type == "left"
+            else entry
+            for entry in found.entries[at + 1 :]
+        ]
+        fewer = replace(found, entries=(*found.entries[:at], *later), papers=papers)
         fails_for_both(signed_again(fewer), "the others no longer agree to it")
 
     def test_all_must_agree_if_the_terms_say_nothing(self, referee: Referee) -> None:
