@@ -52,6 +52,7 @@ def missed(match: Match, entry: Entry) -> None:
 def extended(match: Match, entry: Entry) -> None:
     body = entry.body
     seat, to = body["seat"], body["to"]
+    must(seat not in gone_from(match), "a seat that left")
     must(to and to == sorted(set(match.clocks) - {seat}), "other seats")
     must(3600 <= body["seconds"] <= 2592000, "too much or too little")
     sentence(match, entry, "extend", seconds=str(body["seconds"]))
@@ -228,6 +229,7 @@ def substitute(match: Match, entry: Entry) -> None:
     must(not match.is_sealed, "a sealed match")
     player = match.player(leaver)
     sentence(match, entry, "substitute", **{"*name": name, "*leaver": called(match, leaver), "*hash": None})
+    must(seat == leaver or seat not in gone_from(match), "a seat that left")
     before, who = match.nominated.get(leaver, ("", set()))
     if name == "none":
         must(leaver in match.nominated, "nobody is nominated")
@@ -249,7 +251,7 @@ def substituted(match: Match, entry: Entry) -> None:
     must(nominated == name, f"{name} was not asked")
     others_ = [one for one in match.seats if one not in gone_from(match) | who and not gone(match, entry, one)]
     most = match.terms.get("substitutes") == "majority" and seat not in others_
-    must(not others_ or (most and len(who - {seat}) > len(others_)), "not enough said so")
+    must(not others_ or (most and len(who - {seat} - gone_from(match)) > len(others_)), "not enough said so")
     player = read_player(match, seat, body["player"], entry.seq)
     match.said.pop(("substituted", seat), None)
     said = {"*name": name, "*leaver": called(match, seat), "*hash": match.rules_hash}

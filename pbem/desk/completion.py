@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import textwrap
 from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,6 +25,7 @@ from pbem.games import Fault, parts
 from pbem.letters.safe_text import escaped
 from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, Reading, masked, parse, row_of
 from pbem.match.changed import replace
+from pbem.match.naming import seen_by
 from pbem.match.state import Match, standing
 from pbem.match.step import here
 from pbem.phrase import Phrase
@@ -46,6 +48,7 @@ _WIDTH = 72
 _COMMENT = re.compile(r"#[^\n]*")
 _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _WORD = re.compile(r"[^\s,;]+")
+_WORDS = re.compile(r"[\w-]+")
 
 
 NOT_SIGNED = Phrase("this must be signed with your key; `help signing` says how")
@@ -397,7 +400,18 @@ def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
         nearly(match, at.seat, words) is not None for words in (said, reading.short, *lines)
     ):
         return None
+    if any(_is_for_some(match, at.seat, line) for line in lines):
+        return None
     return Command("press", said, "", 1, SignedForm(SendPress(match=match.id, text=said)), block=said)
+
+
+def _is_for_some(match: Match, seat: int, line: str) -> bool:
+    """True if a line begins like `press to NAME` or `to NAME`, with the names of some others, but not of all."""
+    others = {name for other, name in enumerate(seen_by(match, seat).names, start=1) if other != seat}
+    words = _WORDS.findall(line.lower())
+    begins = len(list(takewhile({"press", "to", "only", match.id}.__contains__, words)))
+    named = set(takewhile(others.__contains__, words[begins:]))
+    return words[:1] in (["press"], ["to"]) and set() < named < others
 
 
 def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:

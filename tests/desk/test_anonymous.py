@@ -118,6 +118,23 @@ class TestPlay:
         assert "The proof comes with the end of the match" in body(end)
         assert "bob" not in body(end)
 
+    def test_a_draw_is_shared_by_seats(self, referee: Referee, people: list[Mailbox]) -> None:
+        opened(referee, people)
+        ann, bob, cem = people
+        refusals = set()
+        for name in ("bob", "dan"):
+            referee.send(ann, f"draw m1 offer for {name}\n")
+            assert f"{name} does not play this game" in ann.text
+            refusals.add(ann.text.replace(name, "NAME"))
+        assert len(refusals) == 1
+        referee.send(ann, "draw m1 offer for seat-1 seat-2\n")
+        assert "a draw of seat-1, seat-2 alone" in " ".join(cem.text.split())
+        for person in (bob, cem):
+            referee.send(person, "draw m1 accept for seat-1 seat-2\n")
+        end = ann.find(", the end")
+        verified(attachment(end, ".zip"))
+        assert "ann, bob" in " ".join(body(end).split()), body(end)
+
     def test_a_substitute_takes_a_hidden_seat(self, referee: Referee, people: list[Mailbox]) -> None:
         opened(referee, people)
         ann, bob, cem = people

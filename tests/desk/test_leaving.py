@@ -18,6 +18,7 @@ from world.mutations import signed_again
 
 from pbem.letters.render import Templates
 from pbem.match.changed import replace
+from pbem.match.events import clocks
 from pbem.match.record import read
 from pbem.match.record import replay as replay_record
 from pbem.proof.verification import verify
@@ -26,7 +27,9 @@ from pbem.testing import CHECKS, subject, write_records
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pbem.match.step import Signed, Step
     from pbem.proof.bundle import Bundle
+    from pbem.requests import Extend, SignedForm
 
 DICE = Path(__file__).parents[2] / "examples" / "pbem-liars-dice" / "pbem_liars_dice"
 NAMES = ("ann", "bob", "carl", "dan", "erin")
@@ -226,8 +229,11 @@ def test_a_claim_takes_out_the_silent_alone(referee: Referee) -> None:
     assert "this takes bob out of the\ngame" in body(ann.find("a deadline was missed"))
     walk(referee, dan)
     referee.send(ann, "claim m1\n")
+    assert "who was silent has left, and you play on" in ann.text
     assert in_game(referee) == (1, 3, 4)
     assert referee.match().turn == 2
+    referee.send(bob, "extend m1 2d\n")
+    assert "you are out of this game, and the others play on" in bob.text
     referee.send(carl, "draw m1 offer for carl\n")
     assert "carl offers to end this game as won by carl." in "\n".join(map(body, dan.letters))
     referee.send(ann, "draw m1 accept for carl\n")
@@ -238,6 +244,29 @@ def test_a_claim_takes_out_the_silent_alone(referee: Referee) -> None:
     found = proof(referee, bob)
     assert [entry.type for entry in found.entries[2:7]] == ["missed", "missed", "claimed", "left", "turn"]
     assert accused(referee) == []
+
+
+def test_who_left_gives_nobody_time(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that let who left stretch the others' time without end is convicted."""
+    setups = {"ann": "A b1 N\nB c1 N\nC d1 N", "bob": "D b9 S\nE c9 S\nF d9 S", "carl": "G a2 E\nH a3 E\nI a4 E"}
+    ann, bob, carl = referee.table("shoot-em-up", "settle: 0", setups)
+    referee.send(bob, "resign m1 game 1\n")
+
+    def lax(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> list[int]:
+        step.match = replace(step.match, left={})
+        to = extend(step, seat, form, signed)
+        step.match = replace(step.match, left={2: 1})
+        return to
+
+    with monkeypatch.context() as patched:
+        extend = clocks.extend
+        patched.setattr(clocks, "extend", lax)
+        referee.send(bob, "extend m1 2d\n")
+    referee.send(carl, "resign m1 game 1\n")
+    found = proof(referee, ann)
+    assert [entry.type for entry in found.entries[2:5]] == ["resigned", "left", "extended"]
+    assert "you are out of this game" in fails(found)
+    assert second(found) is False
 
 
 @pytest.mark.parametrize("silent", [True, False])

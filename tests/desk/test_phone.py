@@ -238,6 +238,36 @@ def test_orders_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, wor
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        "press to ann Take cem",
+        "Press to ann:\n\nTake cem",
+        "`press m1 to ann`\nTake cem",
+        "press ann Take cem",
+        "Hi\npress to ann\nTake cem\nend",
+        "To ann: take cem",
+    ],
+)
+def test_what_is_meant_for_one_of_several_never_goes_to_all(referee: Referee, words: str) -> None:
+    ann, bob, cem = referee.registered("ann"), referee.person("bob"), referee.registered("cem")
+    phone = Phone(referee, bob, "en")
+    referee.send(ann, "new shoot-em-up with bob@mail.example cem\nsettle: 0\nend\n")
+    phone.reply("register bob")
+    phone.reply("register bob")
+    phone.reply(ACCEPTS["en"], bob.letters[-2])
+    referee.send(cem, form_in(body(cem.last), "accept", lines=1))
+    assert referee.match().phase == "setup"
+    referee.send(ann, "press m1\nHello to you both.\nend\n")
+    came = len(cem.letters)
+    phone.reply(words)
+    assert len(cem.letters) == came
+    for said in ("To be honest, ann lies", "To ann, cem: no", "Only ann knows, but press on"):
+        referee.send(ann, f"press m1\nHello again, {said}.\nend\n")
+        phone.reply(said)
+        assert f"  : {said}" in body(cem.last)
+
+
+@pytest.mark.parametrize(
     "closing",
     [
         "Kind regards,\nBob",

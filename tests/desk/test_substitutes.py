@@ -231,6 +231,36 @@ class TestByMajority:
         says(referee, bob, "substitute m1 eve for cem\n")
         assert len(eve.letters) == 3
 
+    def test_who_left_the_game_has_no_say(self, referee: Referee) -> None:
+        ann, bob, cem, dan = referee.table("shoot-em-up", self.OPTIONS, FOUR)
+        eve, _ = referee.registered("eve"), referee.registered("fay")
+        for person in (cem, dan):
+            says(referee, person, "substitute m1 eve for cem\n")
+        referee.send(dan, "resign m1 game 1\n")
+        says(referee, ann, "substitute m1 eve for cem\n")
+        assert len(eve.letters) == 2, "one of two is no majority"
+        for name in ("none", "fay"):
+            says(referee, dan, f"substitute m1 {name} for cem\n")
+            assert "you are out of this game" in dan.text
+        says(referee, bob, "substitute m1 eve for cem\n")
+        referee.send(eve, form_in(eve.text, "substitute"))
+        found = proof(referee, ann)
+        assert both(found) is True
+        at = max(number for number, entry in enumerate(found.entries) if entry.type == "substitute")
+        papers = {
+            re.sub(r"-(9|1[0-9])-", lambda number: f"-{int(number[1]) - 1}-", path): paper
+            for path, paper in found.papers.items()
+            if path != "letters/substitute-8-seat-2.eml"
+        }
+        later = [
+            replace(entry, body={**entry.body, "entries": [number - 1 for number in entry.body["entries"]]})
+            if entry.type == "left"
+            else entry
+            for entry in found.entries[at + 1 :]
+        ]
+        fewer = replace(found, entries=(*found.entries[:at], *later), papers=papers)
+        fails_for_both(signed_again(fewer), "the others no longer agree to it")
+
     def test_all_must_agree_if_the_terms_say_nothing(self, referee: Referee) -> None:
         ann, bob, cem, _, eve = self.begun(referee, "board: 9x9\nsettle: 0")
         self.agree(referee, ann, bob)

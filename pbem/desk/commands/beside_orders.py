@@ -148,6 +148,7 @@ def extend(seated: SeatContext, caller: Caller, command: Command[Extend]) -> Rep
 def claim(seated: SeatContext, caller: Caller, command: Command[Claim]) -> Reply:
     """`claim`: the game, or the end of the match, against silent players."""
     step, _ = seated.say(caller, command, silence.claim)
+    goes_on = (step.match.phase, step.match.game) == ("playing", seated.match.game)
     progress.advance(step)  # those who are left may all have ordered
     seated.commit(step)
-    return Reply("claim", seated.facts(), at=seated)
+    return Reply("claim", {"goes_on": goes_on} | seated.facts(), at=seated)

@@ -206,6 +206,8 @@ def extend(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> l
     """A gift of time from this seat to the others that are asked; returns these. Raises `Refused`."""
     match, seconds = step.match, form.request.seconds
     to = sorted(other for other in match.clocks if other != seat)
+    if seat in match.left:
+        raise Refused(Fault("extend", match.id, Phrase("you are out of this game, and the others play on")))
     if not to:
         raise Refused(Fault("extend", match.id, Phrase("your opponent has no running deadline")))
     if not GIFT[0] <= seconds <= GIFT[1]:

@@ -70,7 +70,7 @@ def _consents(match: Match, seat: int, is_gone: Callable[[int], bool]) -> bool:
     if seat not in match.nominated:
         return False
     others = [one for one in _unwilling(match, seat) if not is_gone(one)]
-    agree = match.nominated[seat].willing - {seat}
+    agree = match.nominated[seat].willing - {seat, *match.left}
     return seat not in others and CONSENT[match.terms.substitutes](len(agree), len(others))
 
 
@@ -122,6 +122,8 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
         raise Refused(Fault("substitute", match.id, not_played(match)))
     if match.play.stays:
         raise Refused(Fault("substitute", match.id, match.play.stays))
+    if by in match.left and by != seat:
+        raise Refused(Fault("substitute", match.id, Phrase("you are out of this game, and the others play on")))
     if name == NOBODY:
         if nomination is None:
             says = Phrase("nobody was named for {name}'s seat", name=called(match, seat))
