@@ -25,6 +25,7 @@ from pbem.desk.daily_limits import (
     WITHOUT_COMMAND,
 )
 from pbem.desk.outcomes import NOT_REGISTERED, Reply, refusal
+from pbem.desk.reply_tokens import MailboxProof, ReplyTokens
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.desk.together import to_answer, unfit_together
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from pbem.desk.bounces import Bounces
     from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.outcomes import Decision, Handler, Silence
-    from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import Seats
     from pbem.store.database import Database
     from pbem.store.people import People
@@ -235,7 +235,8 @@ class Dispatch:
             replies.append((command, reply))
         replies += [(command, self._without_effect(caller, command)) for command in reading.meant or []]
         if reading.short and (whole := understood(self.seats, self.mailboxes, caller, masked(reading.short))):
-            replies, ignored = [whole[:2]], whole[2]
+            command, reply, ignored = whole
+            replies = [(command, self._offered(caller, command, reply))]
         return replies, replace(reading, ignored=[*ignored, *left_out])
 
     def _left(self, caller: Caller, replies: Sequence[Answered], *, optout: bool, used: bool) -> tuple[int, int]:
@@ -299,7 +300,21 @@ class Dispatch:
             "level": "mailbox",
             "match": command.match,
         }
-        return Reply("completed" if form else "without_effect", facts, at=at, outcome="unplaced")
+        reply = Reply("completed" if form else "without_effect", facts, at=at, outcome="unplaced")
+        return self._offered(caller, command, reply)
+
+    def _offered(self, caller: Caller, command: AnyCommand, reply: Reply) -> Reply:
+        """The reply that offers a command to send back, or the refusal of it, by a trial that is undone."""
+        if COMMANDS[command.name].block or reply.facts.get("form") != command.echo:
+            return reply
+        try:
+            with self.part():
+                self.handlers[command.name](replace(caller, proof=MailboxProof()), command)
+                raise _UnplacedError(reply)
+        except _UnplacedError:
+            return reply
+        except Refused as refused:
+            return self._refused(caller, command, refused)
 
     def _refused(self, caller: Caller, command: AnyCommand, refused: Refused) -> Reply:
         """The reply to a refused command: all its faults, and the form to send instead."""

@@ -254,6 +254,30 @@ def test_where_yes_cannot_count_it_is_not_offered_and_the_reason_is_named(phones
     assert "quoted text: resign m1 match" in told
 
 
+SAID = ("clear", "resign", "resign m1", "resign match", "draw offer", "draw accept", "annul decline")
+MORE = ("annul offer", "extend 3d", "claim", "substitute carl for bob", "accept", "decline", "withdraw")
+
+
+@pytest.mark.parametrize("html", [False, True])
+@pytest.mark.parametrize("phase", ["setup", "playing"])
+@pytest.mark.parametrize("words", [*SAID, *MORE])
+def test_every_form_that_an_answer_offers_is_accepted(phones: Phones, words: str, phase: str, *, html: bool) -> None:
+    """Also where no sentence counts by itself, because nobody signs To, or because HTML alone came."""
+    over = tuple(name for name in SIGNED if name != "to")
+    phones.registered("carl")
+    if phase == "playing":
+        _, bob = phones.playing()
+    else:
+        _, bob = phones.proposed()
+        phones.reply(bob, "Yes, let us play!")
+    told = phones.reply(bob, words, over=over, html=html)
+    if "completed form" in told:
+        form = body(bob.last).split("with these lines")[1].split("\n\n")[1]
+        told = phones.reply(bob, form, over=over)
+        assert "Refused" not in told
+        assert "Nothing has changed" not in told
+
+
 @pytest.mark.parametrize(
     "shown",
     [
