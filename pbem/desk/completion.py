@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pbem.desk import plain_words
 from pbem.desk.answer_letter import own_lines
 from pbem.desk.caller import Caller, Trust
 from pbem.desk.outcomes import Reply
@@ -177,7 +178,20 @@ def understood(
     if sentence is not None and sentence.name in SENTENCES["playing"]:
         facts: dict[str, object] = {"faults": [*older, *_unsigned(caller)], "form": sentence.echo, "level": "mailbox"}
         return sentence, Reply("completed", facts, at=at, outcome="unplaced"), []
-    return _unplaced(mailboxes, caller, at, short, older)
+    return _unplaced(mailboxes, caller, at, short, older) or _in_plain_words(at, short, older)
+
+
+def _in_plain_words(
+    at: SeatContext, short: str, older: Sequence[Fault]
+) -> tuple[AnyCommand, Reply, list[str]] | None:
+    """The form of the command that plain words probably mean."""
+    found = plain_words.meant(at.match, at.seat, short)
+    if found is None:
+        return None
+    name, form = found
+    (command,) = parse(form).commands
+    facts: dict[str, object] = {"meant": name, "faults": older, "form": form, "level": "mailbox"}
+    return replace(command, echo=short), Reply("meant", facts, at=at, outcome="unplaced"), []
 
 
 def _unplaced(

@@ -41,6 +41,7 @@ from pbem.mail.commands import (
     asked_by_nothing,
     asked_by_subject,
     masked,
+    parse,
 )
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex, written
@@ -305,11 +306,13 @@ class Dispatch:
 
     def _offered(self, caller: Caller, command: AnyCommand, reply: Reply) -> Reply:
         """The reply that offers a command to send back, or the refusal of it, by a trial that is undone."""
-        if COMMANDS[command.name].block or reply.facts.get("form") != command.echo:
+        form = reply.facts.get("form")
+        if COMMANDS[command.name].block or not form:
             return reply
+        (offered,) = parse(form).commands
         try:
             with self.part():
-                self.handlers[command.name](replace(caller, proof=MailboxProof()), command)
+                self.handlers[command.name](replace(caller, proof=MailboxProof()), offered)
                 raise _UnplacedError(reply)
         except _UnplacedError:
             return reply
