@@ -46,6 +46,7 @@ _WIDTH = 72
 
 _COMMENT = re.compile(r"#[^\n]*")
 _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
+_ENTRY = re.compile(r"^[> ]*(enter t[1-9][0-9]{0,8})\s[> ]*[0-9a-f]{8}", re.MULTILINE)
 _WORD = re.compile(r"[^\s,;]+")
 
 
@@ -237,6 +238,14 @@ def _unsigned(caller: Caller) -> list[Fault]:
     """The reason why no letter of the caller's counts by its reply address alone, if the DNS was asked about it."""
     voucher = caller.understood.voucher
     return [] if voucher.covers_to or voucher.wanted else [_UNSIGNED]
+
+
+def entering(reading: Reading) -> Reading | None:
+    """A yes to the quoted terms of a tournament, as a request for the line that enters; None if it is none."""
+    lines = {line for run in reading.ignored for line in _ENTRY.findall(run)}
+    if reading.commands or len(lines) != 1 or not consents(_SENTENCE_END.split(reading.short, maxsplit=1)[0]):
+        return None
+    return replace(reading, commands=parse(lines.pop()).commands, ignored=beside(reading), short="")
 
 
 def beside(reading: Reading) -> list[str]:

@@ -15,7 +15,7 @@ import structlog
 from pbem.desk import account_keys, outcomes, seats
 from pbem.desk.caller import Caller, Novelty, Trust, refused
 from pbem.desk.commands.account import stop_mail
-from pbem.desk.completion import NOT_SIGNED, against_yes, completed, proposing, stands, understood
+from pbem.desk.completion import NOT_SIGNED, against_yes, completed, entering, proposing, stands, understood
 from pbem.desk.daily_limits import (
     CHANGES_NOTHING,
     COMMAND,
@@ -158,6 +158,7 @@ class Dispatch:
             asked = mailing_lists.left_by_subject(subject)
             leaving = [command for command in asked if mailing_lists.may_leave(caller.tokens, command)]
             reading = replace(reading, commands=leaving or asked_by_subject(subject))
+            reading = entering(reading) or reading
         if caller.novelty is not Novelty.SILENT:
             return self._carry_out(caller, reading)
         try:
@@ -366,7 +367,7 @@ class Dispatch:
         if spec.shown != "never" and caller.misdated:
             raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
         left_out: dict[str, str] = {}
-        if mailing_lists.may_leave(caller.tokens, command):
+        if mailing_lists.may_leave(caller.tokens, command) or spec.asks(command.request):
             pass
         elif spec.signed and caller.verdict.kind != "valid":
             self._demand_mailbox(caller, command)

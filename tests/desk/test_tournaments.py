@@ -737,6 +737,24 @@ def test_two_without_keys_enter_in_the_same_words_and_one_again(club: Club) -> N
     club.proof(club.bundles())
 
 
+@pytest.mark.parametrize("words", ["yes", "Yes, gladly!", "Ja gerne"])
+def test_who_has_no_key_enters_by_new_letters_and_consent_to_terms_asks_for_the_line(
+    referee: Referee, words: str
+) -> None:
+    phones = Phones(referee)
+    anna, bob = phones.registered("anna"), phones.registered("bob")
+    lines = f"tournament new spaceships\ncloses: {CLOSES}\n{SMALL}\nkeys: optional\nend"
+    assert "t1" in phones.reply(anna, lines)
+    raw = referee.raw(bob, "enter t1\n")  # no answer, as the page and the terminal say
+    referee.deliver(HOME.sign(raw, referee.now), bob.address)
+    assert "To enter, and so to accept" in " ".join(body(bob.last).split())
+    told = phones.reply(bob, words)
+    assert "Not understood" not in told
+    (line,) = re.findall(r"(?m)^enter t1 [0-9a-f]{64}$", body(bob.last))
+    assert "Entered: bob" not in told
+    assert "You are in." in phones.reply(bob, line)
+
+
 def test_an_organiser_gets_the_page_to_pass_on(referee: Referee) -> None:
     referee.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
     referee.open_desk()
