@@ -234,6 +234,7 @@ def test_a_ruling_has_a_reason_and_is_not_about_own_games(club: Club) -> None:
     assert club.t.phase == "ended"
     (end,) = letters_about(club.people["bob"], "[pbem t1] it is over")
     assert "It is the organiser's word: nobody plays" in " ".join(end.split())
+    assert "is over. This is its final table. Matches that are still under way go on" in " ".join(end.split())
     club.proof()
 
 
@@ -539,6 +540,9 @@ def test_the_operator_rules_with_a_bare_word(club: Club) -> None:
     assert instruct(club, "rule", "annul") == ("refused", "`rule`: name the match, such as m17.")
     assert instruct(club, "rule", f"annul {own.match}") == ("done", f"t1: annul {own.match} is entered")
     assert "It is the operator's word: a trip" in letters_about(club.people["bob"], "[pbem t1] a ruling")[-1]
+    ruling = " ".join(letters_about(club.people["bob"], "[pbem t1] a ruling")[-1].split())
+    assert "it goes on: it counts for ratings, and silence in it counts like any other. Its players" in ruling
+    assert f"`annul {own.match} offer`" in ruling
     assert f"WORD {own.match} does not count, by the operator's bare word: a trip" in club.proof()
     assert instruct(club, "rule", "close")[0] == "done"
     assert instruct(club, "pause") == ("refused", "the tournament is over")
