@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pbem.desk import plain_words
 from pbem.desk.answer_letter import own_lines
 from pbem.desk.caller import Caller, Trust
 from pbem.desk.outcomes import Reply
@@ -47,6 +48,7 @@ _WIDTH = 72
 
 _COMMENT = re.compile(r"#[^\n]*")
 _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
+_ENTRY = re.compile(r"^[> ]*(enter t[1-9][0-9]{0,8})\s[> ]*[0-9a-f]{8}", re.MULTILINE)
 _WORD = re.compile(r"[^\s,;]+")
 _WORDS = re.compile(r"[\w-]+")
 
@@ -180,7 +182,20 @@ def understood(
     if sentence is not None and sentence.name in SENTENCES["playing"]:
         facts: dict[str, object] = {"faults": [*older, *_unsigned(caller)], "form": sentence.echo, "level": "mailbox"}
         return sentence, Reply("completed", facts, at=at, outcome="unplaced"), []
-    return _unplaced(mailboxes, caller, at, short, older)
+    return _unplaced(mailboxes, caller, at, short, older) or _in_plain_words(at, short, older)
+
+
+def _in_plain_words(
+    at: SeatContext, short: str, older: Sequence[Fault]
+) -> tuple[AnyCommand, Reply, list[str]] | None:
+    """The form of the command that plain words probably mean."""
+    found = plain_words.meant(at.match, at.seat, short)
+    if found is None:
+        return None
+    name, form = found
+    (command,) = parse(form).commands
+    facts: dict[str, object] = {"meant": name, "faults": older, "form": form, "level": "mailbox"}
+    return replace(command, echo=short), Reply("meant", facts, at=at, outcome="unplaced"), []
 
 
 def _unplaced(
@@ -226,6 +241,14 @@ def _unsigned(caller: Caller) -> list[Fault]:
     """The reason why no letter of the caller's counts by its reply address alone, if the DNS was asked about it."""
     voucher = caller.understood.voucher
     return [] if voucher.covers_to or voucher.wanted else [_UNSIGNED]
+
+
+def entering(reading: Reading) -> Reading | None:
+    """A yes to the quoted terms of a tournament, as a request for the line that enters; None if it is none."""
+    lines = {line for run in reading.ignored for line in _ENTRY.findall(run)}
+    if reading.commands or len(lines) != 1 or not consents(_SENTENCE_END.split(reading.short, maxsplit=1)[0]):
+        return None
+    return replace(reading, commands=parse(lines.pop()).commands, ignored=beside(reading), short="")
 
 
 def beside(reading: Reading) -> list[str]:

@@ -15,7 +15,7 @@ import structlog
 from pbem.desk import account_keys, outcomes, seats
 from pbem.desk.caller import Caller, Novelty, Trust, refused
 from pbem.desk.commands.account import stop_mail
-from pbem.desk.completion import NOT_SIGNED, against_yes, completed, proposing, stands, understood
+from pbem.desk.completion import NOT_SIGNED, against_yes, completed, entering, proposing, stands, understood
 from pbem.desk.daily_limits import (
     CHANGES_NOTHING,
     COMMAND,
@@ -25,6 +25,7 @@ from pbem.desk.daily_limits import (
     WITHOUT_COMMAND,
 )
 from pbem.desk.outcomes import NOT_REGISTERED, Reply, refusal
+from pbem.desk.reply_tokens import MailboxProof, ReplyTokens
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.desk.together import to_answer, unfit_together
@@ -40,6 +41,7 @@ from pbem.mail.commands import (
     asked_by_nothing,
     asked_by_subject,
     masked,
+    parse,
 )
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex, written
@@ -59,7 +61,6 @@ if TYPE_CHECKING:
     from pbem.desk.bounces import Bounces
     from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.outcomes import Decision, Handler, Silence
-    from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import Seats
     from pbem.store.database import Database
     from pbem.store.people import People
@@ -157,6 +158,7 @@ class Dispatch:
             asked = mailing_lists.left_by_subject(subject)
             leaving = [command for command in asked if mailing_lists.may_leave(caller.tokens, command)]
             reading = replace(reading, commands=leaving or asked_by_subject(subject))
+            reading = entering(reading) or reading
         if caller.novelty is not Novelty.SILENT:
             return self._carry_out(caller, reading)
         try:
@@ -235,7 +237,8 @@ class Dispatch:
             replies.append((command, reply))
         replies += [(command, self._without_effect(caller, command)) for command in reading.meant or []]
         if reading.short and (whole := understood(self.seats, self.mailboxes, caller, masked(reading.short))):
-            replies, ignored = [whole[:2]], whole[2]
+            command, reply, ignored = whole
+            replies = [(command, self._offered(caller, command, reply))]
         return replies, replace(reading, ignored=[*ignored, *left_out])
 
     def _left(self, caller: Caller, replies: Sequence[Answered], *, optout: bool, used: bool) -> tuple[int, int]:
@@ -299,7 +302,23 @@ class Dispatch:
             "level": "mailbox",
             "match": command.match,
         }
-        return Reply("completed" if form else "without_effect", facts, at=at, outcome="unplaced")
+        reply = Reply("completed" if form else "without_effect", facts, at=at, outcome="unplaced")
+        return self._offered(caller, command, reply)
+
+    def _offered(self, caller: Caller, command: AnyCommand, reply: Reply) -> Reply:
+        """The reply that offers a command to send back, or the refusal of it, by a trial that is undone."""
+        form = reply.facts.get("form")
+        if COMMANDS[command.name].block or not form:
+            return reply
+        (offered,) = parse(form).commands
+        try:
+            with self.part():
+                self.handlers[command.name](replace(caller, proof=MailboxProof()), offered)
+                raise _UnplacedError(reply)
+        except _UnplacedError:
+            return reply
+        except Refused as refused:
+            return self._refused(caller, command, refused)
 
     def _refused(self, caller: Caller, command: AnyCommand, refused: Refused) -> Reply:
         """The reply to a refused command: all its faults, and the form to send instead."""
@@ -348,7 +367,7 @@ class Dispatch:
         if spec.shown != "never" and caller.misdated:
             raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
         left_out: dict[str, str] = {}
-        if mailing_lists.may_leave(caller.tokens, command):
+        if mailing_lists.may_leave(caller.tokens, command) or spec.asks(command.request):
             pass
         elif spec.signed and caller.verdict.kind != "valid":
             self._demand_mailbox(caller, command)

@@ -482,9 +482,20 @@ def test_tournaments_are_entered_listed_and_left(terminal: Terminal) -> None:
     shown = terminal("enter", "t1", typed="y\n")
     assert "tournament t1, by bob" in shown
     assert "0 players have entered so far.\nTo enter is to accept all your matches in it." in shown
-    assert re.search("  t1    Spaceships, round robin +open, until .+; 1 entered, you too\n", terminal())
+    assert re.search(r"  t1    Spaceships, round robin\n +open, until .+;\n +1 entered, you too\n", terminal())
     terminal("leave", "t1", "--yes")
     assert "t1 " not in terminal()
+
+
+def test_the_list_fits_a_small_terminal(terminal: Terminal) -> None:
+    """Each deadline, and each command to type, stands on one line."""
+    bob = begun(terminal)
+    terminal.referee.send(bob, new(bob, "shoot-em-up", "ann", options="settle: 0"))
+    lines = terminal().splitlines()
+    assert max(map(len, lines)) < 80
+    assert "\n        turn 1: your move, until Sun 08 Mar" in "\n".join(lines)
+    assert [line for line in lines if line.endswith("left)")]
+    assert [line for line in lines if line.endswith("pbem play accept m2")]
 
 
 def test_what_cannot_be_entered_is_said_once(terminal: Terminal, prompt: Callable[..., str]) -> None:
@@ -514,8 +525,8 @@ def test_a_tournament_is_announced_and_friends_are_told_how_to_enter(
     shown = prompt("tournament", "new", "spaceships", "closes: 2026-03-10", "pace: 3d", typed="y\n")
     assert "tournament new spaceships\ncloses: 2026-03-10\npace: 3d\n" in shown
     assert "Announced. Your friends write to pbem@play.example: enter t1\n" in shown
-    assert "; 0 entered; to enter: pbem play enter t1\n" in terminal()
-    assert "; 1 entered, you too\n" in prompt("enter", "t1", "--yes")
+    assert " 0 entered;\n        to enter: pbem play enter t1\n" in terminal()
+    assert " 1 entered, you too\n" in prompt("enter", "t1", "--yes")
     shown = terminal("tournament", "new", "spaceships", "closes: 2026-02-01", "--yes", status=1)
     assert "nothing was signed or sent:\n  - entries close on a day to come" in shown
 

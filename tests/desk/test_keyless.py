@@ -254,6 +254,78 @@ def test_where_yes_cannot_count_it_is_not_offered_and_the_reason_is_named(phones
     assert "quoted text: resign m1 match" in told
 
 
+SAID = ("clear", "resign", "resign m1", "resign match", "draw offer", "draw accept", "annul decline")
+MORE = ("annul offer", "extend 3d", "claim", "substitute carl for bob", "accept", "decline", "withdraw")
+
+
+@pytest.mark.parametrize("html", [False, True])
+@pytest.mark.parametrize("phase", ["setup", "playing"])
+@pytest.mark.parametrize("words", [*SAID, *MORE])
+def test_every_form_that_an_answer_offers_is_accepted(phones: Phones, words: str, phase: str, *, html: bool) -> None:
+    """Also where no sentence counts by itself, because nobody signs To, or because HTML alone came."""
+    over = tuple(name for name in SIGNED if name != "to")
+    phones.registered("carl")
+    if phase == "playing":
+        _, bob = phones.playing()
+    else:
+        _, bob = phones.proposed()
+        phones.reply(bob, "Yes, let us play!")
+    told = phones.reply(bob, words, over=over, html=html)
+    if "completed form" in told:
+        form = body(bob.last).split("with these lines")[1].split("\n\n")[1]
+        told = phones.reply(bob, form, over=over)
+        assert "Refused" not in told
+        assert "Nothing has changed" not in told
+
+
+@pytest.mark.parametrize("words", ["No thanks", "Nein danke!", "Sorry, not now. Kind regards, Bob", "Leider nicht"])
+def test_a_refusal_in_plain_words_is_told_how_to_decline(phones: Phones, words: str) -> None:
+    _, bob = phones.proposed()
+    told = phones.reply(bob, words)
+    assert phones.phase == "proposed"
+    assert "To decline, answer this letter" in told
+    assert "Not understood" not in told
+    phones.reply(bob, "decline m1")
+    assert phones.phase == "declined"
+
+
+@pytest.mark.parametrize("words", ["I resign. Good game!", "Ich gebe auf.", "I give up"])
+@pytest.mark.parametrize("phase", ["setup", "playing"])
+def test_a_resignation_in_plain_words_is_told_the_line_to_send(phones: Phones, words: str, phase: str) -> None:
+    if phase == "playing":
+        ann, bob = phones.playing()
+    else:
+        ann, bob = phones.proposed()
+        phones.reply(bob, "Yes, let us play!")
+    for _ in range(5):  # more than the letters without a command that are answered in a day
+        came = len(ann.letters)
+        told = phones.reply(bob, words)
+        assert (phones.phase, len(ann.letters)) == (phase, came)
+        assert "To resign, answer this letter" in told
+    phones.reply(bob, "set language de")
+    assert "Um aufzugeben, antworte auf diesen Brief" in phones.reply(bob, words, language="de")
+    phones.reply(bob, {"setup": "resign m1 match", "playing": "resign m1 game 1"}[phase])
+    assert phones.phase == "closed"
+
+
+@pytest.mark.parametrize("words", ["nothing", "Nichts.", "pass"])
+def test_who_orders_nothing_in_plain_words_is_told_the_lines_to_send(phones: Phones, words: str) -> None:
+    ann, bob = phones.playing()
+    told = phones.reply(bob, words)
+    assert not phones.referee.match().orders.get(2)
+    assert "To order nothing this turn" in told
+    phones.reply(bob, "orders m1 turn 1\nfinal\nend")
+    assert phones.referee.match().orders[2].final
+    phones.reply(ann, "resign", ann.find("begins"))
+    phones.proof(ann)
+
+
+@pytest.mark.parametrize("words", ["Do you resign?", "I never resign", "Nothing is better than this game"])
+def test_other_words_are_told_no_command_to_send(phones: Phones, words: str) -> None:
+    _, bob = phones.playing()
+    assert "Your letter has no command that we know" in phones.reply(bob, words)
+
+
 @pytest.mark.parametrize(
     "shown",
     [

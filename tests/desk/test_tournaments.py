@@ -234,6 +234,7 @@ def test_a_ruling_has_a_reason_and_is_not_about_own_games(club: Club) -> None:
     assert club.t.phase == "ended"
     (end,) = letters_about(club.people["bob"], "[pbem t1] it is over")
     assert "It is the organiser's word: nobody plays" in " ".join(end.split())
+    assert "is over. This is its final table. Matches that are still under way go on" in " ".join(end.split())
     club.proof()
 
 
@@ -539,6 +540,9 @@ def test_the_operator_rules_with_a_bare_word(club: Club) -> None:
     assert instruct(club, "rule", "annul") == ("refused", "`rule`: name the match, such as m17.")
     assert instruct(club, "rule", f"annul {own.match}") == ("done", f"t1: annul {own.match} is entered")
     assert "It is the operator's word: a trip" in letters_about(club.people["bob"], "[pbem t1] a ruling")[-1]
+    ruling = " ".join(letters_about(club.people["bob"], "[pbem t1] a ruling")[-1].split())
+    assert "it goes on: it counts for ratings, and silence in it counts like any other. Its players" in ruling
+    assert f"`annul {own.match} offer`" in ruling
     assert f"WORD {own.match} does not count, by the operator's bare word: a trip" in club.proof()
     assert instruct(club, "rule", "close")[0] == "done"
     assert instruct(club, "pause") == ("refused", "the tournament is over")
@@ -735,6 +739,24 @@ def test_two_without_keys_enter_in_the_same_words_and_one_again(club: Club) -> N
     club.start()
     assert len(club.awaited) == 3
     club.proof(club.bundles())
+
+
+@pytest.mark.parametrize("words", ["yes", "Yes, gladly!", "Ja gerne"])
+def test_who_has_no_key_enters_by_new_letters_and_consent_to_terms_asks_for_the_line(
+    referee: Referee, words: str
+) -> None:
+    phones = Phones(referee)
+    anna, bob = phones.registered("anna"), phones.registered("bob")
+    lines = f"tournament new spaceships\ncloses: {CLOSES}\n{SMALL}\nkeys: optional\nend"
+    assert "t1" in phones.reply(anna, lines)
+    raw = referee.raw(bob, "enter t1\n")  # no answer, as the page and the terminal say
+    referee.deliver(HOME.sign(raw, referee.now), bob.address)
+    assert "To enter, and so to accept" in " ".join(body(bob.last).split())
+    told = phones.reply(bob, words)
+    assert "Not understood" not in told
+    (line,) = re.findall(r"(?m)^enter t1 [0-9a-f]{64}$", body(bob.last))
+    assert "Entered: bob" not in told
+    assert "You are in." in phones.reply(bob, line)
 
 
 def test_an_organiser_gets_the_page_to_pass_on(referee: Referee) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sqlite3
 from datetime import datetime
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.terminal_boards import drawn, in_lines, shaped
+from pbem.cli.play.terminal_boards import drawn, in_lines, shaped, width
 from pbem.games import GAMES, parts, rules
 from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.phrase import Span, clean
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 _ROWS = 24
 """The lines of the smallest terminal, of which the shell's prompt has one."""
+_TITLE, _LONGEST_TITLE = 34, 60
+"""The columns of the titles in a list, and the longest title that is not cut."""
+
+_PART_END = re.compile(r"(?<=[;.]) ")
 _FEWEST = 6
 """The lines for what changed that are shown in any case."""
 
@@ -79,16 +84,26 @@ def list_matches(table: PlayTable) -> bool:
 def list_rows(table: PlayTable, standings: Sequence[MatchView]) -> None:
     """A line for each of these matches: what it is, and whose move."""
     titles = [title_of(table.letters, standing) for standing in standings]
-    widest = max(map(len, titles), default=0)
+    widest = min(max(map(len, titles), default=0), _TITLE)
     for standing, title in zip(standings, titles, strict=True):
-        click.echo(f"  {standing.match:5} {title:{widest}}  {_whose(table, standing)}".rstrip())
+        click.echo(_row(standing.match, title, widest, _whose(table, standing)))
+
+
+def _row(about: str, title: str, widest: int, stands: str) -> str:
+    """A line of a list; what does not fit goes below, where no line ends within a deadline or a command to type."""
+    shown = title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 3]}..."
+    line = f"  {about:5} {shown:{widest}}  {stands}".rstrip()
+    if len(line) <= width():
+        return line
+    below = in_lines(["       ", *_PART_END.split(stands)], indent=8)
+    return "\n".join([f"  {about:5} {shown}", *below])
 
 
 def list_tournaments(table: PlayTable, found: Iterable[TournamentView]) -> None:
     """A line for each of these tournaments: what it is, and how the player stands in it."""
     for told in found:
         title = f"{tournament_facts(told)['title']}, {told.format}"
-        click.echo(line_of(f"  {told.tournament:5} {title:34} {_standing(table, told)}"))
+        click.echo(_row(told.tournament, line_of(title), _TITLE, line_of(_standing(table, told))))
 
 
 def _standing(table: PlayTable, told: TournamentView) -> str:

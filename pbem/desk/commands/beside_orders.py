@@ -41,7 +41,7 @@ def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Rep
     """`resign`: the game is given up, or the whole match."""
     match, whole = seated.match, command.request.whole
     if not whole and match.phase in RUNNING and command.request.game != match.game:
-        wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
+        wanted = either(f"`{words}`" for words in endings.ways_to_resign(match))
         raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
     others_play = endings.position_after(match, seated.seat, whole_match=whole) is not None
     step, _ = seated.say(caller, command, endings.resign)

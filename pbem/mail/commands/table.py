@@ -91,6 +91,8 @@ class CommandSpec(msgspec.Struct, frozen=True):
     """True if it also answers a player's letter that has no command at all."""
     unvouched: int | None = None
     """Rank among the commands for unverified senders: only the lowest in a letter is answered. None: it never is."""
+    asks_without: str | None = None
+    """The field of its request without which it changes nothing, and only asks for what is to be sent."""
     by_reply: Literal["register"] | None = None
     """The purpose of the reply address by which it takes effect without an account."""
     withdraws: tuple[str, ...] = ()
@@ -156,6 +158,10 @@ class CommandSpec(msgspec.Struct, frozen=True):
     def for_players(self) -> bool:
         """True if only players get an answer to it."""
         return self.level != "anyone" and not self.newcomer
+
+    def asks(self, request: Request) -> bool:
+        """True if such a request of a command that may change something only asks."""
+        return self.asks_without is not None and getattr(request, self.asks_without) is None
 
     @property
     def private(self) -> bool:
@@ -391,6 +397,7 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Enter a tournament, and so accept all your matches in it; the hash is that of its terms."),
             (arguments.TOURNAMENT, arguments.HASH, arguments.TEAM),
             a_day=20,
+            asks_without="hash",
         ),
         _in_tournament("leave", requests.Leave, Phrase("Leave a tournament."), (arguments.TOURNAMENT,), a_day=20),
         _in_tournament(

@@ -36,6 +36,12 @@ if TYPE_CHECKING:
 _OVER = Phrase("the game is over; what is due is a `{command}`")
 
 
+def ways_to_resign(match: Match) -> list[str]:
+    """The sentences that resign now: this game, once it has begun, or the whole match."""
+    game = [f"resign {match.id} game {match.game}"] if match.phase == "playing" else []
+    return [*game, f"resign {match.id} match"]
+
+
 def resign(step: Step, seat: int, form: SignedForm[Resign], signed: Signed) -> None:
     """Give up the game, or the whole match.
 

@@ -1,0 +1,69 @@
+"""Plain words that mean a command: a refusal, a resignation, a turn without orders. None of them is obeyed.
+
+Only an answer can tell whether they were meant: it offers the form to send back (`pbem.desk.completion`). What counts
+without a form is in `pbem.proof.one_letter`. Implements protocol.md, "Commands".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from pbem.match.events.endings import ways_to_resign
+from pbem.match.state import RUNNING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pbem.match.state import Match
+
+
+class _Meaning(NamedTuple):
+    """One row: the command; whether this seat may give it now; the words that mean it; and the form that does it."""
+
+    command: str
+    fits: Callable[[Match, int], bool]
+    words: re.Pattern[str]
+    form: Callable[[Match], str]
+
+
+_MEANINGS = (
+    _Meaning(
+        "decline",
+        lambda match, _: match.phase == "proposed",
+        re.compile(
+            r"(?:sorry,? )?(?:no|nope|nein|not now|not interested|(?:leider )?nicht)"
+            r"(?:,? (?:thanks|thank you|danke|sorry|vielen dank|leider nicht|lieber nicht|not now|jetzt nicht))?"
+            r"|(?:i |ich )?(?:decline|lehne (?:leider )?ab|kann leider nicht|möchte (?:leider |lieber )?nicht)",
+            re.I,
+        ),
+        lambda match: f"decline {match.id}",
+    ),
+    _Meaning(
+        "resign",
+        lambda match, _: match.phase in RUNNING,
+        re.compile(
+            r"(?:i |ich )?(?:resign|surrender|concede|give up|kapituliere|aufgeben"
+            r"|gebe? (?:mich geschlagen|(?:die partie |das spiel )?auf))(?: (?:the game|now))?",
+            re.I,
+        ),
+        lambda match: ways_to_resign(match)[0],
+    ),
+    _Meaning(
+        "orders",
+        lambda match, seat: match.play.due(match, seat) == "orders" and match.rules.empty_orders,
+        re.compile(r"nothing|none|no orders|pass|i pass|nichts|keine(?: befehle)?|(?:ich )?passe", re.I),
+        lambda match: f"orders {match.id} turn {match.turn}\nfinal\nend",
+    ),
+)
+
+_SENTENCE_END = re.compile(r"[.!?\n]|\Z")
+
+
+def meant(match: Match, seat: int, text: str) -> tuple[str, str] | None:
+    """The command that the first sentence of a text probably means, and its form; None if none, or a question."""
+    end = _SENTENCE_END.search(text)
+    assert end is not None
+    said = " ".join(text[: end.start()].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").split()).strip(" ,;")
+    rows = (row for row in _MEANINGS if end[0] != "?" and row.words.fullmatch(said) and row.fits(match, seat))
+    return next(((row.command, row.form(match)) for row in rows), None)
