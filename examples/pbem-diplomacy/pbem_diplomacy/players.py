@@ -1,4 +1,4 @@
-"""Random play of Diplomacy, for `pbem check-game diplomacy`: moves, and support for one's own moves."""
+"""Random play of Diplomacy: towards centres of others, with support for one's own moves."""
 
 from __future__ import annotations
 
@@ -50,9 +50,16 @@ def _movement(random: Random, state: State, power: str, own: list[Unit]) -> list
         legal = [order for order in helping if position.legal(order)]
         if legal and random.random() < 0.5:
             found.append(random.choice(legal))
-        elif going and random.random() < 0.8:
-            found.append(random.choice(going))
+        elif going and random.random() < 0.9:
+            towards = [order for order in going if _gains(state, order)]
+            found.append(random.choice(towards or going))
     return found
+
+
+def _gains(state: State, order: Order) -> bool:
+    """True if a move leads to a centre of somebody else."""
+    province = standard().provinces[order.to_province]
+    return province.centre and state.owned.get(province.code) != order.power
 
 
 def _retreats(random: Random, state: State, power: str, own: list[Unit]) -> list[Order]:
