@@ -300,7 +300,10 @@ class Agree(InMatch, frozen=True):
 
 
 class Draw(Agree, frozen=True):
-    """`draw`."""
+    """`draw`, perhaps of some of those who remain."""
+
+    sharing: tuple[str, ...] = ()
+    """The players who would share it, by the alphabet; none: all who remain."""
 
 
 class Annul(Agree, frozen=True):
@@ -356,10 +359,11 @@ class MailTranscript(InMatch, frozen=True):
 
 
 class SendPress(InMatch, frozen=True):
-    """`press`: a message to the other players, and perhaps to observers."""
+    """`press`: a message to the other players and perhaps to observers, or `to` some players alone."""
 
     text: str = ""
     public: bool = False
+    to: tuple[str, ...] = ()
 
 
 class Observe(InMatch, frozen=True):

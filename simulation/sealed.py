@@ -61,7 +61,7 @@ class Sealed(Part):
                     yield f"{match}: an honest program is told: {said}"
                 if said == HONEST and (match, int(seat)) in false:
                     yield f"{match}: what seat {seat} told falsely was not found"
-                if said != HONEST and entries[-1].body["winner"] == int(seat):
+                if said != HONEST and entries[-1].body["winners"] == [int(seat)]:
                     yield f"{match}: seat {seat} won, and is told: {said}"
 
 

@@ -52,7 +52,8 @@ ARROWS: dict[str, set[str]] = {
     "letters": {"boards", "games", "mail", "match"},
     "pages": {"boards", "games", "letters", "mail", "match", "proof", "tournament"},
     "player": {
-        *("games", "identity", "letters", "mail", "mailbox", "match", "pages", "proof", "tlog", "tournament"),
+        *("boards", "games", "identity", "letters", "mail", "mailbox", "match", "pages", "proof", "tlog"),
+        "tournament",
     },
     "smtp": {"mail", "store"},
     "desk": {

@@ -61,6 +61,7 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
     closing = None if withdrawal and for_default else closing
     over = None if closing else here.get(("ended", 0), entries[-1] if entries[-1].type == "closed" else None)
     silent = for_silence(entries, over, int(seat), turn) if over and not withdrawal else None
+    silent = next((one for one in entries if left_for_silence(one, {**said, "turn": str(turn)})), silent)
     at_once = by_default and closing is not None and due_at_once(papers, entries, said, closing, misses[0])
     gone = left(entries, said, misses[0] if at_once else closing or over, begun)
     stood = what_stood(papers, said, turn) if closing else None
@@ -147,11 +148,12 @@ def left(entries: Sequence[Entry], said: Paper, until: Entry | None, begun: Entr
     name = entries[0].body["players"].get(said["seat"], {}).get("name")
     found = None
     for one in entries[: until.seq - 1] if until else entries:
-        if one.type not in {"substituted", "resigned"} or one.body["seat"] != int(said["seat"]):
+        if one.type not in {"substituted", "left"} or one.body["seat"] != int(said["seat"]):
             continue
         since = name == said["player"] and moment(one.time) >= moment(said["received"])
-        if one.type == "resigned":
-            if since and begun and one.seq > begun.seq:
+        if one.type == "left":
+            was_due = said["*"] == "receipt" and "orders" not in said and left_for_silence(one, said)
+            if since and begun and one.seq > begun.seq and not was_due:
                 return one.seq
             continue
         found = one.seq
@@ -161,9 +163,16 @@ def left(entries: Sequence[Entry], said: Paper, until: Entry | None, begun: Entr
     return found if name != said["player"] else None
 
 
+def left_for_silence(one: Entry, said: Paper) -> bool:
+    """True if the seat of this paper left the game, by this entry, because it was silent in the turn of the paper."""
+    place = {"game": int(said["game"]), "turn": int(said.get("turn", "0")), "seat": int(said["seat"])}
+    wanted = place | {"cause": "silent"}
+    return one.type == "left" and wanted.items() <= one.body.items()
+
+
 def for_silence(entries: Sequence[Entry], over: Entry, seat: int, turn: int) -> Entry | None:
     """The entry that ended it for the silence of a seat in a turn, if one did."""
-    cause = entries[over.seq - 2]
+    cause = next(one for one in reversed(entries[: over.seq - 1]) if one.type != "left")
     due = not turn or turn == over.body.get("turns", 0) + 1
     if cause.type == "forfeited":
         return cause if due and seat in cause.body["seats"] else None

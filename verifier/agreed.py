@@ -12,7 +12,7 @@ from verifier.letters import Letter, Player, in_one_letter, letter_named, proven
 from verifier.papers import lines_of, read_replies
 from verifier.rules import Result
 from verifier.signature import Key, fingerprint, form_of, signed_text
-from verifier.terms import agrees, check_terms, terms_hash
+from verifier.terms import agrees, check_terms, named, terms_hash
 from verifier.text import parts_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def begin(match: Match, body: Body) -> None:
     must(body["rules"] == match.rules_hash, "another hash of the terms")
     seats = [str(seat) for seat in range(1, len(match.terms["players"]) + 1)]
     must(list(body["players"]) == list(body["letters"]) == seats, "other seats")
-    must([one["name"] for one in body["players"].values()] == match.terms["players"], "other names")
+    must(named(match, [one["name"] for one in body["players"].values()]) == match.terms["players"], "other names")
 
 
 def agreed(match: Match, entry: Entry) -> None:
@@ -72,7 +72,7 @@ def agreed(match: Match, entry: Entry) -> None:
     for seat in seats:
         check_agreement(match, entry, int(seat), body["letters"][seat])
     match.totals = [0] * len(seats)
-    ask_setups(match, entry, Result(0, tuple(match.totals)))
+    ask_setups(match, entry, Result((), tuple(match.totals)))
 
 
 def check_agreement(match: Match, entry: Entry, seat: int, said: Mapping[str, str]) -> None:

@@ -73,7 +73,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "block": ("name", "fields", B),
     "unblock": ("name", "fields", B),
     "resign": ("match ?game", "fields+", ""),
-    "draw": ("match =offer|accept|decline", "fields+", M),
+    "draw": ("match =offer|accept|decline ?sharing", "fields+", M),
     "annul": ("match =offer|accept|decline", "fields+", M),
     "extend": ("match time", "fields+", M),
     "claim": ("match", "fields+", M),
@@ -293,6 +293,8 @@ def argument(reading: Reading, command: Command, one: str) -> bool:
         return argument_on_line(reading)
     if one == "with":
         return others(reading, command)
+    if one == "sharing":
+        return those_who_share(reading, command)
     if one in {"key", "fingerprint"}:
         return argument_of_key(reading, command, one)
     if one == "team":
@@ -356,6 +358,18 @@ def others(reading: Reading, command: Command) -> bool:
     while (word := reading.peek()) and not word.endswith(":") and bare(word.lower()) not in RESERVED:
         names += [name.strip("<>;").lower() for name in reading.take().split(",") if name]
     command.said["*with"] = " ".join(names)
+    return bool(names)
+
+
+def those_who_share(reading: Reading, command: Command) -> bool:
+    """The names after `for`, on its line."""
+    found = re.compile(r"[^\S\n]*for([^\S\n][^\n]*)?(?=\n|$)", re.I).match(reading.text, reading.at)
+    if found is None:
+        return False
+    reading.at = found.end()
+    words = [word.rstrip(";.:") for word in (found[1] or "").split()]
+    names = {name.lower() for word in words for name in word.split(",") if name}
+    command.said["*sharing"] = " ".join(sorted(names))
     return bool(names)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verifier.conventions import moment, must, seconds
+from verifier.conventions import moment, must
 from verifier.papers import read_replies, record
-from verifier.rules import Result
+from verifier.rules import Result, best
 from verifier.state import Clock, Match
 from verifier.traces import trace
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verifier.transcript import Entry
+
+
+Closing = tuple[tuple[int, ...], str]
+"""The winners of the match, and the reason."""
 
 
 def ask_setups(match: Match, entry: Entry, last: Result) -> None:
@@ -40,34 +44,37 @@ def ask_orders(match: Match, entry: Entry) -> None:
 
 
 def ask(match: Match, entry: Entry, seats: Sequence[int]) -> None:
-    pace = match.terms["pace"]
     match.missed.clear()
     match.offers.clear()
     match.former.clear()
-    match.clocks = {seat: Clock(moment(entry.time), seconds(pace)) for seat in seats if pace}
+    match.clocks = {seat: Clock(moment(entry.time), match.pace) for seat in seats if match.terms["pace"]}
 
 
 def lose(match: Match, losers: Sequence[int]) -> None:
     playing = match.position.remaining if match.phase == "playing" else match.seats
     left = [seat for seat in playing if seat not in losers]
-    winner = left[0] if len(left) == 1 else 0
-    reason = "forfeit" if left else "abandoned"
-    stop(match, winner, reason, (winner, reason), whole=False)
+    winners, reason = alone(left), "forfeit" if left else "abandoned"
+    stop(match, winners, reason, (winners, reason), whole=False)
+
+
+def alone(seats: Sequence[int]) -> tuple[int, ...]:
+    """The only one of these seats has won; of several, nobody has."""
+    return tuple(seats) if len(seats) == 1 else ()
 
 
 def abandon(match: Match, reason: str) -> None:
-    stop(match, 0, "abandoned", (0, reason), whole=True)
+    stop(match, (), "abandoned", ((), reason), whole=True)
 
 
-def stop(match: Match, winner: int, reason: str, closing: tuple[int, str], *, whole: bool) -> None:
+def stop(match: Match, winners: tuple[int, ...], reason: str, closing: Closing, *, whole: bool) -> None:
     """The game is over, and the `whole` match perhaps; where no game is played, only that can be."""
     if match.phase == "playing":
-        end_game(match, Result(winner, match.position.scores, reason), closing if whole else None)
+        end_game(match, Result(winners, match.position.scores, reason), closing if whole else None)
     else:
         match.due.append(("closed", closing))
 
 
-def end_game(match: Match, result: Result, closing: tuple[int, str] | None = None) -> None:
+def end_game(match: Match, result: Result, closing: Closing | None = None) -> None:
     """The game is over; `closing` says how the match is, where it does not go on."""
     if not match.is_sealed:
         match.due += [("ended", result), ("revealed", (result, closing))]
@@ -79,14 +86,14 @@ def end_game(match: Match, result: Result, closing: tuple[int, str] | None = Non
 
 
 def ended(match: Match, entry: Entry, result: Result) -> None:
-    made = {"game": match.game, "turns": len(match.played), "winner": result.winner, "reason": result.reason}
-    made |= {"scores": list(result.scores)}
+    made = {"game": match.game, "turns": len(match.played), "reason": result.reason}
+    made |= {"winners": list(result.winners), "scores": list(result.scores)}
     if not match.is_sealed:
         trace(match, entry, f"game-{match.game}-end", match.position.turn)
     must({key: one for key, one in entry.body.items() if key != "trace"} == made, "another end")
 
 
-def revealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str] | None]) -> None:
+def revealed(match: Match, entry: Entry, said: tuple[Result, Closing | None]) -> None:
     result, closing = said
     must(entry.body["game"] == match.game, "another game")
     path = f"records/game-{match.game}.pbem.toml"
@@ -95,7 +102,7 @@ def revealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str] | N
     go_on_or_close(match, entry, result, closing)
 
 
-def go_on_or_close(match: Match, entry: Entry, result: Result, closing: tuple[int, str] | None) -> None:
+def go_on_or_close(match: Match, entry: Entry, result: Result, closing: Closing | None) -> None:
     match.results.append(result)
     match.totals = [total + score for total, score in zip(match.totals, result.scores, strict=True)]
     match.phase, target = "ended", match.terms["target"]
@@ -103,20 +110,19 @@ def go_on_or_close(match: Match, entry: Entry, result: Result, closing: tuple[in
         match.due.append(("closed", closing))
     elif match.terms["games"] == match.game or (target is not None and max(match.totals) >= target):
         single = match.terms["kind"] == "single" and result.reason != "rules"
-        match.due.append(("closed", (winner_of(match), result.reason if single else "agreed length")))
+        match.due.append(("closed", (winners_of(match), result.reason if single else "agreed length")))
     else:
         ask_setups(match, entry, result)
 
 
-def winner_of(match: Match) -> int:
+def winners_of(match: Match) -> tuple[int, ...]:
     if match.terms["kind"] == "single" or match.terms["victory"] == "last game":
-        return match.results[-1].winner
-    best = [seat for seat in match.seats if match.totals[seat - 1] == max(match.totals)]
-    return best[0] if len(best) == 1 else 0
+        return match.results[-1].winners
+    return best(match.totals).winners
 
 
-def closed(match: Match, entry: Entry, said: tuple[int, str]) -> None:
-    made = {"winner": said[0], "scores": match.totals, "reason": said[1]}
+def closed(match: Match, entry: Entry, said: Closing) -> None:
+    made = {"winners": list(said[0]), "scores": match.totals, "reason": said[1]}
     if match.phase == "setup":
         trace(match, entry, f"game-{match.game}-end", 0)
     must({key: one for key, one in entry.body.items() if key != "trace"} == made, "another end of the match")
@@ -130,9 +136,7 @@ def unrevealed(match: Match, seats: Sequence[int]) -> None:
         match.open.append(f"whether what {name} ordered in game {match.game} was due, as it is not revealed")
 
 
-def end_sealed(
-    match: Match, result: Result, played: list[dict[int, str]] | None, closing: tuple[int, str] | None
-) -> None:
+def end_sealed(match: Match, result: Result, played: list[dict[int, str]] | None, closing: Closing | None) -> None:
     if played is None:
         match.due.append(("ended sealed", (result, closing)))
         return
@@ -140,7 +144,7 @@ def end_sealed(
     match.due += [("ended", result), ("revealed", (result, closing))]
 
 
-def ended_sealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str] | None]) -> None:
+def ended_sealed(match: Match, entry: Entry, said: tuple[Result, Closing | None]) -> None:
     result, closing = said
     ended(match, entry, result)
     go_on_or_close(match, entry, result, closing)

@@ -16,6 +16,8 @@ from verifier.events import (
     claimed,
     extended,
     forfeited,
+    leave,
+    left,
     missed,
     offered,
     operator,
@@ -52,6 +54,7 @@ BEGIN: dict[str, Callable[[Match, Entry], None]] = {
     "missed": missed,
     "extended": extended,
     "forfeited": forfeited,
+    "left": left,
     "claimed": claimed,
     "draw": offered,
     "annul": offered,
@@ -69,6 +72,7 @@ BEGIN: dict[str, Callable[[Match, Entry], None]] = {
     "verdict": late_verdict,
 }
 FOLLOW: dict[str, Callable[[Match, Entry, Any], None]] = {
+    "left": leave,
     "ended": ended,
     "revealed": revealed,
     "closed": closed,

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verifier.agreed import read_player
 from verifier.conventions import moment, must, seconds
-from verifier.ends import abandon, end_game, lose, stop
+from verifier.ends import abandon, alone, end_game, lose, stop
 from verifier.letters import sentence
 from verifier.rules import Result
 from verifier.state import Clock, Match
+from verifier.terms import called
 
 if TYPE_CHECKING:
     from verifier.transcript import Entry
 
 
 SLACK = timedelta(hours=3)
+ASKS_AGAIN = {"pass", "pass always", "leave"}
+"""The words of `miss` with which a missed setup is asked for once more."""
 
 
 def with_pauses(match: Match, start: datetime, time: timedelta) -> datetime:
@@ -39,9 +42,9 @@ def missed(match: Match, entry: Entry) -> None:
     clock, over = match.clocks[seat], with_pauses(match, deadline, seconds(match.terms["grace"]))
     must(deadline >= with_pauses(match, clock.since, clock.time) - SLACK, "a deadline too early")
     must(moment(entry.time) >= over - SLACK, "missed before the end of grace")
-    match.silent[seat] += 1
-    if match.phase == "setup" and match.terms["miss"] == "pass" and match.silent[seat] == 1:
-        match.clocks[seat] = Clock(moment(entry.time), seconds(match.terms["pace"]))
+    match.silent[seat].append(entry.seq)
+    if match.phase == "setup" and match.terms["miss"] in ASKS_AGAIN and len(match.silent[seat]) == 1:
+        match.clocks[seat] = Clock(moment(entry.time), match.pace)
     else:
         match.missed[seat] = min(deadline + seconds(match.terms["grace"]), moment(entry.time))
 
@@ -57,7 +60,7 @@ def extended(match: Match, entry: Entry) -> None:
         if other in match.missed:
             match.clocks[other] = Clock(moment(entry.time), seconds(body["seconds"]))
             del match.missed[other]
-            match.silent[other] -= 1
+            match.silent[other].pop()
         else:
             clock.time += seconds(body["seconds"])
 
@@ -68,20 +71,66 @@ def forfeited(match: Match, entry: Entry) -> None:
     must(match.ending is None, "a game that is over")
     must(body["seats"], "nobody")
     miss = match.terms["miss"]
+    losing = ASKS_AGAIN if match.phase == "setup" else {"pass", "leave"}
     for seat in body["seats"]:
-        twice = match.silent[seat] >= 2 and miss not in {"wait", "default"}
+        twice = len(match.silent[seat]) >= 2 and miss in losing
         must(seat in match.missed and (miss == "forfeit" or twice), "a seat that did not lose")
+        must(miss != "leave" or not plays_on(match, seat), "the others play on")
     lose(match, body["seats"])
+
+
+def left(match: Match, entry: Entry) -> None:
+    """Who was silent leaves, as the terms say."""
+    seat = entry.body["seat"]
+    must(match.terms["miss"] == "leave" and not match.paused and match.ending is None, "nobody leaves")
+    must(seat in match.missed and len(match.silent[seat]) >= 2, "a seat that was not silent twice")
+    leave(match, entry, ("silent", [seat], match.silent[seat]))
+
+
+def leave(match: Match, entry: Entry, said: tuple[str, list[int], list[int]]) -> None:
+    """The first of these seats leaves, by the entries on which that rests; the others of them follow."""
+    cause, (seat, *others), rests_on = said
+    must(plays_on(match, seat), "the others do not play on")
+    made = {"game": match.game, "seat": seat, "turn": match.turn_due, "cause": cause, "entries": rests_on}
+    must(entry.body == made, "another seat, turn, cause or reason")
+    match.left.append((match.turn_due, seat))
+    match.position.leaves(seat)
+    for kept in (match.missed, match.clocks, match.silent, match.nominated):
+        kept.pop(seat, None)
+    match.offers.clear()
+    if others:
+        leave_or_lose(match, others)
+
+
+def leave_or_lose(match: Match, silent: list[int]) -> None:
+    """Those who were silent leave, one by one, as long as the others play on; the rest of them lose."""
+    if match.terms["miss"] == "wait" and plays_on(match, silent[0]):
+        match.due.append(("left", ("silent", silent, match.silent[silent[0]])))
+    else:
+        lose(match, silent)
+
+
+def gone_from(match: Match) -> set[int]:
+    """The seats that left the game."""
+    return {seat for _, seat in match.left}
+
+
+def plays_on(match: Match, seat: int) -> bool:
+    """True if the others play on when this seat leaves."""
+    if match.phase != "playing" or match.terms["game"] != "shoot-em-up":
+        return False
+    return seat in match.position.remaining and len(match.position.remaining) > 2
 
 
 def claimed(match: Match, entry: Entry) -> None:
     body = entry.body
     against = body["against"]
     must(against and body["seat"] not in against, "other seats")
+    must(body["seat"] not in gone_from(match), "a seat that left")
     sentence(match, entry, "claim")
     silence = match.terms["miss"] in {"wait", "default"} and match.ending is None
     if silence and all(seat in match.missed for seat in against):
-        lose(match, against)
+        leave_or_lose(match, against)
     else:
         must(all(lost(match, entry, seat) for seat in against), "they are not away for so long")
         abandon(match, "abandoned")
@@ -100,15 +149,21 @@ def offered(match: Match, entry: Entry) -> None:
         must(match.phase == "playing", "no game is played")
         who = list(match.position.remaining)
     must(seat in who, "a seat that is out")
-    sentence(match, entry, kind, word=word)
-    standing = match.offers.get(kind, set())
-    must(word == "offer" or standing, "no offer stands")
-    must(word == "decline" or seat not in standing, "said already")
-    match.offers[kind] = set() if word == "decline" else standing | {seat}
-    if set(who) <= match.offers[kind]:
+    named = entry.body.get("sharing")
+    names = None if named is None else " ".join(sorted(match.player(other).name for other in named))
+    said: dict[str, Any] = {"word": word, "*sharing": names}
+    sentence(match, entry, kind, **said)
+    sharing = [] if kind == "annul" else who if named is None else named
+    must(set(sharing) <= set(who), "shared with a seat that is out")
+    standing = match.offers.get(kind, {})
+    must(word != "decline" or standing, "no offer stands")
+    must(word != "accept" or sharing in standing.values(), "no such offer stands")
+    must(word == "decline" or standing.get(seat) != sharing, "said already")
+    match.offers[kind] = {} if word == "decline" else standing | {seat: sharing}
+    if all(match.offers[kind].get(other) == sharing for other in who):
         if kind == "draw":
             must(match.ending is None, "a game that is over")
-            end_game(match, Result(0, match.position.scores, "agreement"))
+            end_game(match, Result(tuple(sharing), match.position.scores, "agreement"))
         else:
             abandon(match, "annulled")
 
@@ -151,26 +206,20 @@ def resigned(match: Match, entry: Entry) -> None:
     sentence(match, entry, "resign", game="match" if whole else str(match.game))
     must(match.ending is None, "a game that is over")
     others_ = [other for other in match.seats if other != seat]
-    last = others_[0] if len(others_) == 1 else 0
-    winner = last
+    last = alone(others_)
+    winners = last
     if match.phase == "playing":
         must(seat in match.position.remaining, "a seat that is out")
-        left = [other for other in match.position.remaining if other != seat]
-        winner = left[0] if len(left) == 1 else 0
-        plays_on = match.terms["game"] == "shoot-em-up" and len(left) > 1
-        if plays_on and not (whole and match.terms["kind"] != "single"):
-            match.left.append((match.position.turn, seat))
-            must(match.position.leaves(seat), "the others do not play on")
-            match.missed.pop(seat, None)
-            match.clocks.pop(seat, None)
-            match.offers.clear()
+        winners = alone([other for other in match.position.remaining if other != seat])
+        if plays_on(match, seat) and not (whole and match.terms["kind"] != "single"):
+            match.due.append(("left", ("resigned", [seat], [entry.seq])))
             return
-    closing = (winner if match.terms["kind"] == "single" else last, "resignation")
-    stop(match, winner, "resignation", closing, whole=whole)
+    closing = (winners if match.terms["kind"] == "single" else last, "resignation")
+    stop(match, winners, "resignation", closing, whole=whole)
 
 
 def gone(match: Match, entry: Entry, seat: int) -> bool:
-    return seat in match.missed or match.silent[seat] >= 1 or lost(match, entry, seat)
+    return seat in match.missed or bool(match.silent[seat]) or lost(match, entry, seat)
 
 
 def substitute(match: Match, entry: Entry) -> None:
@@ -178,7 +227,7 @@ def substitute(match: Match, entry: Entry) -> None:
     seat, leaver, name = body["seat"], body["for"], body["name"]
     must(not match.is_sealed, "a sealed match")
     player = match.player(leaver)
-    sentence(match, entry, "substitute", **{"*name": name, "*leaver": player.name, "*hash": None})
+    sentence(match, entry, "substitute", **{"*name": name, "*leaver": called(match, leaver), "*hash": None})
     before, who = match.nominated.get(leaver, ("", set()))
     if name == "none":
         must(leaver in match.nominated, "nobody is nominated")
@@ -198,16 +247,21 @@ def substituted(match: Match, entry: Entry) -> None:
     leaver = match.player(seat)
     nominated, who = match.nominated.get(seat, ("", set()))
     must(nominated == name, f"{name} was not asked")
-    must(all(one in who or gone(match, entry, one) for one in match.seats), "not all said so")
+    others_ = [one for one in match.seats if one not in gone_from(match) | who and not gone(match, entry, one)]
+    most = match.terms.get("substitutes") == "majority" and seat not in others_
+    must(not others_ or (most and len(who - {seat}) > len(others_)), "not enough said so")
     player = read_player(match, seat, body["player"], entry.seq)
     match.said.pop(("substituted", seat), None)
-    said = {"*name": name, "*leaver": leaver.name, "*hash": match.rules_hash}
+    said = {"*name": name, "*leaver": called(match, seat), "*hash": match.rules_hash}
     sentence(match, entry, "substituted", player, **said)
     match.players[seat] = player
     match.former[seat, leaver.name] = leaver
     for kept in (match.missed, match.unreachable, match.nominated, match.silent):
         kept.pop(seat, None)
-    match.offers = {kind: offers - {seat} for kind, offers in match.offers.items()}
+    match.offers = {
+        kind: {other: sharing for other, sharing in offers.items() if other != seat}
+        for kind, offers in match.offers.items()
+    }
     match.said = {key: rev for key, rev in match.said.items() if key[1] != seat}
     if seat in match.clocks:
-        match.clocks[seat] = Clock(moment(entry.time), seconds(match.terms["pace"]))
+        match.clocks[seat] = Clock(moment(entry.time), match.pace)

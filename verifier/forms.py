@@ -117,7 +117,7 @@ letter_by_mailbox = object_of({"rev": is_number}, mail=is_hash, received=is_time
 SENTENCE = {"mail": is_hash, "received": is_time, "rev": is_number}
 OFFER = {"seat": is_seat, "word": one_of("offer", "accept", "decline")} | SENTENCE
 BARE = {"by": one_of("operator"), "reason": is_text}
-END = each(is_number, "game turns winner") | {"scores": is_scores, "reason": is_text}
+END = each(is_number, "game turns") | {"winners": are_seats, "scores": is_scores, "reason": is_text}
 FORMS: dict[str, Form] = {
     "agreed": each(is_text, "version match")
     | {"server": is_host}
@@ -131,6 +131,8 @@ FORMS: dict[str, Form] = {
     "missed": each(is_number, "game turn") | {"seat": is_seat, "deadline": is_time},
     "extended": {"seat": is_seat, "to": are_seats, "seconds": is_number} | SENTENCE,
     "forfeited": {"game": is_number, "seats": are_seats},
+    "left": each(is_number, "game turn")
+    | {"seat": is_seat, "cause": one_of("silent", "resigned"), "entries": list_of(is_number)},
     "claimed": {"seat": is_seat, "against": are_seats} | SENTENCE,
     "draw": OFFER,
     "annul": OFFER,
@@ -148,7 +150,7 @@ FORMS: dict[str, Form] = {
     "resigned": {"seat": is_seat, "match": one_of(True, False)} | SENTENCE,
     "ended": END | {"trace": is_hash},
     "revealed": {"game": is_number, "record": is_hash},
-    "closed": {"winner": is_number, "scores": is_scores, "reason": is_text},
+    "closed": {"winners": are_seats, "scores": is_scores, "reason": is_text},
 }
 SEALED_FORMS: dict[str, Form] = {
     "sealed": {"game": is_number, "options": is_object, "trace": is_hash}
@@ -178,7 +180,7 @@ TOURNAMENT_FORMS: dict[str, Form] = {
     "started": {"secret": is_hash, "order": list_of(is_name)},
     "paired": {"pairs": list_of(is_pair), "bye": or_null(is_name), "unfinished": list_of(is_match)}
     | {"rematches": is_number},
-    "result": {"match": is_match, "closed": is_hash, "players": two_of(is_name), "winner": is_number}
+    "result": {"match": is_match, "closed": is_hash, "players": two_of(is_name), "winners": are_seats}
     | {"scores": is_scores, "reason": is_text, "turns": is_number, "missed": two_of(is_number), "silent": are_seats},
     "ruled": {"what": is_text, "reason": is_text, "by": one_of("organiser", "operator")},
     "restored": {"generation": is_number},
@@ -218,6 +220,8 @@ def check_form(match: Match, entry: Entry) -> None:
     forms = FORMS | SEALED_FORMS if sealed else FORMS
     must(entry.type in forms, "an unknown type")
     kinds = dict(forms[entry.type])
+    if entry.type == "draw" and "sharing" in body:
+        kinds |= {"word": one_of("offer", "accept"), "sharing": are_seats}
     if "path" not in body:
         kinds.pop("path", None)
     may = [] if sealed else [*ADDRESSES.get(entry.type, ())]
@@ -238,7 +242,7 @@ def seats_in(entry: Entry) -> Iterator[int]:
     for key, value in entry.body.items():
         if key in {"seat", "for"}:
             yield value
-        elif key in {"seats", "to", "against", "default"} and isinstance(value, list):
+        elif key in {"seats", "to", "against", "default", "winners", "sharing"} and isinstance(value, list):
             yield from value
         elif isinstance(value, dict) and entry.type in {"agreed", "commitments", "turn", "sealed", "verdict"}:
             yield from (int(seat) for seat in value if key in BY_SEAT)

@@ -118,7 +118,10 @@ def record(match: Match, result: Result) -> bytes:
     for played in match.played:
         lines = [f"{seat} = {toml_text(played[seat], lines=True)}" for seat in sorted(played)]
         tables += ["\n".join(["[[turn]]", *lines])]
-    tables += [f"[[resigned]]\nseat = {seat}\nturn = {turn}" for turn, seat in sorted(match.left)]
+    tables += [f"[[left]]\nseat = {seat}\nturn = {turn}" for turn, seat in sorted(match.left)]
+    winner = result.winners[0] if len(result.winners) == 1 else 0
+    several = 1 < len(result.winners) < len(match.seats)
+    shared = f"winners = {toml(list(result.winners))}\n" if several else ""
     scores = toml(list(result.scores))
-    tables.append(f'[result]\nwinner = {result.winner}\nscores = {scores}\nreason = "{result.reason}"')
+    tables.append(f'[result]\nwinner = {winner}\n{shared}scores = {scores}\nreason = "{result.reason}"')
     return ("\n\n".join(tables) + "\n").encode()

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 BETWEEN = {
     *("paused", "resumed", "restored", "keys", "missed", "moved", "halted", "vacation", "extended", "draw", "annul"),
-    *("substitute", "substituted", "resigned", "turn"),
+    *("substitute", "substituted", "resigned", "claimed", "left", "turn"),
 }
+AMONG_MORE = {"resigned", "claimed", "left"}
+"""The entries that end a game of two."""
 LETTER_OF = {"extended": "extend", "claimed": "claim", "resigned": "resign"}
 SENTENCES = {*LETTER_OF, "draw", "annul", "substitute", "substituted", "reveal"}
 
@@ -41,7 +43,7 @@ def running_step(match: Match, entry: Entry, turns: int) -> None:
         must((body["game"], body["options"]) == (match.game, match.options), "another game")
     else:
         must(
-            entry.type in BETWEEN and (entry.type != "resigned" or len(match.seats) > 2),
+            entry.type in BETWEEN and (entry.type not in AMONG_MORE or len(match.seats) > 2),
             f"{entry.type} cannot stand here",
         )
     if entry.type == "turn":

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verifier.conventions import No, moment, must, seconds, sha256
-from verifier.ends import ask, end_game, end_sealed, unrevealed
+from verifier.ends import Closing, ask, end_game, end_sealed, unrevealed
 from verifier.letters import Letter, Player, Want, game_of, letter_named, letter_of, proven
 from verifier.papers import read_receipt
 from verifier.rules import Refused, Result, Step, first_false, settled
@@ -211,7 +211,7 @@ def asks(match: Match, entry: Entry, by: int) -> None:
     match.prev, match.teller = entry.head, 0
     match.said.clear()
     if by:
-        match.silent[by] = 0
+        match.silent[by] = []
     asked = [seat for seat in match.seats if seat in match.position.due]
     pace = match.terms["pace"]
     new = Clock(moment(entry.time), seconds(pace))
@@ -226,7 +226,7 @@ def asks(match: Match, entry: Entry, by: int) -> None:
         end_game(match, match.position.result)
 
 
-def ask_reveals(match: Match, entry: Entry, ending: tuple[Result, tuple[int, str] | None]) -> None:
+def ask_reveals(match: Match, entry: Entry, ending: tuple[Result, Closing | None]) -> None:
     match.ending, match.prev = ending, entry.head
     match.owing = {}
     match.said.clear()
@@ -305,20 +305,20 @@ def verdict(match: Match, entry: Entry, _: None) -> None:
         match.setups = {seat: match.rules.setup(match.options, seat, setup) for seat, setup in setups.items()}
         position = match.rules.begin(match.options, [match.setups[seat] for seat in match.seats])
         played = settled(position, orders)
-        result = position.result or Result(result.winner, position.scores, result.reason)
+        result = position.result or Result(result.winners, position.scores, result.reason)
     elif len(liars) == len(match.seats):
-        result = Result(0, tuple(0 for _ in match.seats), "annulled")
+        result = Result((), tuple(0 for _ in match.seats), "annulled")
     else:
         (honest,) = set(match.seats) - set(liars)
         reason = "not revealed" if found[liars[0]] == "not revealed" else "false"
         scores = tuple(one if at == honest else 0 for at, one in enumerate(result.scores, 1))
-        lost = result.reason in {"resignation", "forfeit"} and honest != result.winner
-        result = Result(0 if lost else honest, scores, reason)
+        lost = result.reason in {"resignation", "forfeit"} and (honest,) != result.winners
+        result = Result(() if lost else (honest,), scores, reason)
     if closing is not None:
-        if found[closing[0]] != "honest":
-            closing = (result.winner, result.reason)
+        if any(found[seat] != "honest" for seat in closing[0]):
+            closing = (result.winners, result.reason)
         elif match.terms["kind"] == "single":
             closing = None
     if played is None and closing is None and (match.terms["kind"] == "continued" or result.reason == "annulled"):
-        closing = (result.winner, result.reason)
+        closing = (result.winners, result.reason)
     end_sealed(match, result, played, closing)

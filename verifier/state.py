@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from verifier.conventions import No, Wrong, must, sha256
+from verifier.conventions import No, Wrong, must, seconds, sha256
 from verifier.rules import Options, Result, rules
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Match:
     position: Any = None
     played: list[dict[int, str]] = field(default_factory=list)
     left: list[tuple[int, int]] = field(default_factory=list)
-    """The seats that resigned while others played on: the turn that was due, and the seat."""
+    """The seats that left while others played on: the turn that was due, and the seat."""
     prev: str = ""
     replies: str = ""
     """The secret of the reply addresses for what is due."""
@@ -57,9 +57,11 @@ class Match:
     missed: dict[int, datetime] = field(default_factory=dict)
     former: dict[tuple[int, str], Player] = field(default_factory=dict)
     """Those who left a seat since the setups or orders were asked for."""
-    silent: Counter[int] = field(default_factory=Counter)
+    silent: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """The entries of each seat's misses in a row."""
     unreachable: dict[int, datetime] = field(default_factory=dict)
-    offers: dict[str, set[int]] = field(default_factory=dict)
+    offers: dict[str, dict[int, list[int]]] = field(default_factory=dict)
+    """By seat that offers something; of a draw, those who would share it."""
     nominated: dict[int, tuple[str, set[int]]] = field(default_factory=dict)
     paused: bool = False
     generation: int = 1
@@ -80,7 +82,7 @@ class Match:
     told: list[Told] = field(default_factory=list)
     owing: dict[int, list[str]] = field(default_factory=dict)
     """By seat that owes something the heads that were printed since."""
-    ending: tuple[Result, tuple[int, str] | None] | None = None
+    ending: tuple[Result, tuple[tuple[int, ...], str] | None] | None = None
     reveals: dict[int, tuple[str, dict[int, str]]] = field(default_factory=dict)
     teller: int = 0
     """The seat whose letter is being entered."""
@@ -101,6 +103,11 @@ class Match:
     @property
     def is_sealed(self) -> bool:
         return bool(self.terms["sealed"])
+
+    @property
+    def pace(self) -> timedelta:
+        """5.3: the time for what is due, of which the rules may give a turn a part."""
+        return seconds(int(self.terms["pace"] * (self.position.pace if self.phase == "playing" else 1)))
 
     @property
     def asked(self) -> list[int]:

@@ -25,7 +25,7 @@ TERMS = {
     "game": is_text,
     "grace": is_number,
     "kind": one_of("single", "scored", "continued"),
-    "miss": one_of("wait", "pass", "forfeit", "default"),
+    "miss": one_of("wait", "pass", "pass always", "leave", "forfeit", "default"),
     "options": is_object,
     "pace": is_number,
     "players": list_of(is_text),
@@ -40,8 +40,14 @@ TERMS = {
     "unreachable": one_of("loses", "stands"),
     "tournament": object_of(id=is_text, terms=is_object),
     "pairing": object_of(round=is_number, board=is_number, entry=is_hash),
+    "substitutes": one_of("majority"),
+    "press": one_of("between turns", "none"),
+    "anonymous": one_of(True),
 }
-MAY = {"tournament", "pairing"}
+TOURNAMENT = {"tournament", "pairing"}
+MAY = {*TOURNAMENT, "substitutes", "press", "anonymous"}
+PRESET = {"substitutes": "all", "press": "all", "anonymous": False}
+"""The terms that are there only if they are not the preset."""
 PACKAGE = object_of(
     name=is_like("[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"),
     version=is_like("[A-Za-z0-9][A-Za-z0-9.+]{0,62}"),
@@ -80,17 +86,36 @@ def check_terms(terms: Mapping[str, Any]) -> None:
     if terms["sealed"]:
         must(terms["keys"] == "demanded" and terms["settle"] == 0 and len(terms["players"]) == 2, "no sealed match")
         must(terms["miss"] in {"wait", "forfeit"}, "no sealed match")
-    must(terms["miss"] != "pass" or terms["game"] == "spaceships", "nobody can pass")
+    if terms.get("anonymous"):
+        must(not terms["sealed"] and terms["unreachable"] == "loses", "no anonymous match")
+        must("tournament" not in terms, "an anonymous match of a tournament")
+        must(terms["players"] == seat_names(terms["players"]), "players by name in an anonymous match")
+    must(terms["miss"] not in {"pass", "pass always"} or terms["game"] == "spaceships", "nobody can pass")
+    must(terms["miss"] != "leave", "nobody can pass, and leave the game to others")
     must(len(set(terms["players"])) == len(terms["players"]), "a player twice")
     made = rules(terms["game"]).options(terms["options"], len(terms["players"]))
     must(made == terms["options"], "options that are the default")
 
 
+def seat_names(players: list[str]) -> list[str]:
+    return [f"seat-{seat}" for seat, _ in enumerate(players, start=1)]
+
+
+def named(match: Match, players: list[str]) -> list[str]:
+    """The players as the terms name them."""
+    return seat_names(players) if match.terms.get("anonymous") else players
+
+
+def called(match: Match, seat: int) -> str:
+    """The name of a seat in what players sign."""
+    return f"seat-{seat}" if match.terms.get("anonymous") else match.players[seat].name
+
+
 def check_tournament(terms: Mapping[str, Any]) -> None:
     must(("tournament" in terms) == ("pairing" in terms), "half a tournament")
     if "tournament" in terms:
-        must(all(TERMS[key](terms[key]) for key in MAY), "terms: tournament")
-        own = {key: value for key, value in terms.items() if key not in {"players", *MAY}}
+        must(all(TERMS[key](terms[key]) for key in TOURNAMENT), "terms: tournament")
+        own = {key: value for key, value in terms.items() if key not in {"players", *TOURNAMENT}}
         must(terms["tournament"]["terms"].get("match") == own, "terms that the tournament does not have")
 
 
@@ -121,6 +146,7 @@ def tournament_hash(server: str, name: str, terms: Mapping[str, Any]) -> str:
 def proposes(match: Match, command: Command) -> bool:
     names = command.said.get("*with", "").split()
     others_ = match.terms["players"][1:]
+    must(not (names and match.terms.get("anonymous")), "players by name in an anonymous match")
     fits = all(name == other or "@" in name for name, other in zip(names, others_, strict=False))
     if command.said.get("*name") != match.terms["game"] or len(names) > len(others_) or not fits:
         return False
@@ -154,6 +180,7 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
         "sealed": False,
         "unreachable": "loses",
         "edition": terms["edition"],
+        **PRESET,
     }
     raw = {}
     lines = {name: " ".join(value.lower().split()) if name in GENERAL else value for name, value in lines.items()}
@@ -164,8 +191,8 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
             made[name] = int(value) if re.fullmatch("[1-9][0-9]{0,3}", value) else "?"
         elif name == "rules":
             made["edition"] = int(value) if value.isdecimal() else "?"
-        elif name == "sealed":
-            made["sealed"] = {"yes": True, "no": False}.get(value, "?")
+        elif name in {"sealed", "anonymous"}:
+            made[name] = {"yes": True, "no": False}.get(value, "?")
         elif name in made:
             made[name] = value
         elif name != "seats":
@@ -180,7 +207,7 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
     if made["kind"] == "single":
         made["games"] = 1
     made["options"] = game_options(raw, terms)
-    return made
+    return {name: value for name, value in made.items() if name not in PRESET or value != PRESET[name]}
 
 
 def time_of(text: str) -> int | None:

@@ -165,7 +165,7 @@ def result(state: Tournament, entry: Entry) -> None:
     body = entry.body
     found = [one for one in state.pairings if one.match == body["match"] and one.result is None]
     must(len(found) == 1, "no result of this match is awaited")
-    must(body["winner"] <= 2 and len(body["scores"]) == 2 and {*body["silent"]} <= {1, 2}, "more than two seats")
+    must(len(body["scores"]) == 2 and {*body["winners"], *body["silent"]} <= {1, 2}, "more than two seats")
     pairing = found[0]
     pairing.result, pairing.over, pairing.before = body, moment(entry.time), state.before
     for seat, name in enumerate(pairing.names, start=1):
@@ -175,7 +175,7 @@ def result(state: Tournament, entry: Entry) -> None:
         if line.silent > 1 and not line.out:
             line.leaving = line.leaving or "silent"
     one, other = pairing.names
-    if body["winner"] == 1 and {one, other} <= {*state.ladder} and not pairing.annulled:
+    if body["winners"] == [1] and {one, other} <= {*state.ladder} and not pairing.annulled:
         at = state.ladder.index(other)
         if state.ladder.index(one) > at:
             state.ladder.remove(one)

@@ -86,6 +86,6 @@ def result_of(entries: list[Entry]) -> Body:
         elif entry.type in {"forfeited", "claimed"}:
             silent |= {*body["seats" if entry.type == "forfeited" else "against"]}
     last = entries[-1]
-    made = {key: last.body[key] for key in ("winner", "scores", "reason")}
+    made = {key: last.body[key] for key in ("winners", "scores", "reason")}
     made |= {"closed": last.head, "players": list(players.values()), "missed": list(missed.values())}
     return made | {"silent": sorted(silent), "turns": sum(one.type == "turn" for one in entries)}

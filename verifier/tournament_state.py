@@ -202,18 +202,14 @@ def paired(
 
 def shares(result: Body) -> tuple[int, int]:
     """The scores of the seats by a result."""
-    if result["winner"]:
-        return (2, 0) if result["winner"] == 1 else (0, 2)
-    return (1, 1) if drawn(result) else (0, 0)
-
-
-def drawn(result: Body) -> bool:
-    return bool(result["turns"]) and result["reason"] in {"rules", "agreement", "agreed length"}
+    if result["winners"] == [1, 2]:
+        return (1, 1) if result["turns"] else (0, 0)
+    return 2 * (1 in result["winners"]), 2 * (2 in result["winners"])
 
 
 def played(pairing: Pairing) -> bool:
     result = pairing.result
-    return result is not None and bool(result["turns"]) and (bool(result["winner"]) or drawn(result))
+    return result is not None and bool(result["turns"] and result["winners"])
 
 
 def points_of(state: Tournament, name: str, *, awaited: int = 0) -> int:

@@ -73,14 +73,15 @@ def turn(match: Match, entry: Entry) -> None:
             must(seat not in default or (seat in match.missed and match.terms["miss"] == "default"), "not missed")
             orders[seat] = receipt(match, entry, seat, aside, default=seat in default)
         else:
-            passes = seat in match.missed and match.terms["miss"] == "pass" and match.silent[seat] < 2
+            word, misses = match.terms["miss"], len(match.silent[seat])
+            passes = seat in match.missed and (word == "pass always" or (word in {"pass", "leave"} and misses < 2))
             must(passes, "orders are missing")
             orders[seat] = state.order(seat, "")
     check_reports(match, entry, body["turn"], state.play(orders))
     match.played.append(orders)
     for seat in map(int, body["orders"]):
         if seat not in default:
-            match.silent[seat] = 0
+            match.silent[seat] = []
     match.prev, match.replies = entry.head, read_replies(match, entry, f"replies-{entry.seq}")
     match.printed.append(entry.head)
     match.said.clear()

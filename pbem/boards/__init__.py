@@ -1,7 +1,8 @@
 """The drawing of boards: the colours of their tints, rows of HTML tables, pictures, record sheets.
 
 A game's own modules turn a view into boards and words (`games/squares.py`). `text` sets them as text, `table` as
-HTML; `picture` draws them as PNG, `sheet` as PDF. All input comes from `Rules.view`, so nothing here can tell more
+HTML; `picture` draws them as PNG, and record sheets as PDF. `drawn` has
+boards that a game draws itself. All input comes from `Rules.view`, so nothing here can tell more
 than the view does. No text of letters lives here: a game's module `words` says what a tint means.
 """
 
@@ -33,11 +34,17 @@ TINTS: Final[Mapping[str, Tint]] = {
     "seat 1": Tint("#1d55c4", "#ffffff"),
     "seat 2": Tint("#b45309", "#ffffff"),
     "seat 3": Tint("#15803d", "#ffffff"),
-    "seat 4": Tint("#a21caf", "#ffffff"),
+    "seat 4": Tint("#bd75bd", "#1b1300"),
+    "seat 5": Tint("#fafa38", "#1b1300"),
+    "seat 6": Tint("#74fbfb", "#1b1300"),
+    "seat 7": Tint("#230b32", "#ffffff"),
+    "seat 8": Tint("#9fd19f", "#1b1300"),
+    "seat 9": Tint("#3c0202", "#ffffff"),
     "hit": Tint("#6d1f1b", "#ffd9d2"),
     "": Tint("", ""),
 }
 """Every ink has a contrast of 4.5 and more on its background (WCAG 2.2, 1.4.3), whatever colours the page has.
+Most colour-blind readers can tell the seats' colours; a symbol or number beside them is for the others.
 
 The pages for browsers have the same colours, by name, at the head of `templates/pages/page.css`.
 """

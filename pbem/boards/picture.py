@@ -14,15 +14,17 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import resvg_py
 from PIL import Image, ImageDraw, ImageFont
 
 from pbem.boards import TINTS
-from pbem.games.squares import PLAIN, Square
+from pbem.boards.drawn import DrawnBoard, drawings
+from pbem.games.squares import PLAIN, Board, Square
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.games.squares import Board, Panel
+    from pbem.games.squares import Panel
 
 PAPER: Final = "#fbfbfa"
 INK: Final = "#1c1917"
@@ -38,23 +40,49 @@ BLACK: Final = "#000000"
 SHADES: Final = (0.25, 0.45)
 """The darkness of the two sides of a block."""
 PLANE: Final = "#f1efec"
+DOT: Final = 6
+"""Pixels of a square's side in a miniature, with the line beside it."""
+SMALL: Final = 180
+"""The most pixels of a side of a drawing in a miniature."""
 
 Point = tuple[float, float]
 
 
-def draw(boards: Sequence[Board], names: Mapping[int, str]) -> bytes:
+def draw(boards: Sequence[Board | DrawnBoard], names: Mapping[int, str]) -> bytes:
     """A PNG of the boards under the names of their seats: one below the other, or single grids side by side."""
     drawn = [_board(board, names.get(board.seat, ""), len(boards)) for board in boards]
     beside = all(len(board.panels) == 1 for board in boards)
     picture = _joined(drawn, beside=beside, gap=GAP)
     framed = Image.new("RGB", (picture.width + 2 * GAP, picture.height + 2 * GAP), PAPER)
     framed.paste(picture, (GAP, GAP))
-    return _png(framed)
+    return _png(framed, None if drawings(boards) else _palette())
 
 
-def _png(picture: Image.Image) -> bytes:
+def miniature(boards: Sequence[Board | DrawnBoard]) -> bytes:
+    """A PNG of the boards without a word, each square a few pixels of its tint: for lists of matches."""
+    flat = all(len(board.panels) == 1 for board in boards)
+    joined = [
+        _drawn(board, SMALL, SMALL)
+        if isinstance(board, DrawnBoard)
+        else _joined([_miniature(panel) for panel in board.panels], beside=True, gap=DOT)
+        for board in boards
+    ]
+    return _png(_joined(joined, beside=flat, gap=DOT), None if drawings(boards) else _palette())
+
+
+def _miniature(panel: Panel) -> Image.Image:
+    picture = Image.new("RGB", (len(panel.columns) * DOT, len(panel.rows) * DOT), PAPER)
+    pen = ImageDraw.Draw(picture)
+    for down, squares in enumerate(panel.squares):
+        for at, square in enumerate(squares):
+            colour = GOLD if square.fresh else TINTS[square.tint].background or PLANE
+            pen.rectangle((at * DOT, down * DOT, (at + 1) * DOT - 2, (down + 1) * DOT - 2), fill=colour)
+    return picture
+
+
+def _png(picture: Image.Image, palette: Image.Image | None) -> bytes:
     file = io.BytesIO()
-    picture.quantize(palette=_palette(), dither=Image.Dither.NONE).save(file, "PNG", compress_level=6)
+    picture.quantize(palette=palette, dither=Image.Dither.NONE).save(file, "PNG", compress_level=6)
     return file.getvalue()
 
 
@@ -90,7 +118,9 @@ def _joined(parts: Sequence[Image.Image], *, beside: bool, gap: int) -> Image.Im
     return picture
 
 
-def _board(board: Board, title: str, count: int) -> Image.Image:
+def _board(board: Board | DrawnBoard, title: str, count: int) -> Image.Image:
+    if isinstance(board, DrawnBoard):
+        return _titled(_drawn(board, WIDEST, WIDEST), title)
     columns = len(board.panels[0].columns) + 1
     if len(board.panels) == 1:
         side = min(LARGEST, (WIDEST // count - GAP) // columns)
@@ -100,6 +130,22 @@ def _board(board: Board, title: str, count: int) -> Image.Image:
         rows = [_joined(grids[at : at + 2], beside=True, gap=GAP) for at in range(0, len(grids), 2)]
         body = _joined([_joined(rows, beside=False, gap=GAP), _cube(board.panels)], beside=True, gap=GAP)
     return _titled(body, title)
+
+
+@lru_cache(maxsize=16)  # seats that see the same get the same
+def _drawn(board: DrawnBoard, width: int, height: int) -> Image.Image:
+    """A drawing as large as fits into so many pixels; its letters are those of our font."""
+    wide, high = board.size
+    content = resvg_py.svg_to_bytes(
+        svg_string=str(board.svg),
+        width=min(width, wide * height // high),
+        background=PAPER,
+        skip_system_fonts=True,
+        font_files=[str(_FONT)],
+        font_family=_FAMILY,
+        sans_serif_family=_FAMILY,
+    )
+    return Image.open(io.BytesIO(content)).convert("RGB")
 
 
 def _titled(body: Image.Image, title: str) -> Image.Image:
@@ -149,8 +195,9 @@ def _tile(square: Square, side: int) -> Image.Image:
     return tile
 
 
-_FONT: Final = Path(__file__).with_name("aileron.woff")
+_FONT: Final = Path(__file__).with_name("aileron.ttf")
 """Aileron by Sora Sagano (CC0), with the letters of Western Europe. Pillow's own copy has only those of English."""
+_FAMILY: Final = "Aileron"
 
 
 @lru_cache(maxsize=32)
@@ -231,7 +278,7 @@ SHEET_GAP: Final = 36
 TEXT: Final = 40
 
 
-def sheet(title: str, boards: Sequence[Board], text: str) -> bytes:
+def sheet(title: str, boards: Sequence[Board | DrawnBoard], text: str) -> bytes:
     """The sheet of a game as a PDF: its boards, each under one of the text's first lines, then the rest of the text.
 
     Tabs divide a line into columns of one width. Raises ValueError when the text does not fit on the page.
@@ -241,10 +288,15 @@ def sheet(title: str, boards: Sequence[Board], text: str) -> bytes:
     pen = ImageDraw.Draw(page)
     pen.text((MARGIN, MARGIN), title, 0, font(64))
     y = MARGIN + 110
-    side = min(_side(board, len(boards)) for board in boards)
+    side = min((_side(board, len(boards)) for board in boards if isinstance(board, Board)), default=0)
     for board in boards:
         pen.text((MARGIN, y), lines.pop(0), 0, font(TEXT))
         x, y = MARGIN, y + 70
+        if isinstance(board, DrawnBoard):
+            drawn = _drawn(board, PAGE[0] - 2 * MARGIN, PAGE[1] // 2 // len(boards))
+            page.paste(drawn.convert("1"), (x, y))
+            y += drawn.height + SHEET_GAP
+            continue
         for panel in board.panels:
             _draw(pen, panel, x, y, side)
             x += (len(panel.columns) + 1) * side + SHEET_GAP

@@ -21,7 +21,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """Run `pbem` with these words, or with those of the command line."""
     if words is None:
         words = sys.argv[1:]
-    if list(words) == ["--help"]:
+    if list(words) in (["--help"], ["help"]):
         with exiting():
             print(help_text())
         return

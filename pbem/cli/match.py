@@ -78,7 +78,7 @@ def show(number: int, config_file: Path, *, as_json: bool) -> None:
         "phase": stands.phase,
         "paused": found.paused,
         "at": f"game {stands.game}{turn}" if stands.game else "",
-        "waits for": _asked(found),
+        "waits for": list(_asked(found)),
         "settles at": found.resolve_at.strftime("%Y-%m-%d %H:%M UTC") if found.resolve_at else "",
         "scores": stands.totals if stands.ended else "",
         "rules": stands.hash,
@@ -114,19 +114,26 @@ def _archive(store: OperatorsStore) -> MatchRepository:
 
 
 def waiting(store: OperatorsStore) -> list[dict[str, str]]:
-    """The matches that wait for somebody, those first in which nothing happened for longest: for whom, since when."""
+    """The matches that wait for somebody, the longest idle first: for whom, since when, until when."""
     rows = sorted(all_matches(store.database), key=itemgetter("last"))
     archive = _archive(store)
     found = [(row, _loaded(archive, int(row["match"][1:]))[0]) for row in rows[:_LONGEST]]
     return [
-        {"match": row["match"], "turn": _turn(match), "waits for": ", ".join(asked), "since": row["last"]}
+        {
+            "match": row["match"],
+            "turn": _turn(match),
+            "waits for": ", ".join(asked),
+            "since": row["last"],
+            "until": min(filter(None, asked.values()), default=""),
+        }
         for row, match in found
         if (asked := _asked(match))
     ]
 
 
-def _asked(match: Match) -> list[str]:
-    return [own.player for seat in match.seats if (own := view(match, seat)).asked and own.player]
+def _asked(match: Match) -> dict[str, str | None]:
+    """The players for whom a match waits, each with the deadline."""
+    return {own.player: own.deadline for seat in match.seats if (own := view(match, seat)).asked and own.player}
 
 
 def _turn(match: Match) -> str:

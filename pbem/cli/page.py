@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 
 from pbem.config.file import ConfigError, load
-from pbem.games import BUILT_IN
+from pbem.games import BUILT_IN, GAMES
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.pages import Home, composer
 
 
 @click.command()
-@click.argument("game", type=click.Choice(list(BUILT_IN)))
+@click.argument("game", type=click.Choice(list(GAMES)))
 @click.option(
     "--config",
     "config_file",
@@ -35,6 +35,10 @@ def page(game: str, config_file: Path | None, language: str) -> None:
     With a configuration, the page is for that server, and writes letters to no other. Without one, it shows the
     address to which it would write, and asks before the first letter.
     """
+    if game not in BUILT_IN:
+        raise click.ClickException(
+            f"Pages that compose know our own games alone: pbem --game {game} play --browser shows {game} as text."
+        )
     home = None
     if config_file is not None:
         try:

@@ -105,7 +105,10 @@ def _story(file: Path, record: Record, replayed: Replay) -> Iterator[str]:
     if not result["over"]:
         yield f"Not over. {scores}"
     else:
-        winner = f"{names[result['winner']]} wins" if result["winner"] else "A draw"
+        shared = " and ".join(names[seat] for seat in result.get("winners", ()))
+        winner = (
+            f"{names[result['winner']]} wins" if result["winner"] else f"{shared} share it" if shared else "A draw"
+        )
         yield f"{winner} ({result['reason']}). {scores}"
 
 

@@ -81,7 +81,8 @@ def serve(config_file: Path, ready_file: Path | None, roles: str | None, site: s
         if ready_file is not None:
             write_ready(ready_file, places)
         if sys.stdout.isatty():
-            click.echo(f"Letters to {config.mail_address} are answered now. Ctrl-C stops the server.")
+            fetched = "fetched from their mailbox and answered" if config.mailbox else "answered"
+            click.echo(f"Letters to {config.mail_address} are {fetched} from now on. Ctrl-C stops the server.")
 
     async def main() -> None:
         await Daemon(config, ready=ready, roles=does).run()
@@ -95,8 +96,7 @@ def serve(config_file: Path, ready_file: Path | None, roles: str | None, site: s
         configure_logs(config.log)
         with ExitStack() as stack:
             if site:
-                host, port = stack.enter_context(served_site(_place(site), config_file))
-                click.echo(f"The site is at http://{host}:{port}/")
+                stack.enter_context(served_site(_place(site), config_file))
             asyncio.run(main())
     except (ConfigError, StartError) as error:
         raise click.ClickException(str(error)) from error

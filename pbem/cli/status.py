@@ -14,6 +14,7 @@ import click
 
 from pbem.cli.common import as_json, config_option, fields, legend, listed, opened
 from pbem.cli.match import waiting
+from pbem.cli.tournament import tournaments
 from pbem.phrase import harmless
 from pbem.server.examination import undone, works
 from pbem.store.inbox import Inbox
@@ -38,8 +39,10 @@ def status(config_file: Path, *, as_json: bool) -> None:
         server, found = store.config.server, survey(store.database)
         leap = store.clock.stop
         waits = waiting(store)
+        cups = [t for t in tournaments(store) if t["phase"] != "ended"]
     if as_json:
         told = {"server": server, "daemon": daemon, "left_behind": left, "undone": missing, **found, "waiting": waits}
+        told["tournaments"] = cups
         told["clock"] = str(leap) if leap else None
         click.echo(json.dumps(told, indent=1))
         return
@@ -63,7 +66,10 @@ def status(config_file: Path, *, as_json: bool) -> None:
     for match, since in found["paused"].items():
         click.echo(f"  paused       {match}, since {_time(since)}")
     for one in waits:
-        click.echo(f"  {one['match']:<10} {one['turn']} waits for {one['waits for']} since {_time(one['since'])}")
+        time = f"since {_time(one['since'])}" + (f", until {_time(one['until'])}" if one["until"] else "")
+        click.echo(f"  {one['match']:<10} {one['turn']} waits for {one['waits for']} {time}")
+    for t in cups:
+        click.echo(f"  {t['tournament']:<10} {t['phase']}: {t['entrants']} entered; matches begun: {t['matches']}")
     if found["instructions"]:
         click.echo(f"instructions {found['instructions']} waiting for the daemon")
 
@@ -73,7 +79,9 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def _time(stamp: str) -> str:
-    return f"{stamp[:10]} {stamp[11:16]} UTC"
+    """A time as `pbem play` writes it: the weekday first, the year for whoever looks late."""
+    time = datetime.fromisoformat(stamp)
+    return f"{time:%a} {time.day} {time:%b %Y, %H:%M} UTC"
 
 
 SAME = timedelta(minutes=1)

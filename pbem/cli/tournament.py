@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,30 @@ from pbem.store.tournament_rows import Tournaments
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pbem.server.operators_store import OperatorsStore
+
 _WHY = "Why, for your own record."
+
+
+def tournaments(store: OperatorsStore) -> list[dict[str, Any]]:
+    """All tournaments, each in a row."""
+    rows = Tournaments(store.database, store.vault)
+    archive = TournamentRepository(rows, store.config.server)
+    return [
+        {
+            "tournament": t.id,
+            "game": t.terms.match["game"],
+            "format": t.terms.format,
+            "phase": t.phase,
+            "paused": "yes" if rows.paused(t.number) else "",
+            "organiser": t.organiser.name,
+            "entrants": len(t.entrants),
+            "matches": len([pairing for pairing in t.pairings if pairing.match]),
+            "last": t.time,
+        }
+        for t in map(archive.load, rows.numbers())
+        if t is not None
+    ]
 
 
 @click.group()
@@ -28,24 +51,8 @@ def tournament() -> None:
 def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
     """List the tournaments that are open or played."""
     with opened(config_file) as store:
-        rows = Tournaments(store.database, store.vault)
-        archive = TournamentRepository(rows, store.config.server)
-        found = [t for t in map(archive.load, rows.numbers()) if t is not None]
-        shown = [
-            {
-                "tournament": t.id,
-                "game": t.terms.match["game"],
-                "format": t.terms.format,
-                "phase": t.phase,
-                "paused": "yes" if rows.paused(t.number) else "",
-                "organiser": t.organiser.name,
-                "entrants": len(t.entrants),
-                "matches": len([pairing for pairing in t.pairings if pairing.match]),
-                "last": t.time,
-            }
-            for t in found
-            if everything or t.phase != "ended"
-        ]
+        found = tournaments(store)
+    shown = [t for t in found if everything or t["phase"] != "ended"]
     columns = ("tournament", "game", "format", "phase", "paused", "organiser", "entrants", "matches", "last")
     over = f"All tournaments ({len(found)}) have ended: `pbem tournament list --all` has them."
     listed(shown, columns, over if found else "There are no tournaments.", as_json=as_json)

@@ -24,7 +24,7 @@ else:
     Place = object  # msgspec knows no union of types that are not its own; `pbem.config.toml_file` reads this one
 
 
-_MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
+_MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,24}[a-z0-9])?")
 
 
 def _text(pattern: str, description: str) -> msgspec.Meta:

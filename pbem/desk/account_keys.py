@@ -20,6 +20,7 @@ from pbem.letters.draft import Facts, OutgoingLetter
 from pbem.match import seat_clock
 from pbem.match.changed import replace
 from pbem.match.events import keys_changed
+from pbem.match.naming import hides_players
 from pbem.match.pinned_keys import HOW, KeyChange
 from pbem.match.state import standing
 from pbem.match.transcript import sha256_hex
@@ -255,7 +256,7 @@ def tell_opponents(
     """Tell the others at each running match."""
     for seated in running(keys.seats, player.name):
         for other in seated.match.seats:
-            if other != seated.seat:
+            if other != seated.seat and not hides_players(seated.match):
                 told = _by_the_clock_of(keys, seated.match.name(other), facts)
                 seated.write_at_once(other, template, subject, now, **told)
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import Seats
     from pbem.json_object import JsonObject
+    from pbem.letters.draft import Facts
     from pbem.store.players import Players
 
     Answered = tuple[AnyCommand, Reply]
@@ -124,7 +125,7 @@ class AnswerWriter:
 
     def _answers(
         self, caller: Caller, replies: Sequence[Answered], out: OutgoingLetter, language: str
-    ) -> list[dict[str, str]]:
+    ) -> list[Facts]:
         """Each command with its answer; its files and what programs read go into the letter."""
         told, out.open = [], bool(replies)
         for command, reply in replies:
@@ -134,11 +135,11 @@ class AnswerWriter:
             told.append(self._section(command.echo, reply.template, reply.facts, language))
         return told
 
-    def _section(self, echo: str, template: str, facts: Mapping[str, object], language: str) -> dict[str, str]:
-        """A command, and the text below it."""
+    def _section(self, echo: str, template: str, facts: Mapping[str, object], language: str) -> Facts:
+        """A command, the text below it, and what proves something."""
         echo = echo if len(echo) <= _ECHO else f"{echo[:_ECHO]}\n..."
-        text = self.letters.text(self.letters.template(f"answers/{template}.txt", **facts), language)
-        return {"echo": echo, "text": text.strip("\n")}
+        words = self.letters.rendered(self.letters.template(f"answers/{template}.txt", **facts), language)
+        return {"echo": echo, "text": words.text.strip("\n"), "proofs": words.proofs}
 
     def _items(self, caller: Caller, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
         """The outcome of a command of this caller's letter, for programs."""
@@ -183,6 +184,27 @@ _FOOTER = re.compile(
 """The footers that phones and their mail programs write beneath a letter, in English and German."""
 
 
+_NAME = r"[^\W\d_][\w'.-]*(?: [^\W\d_][\w'.-]*){0,2}"
+
+_CLOSING = re.compile(
+    r"(?:(?:with )?(?:(?:my|our|and|kind|best|warm|many|kindest|warmest) )*(?:regards|wishes|greetings)"
+    r"|best|cheers|thanks|thank you|yours(?: sincerely)?|see you|danke|vielen dank|bis bald|lg|vg|mfg"
+    r"|(?:mit )?(?:(?:vielen?|lieben?|besten?|schönen?|herzlichen?|freundlichen?) )*gr(?:ü(?:ß|ss)en?|u(?:ß|ss)))"
+    rf"(?:[ ,.!]*|[ ,.!]+(?P<name>{_NAME}))",
+    re.I,
+)
+"""The last words of a letter, with a name behind them perhaps."""
+
+
+def _unclosed(lines: list[str]) -> list[str]:
+    """The lines without a closing at their end and the name below it."""
+    last = len(lines) - 1
+    above = _CLOSING.fullmatch(lines[last - 1].strip()) if last > 0 else None
+    if above and not above["name"] and re.fullmatch(_NAME, lines[last].strip()):
+        return lines[: last - 1]
+    return lines[:last] if lines and _CLOSING.fullmatch(lines[last].strip()) else lines
+
+
 def _recognised(lines: Sequence[str]) -> list[str]:
     """The first of the ignored lines, enough to recognise them."""
     shown: list[str] = [line.strip()[:70] for line in lines[:10]]
@@ -197,4 +219,5 @@ def own_lines(ignored: Sequence[str]) -> list[str]:
             lines = unattributed(lines) if lines and lines[-1].endswith(":") else lines
         elif not run.startswith("--"):
             lines += [line.rstrip() for line in run.splitlines() if line.strip()]
-    return [line for line in lines if not (line.lstrip().startswith("#") or _FOOTER.fullmatch(line.strip()))]
+    own = [line for line in lines if not (line.lstrip().startswith("#") or _FOOTER.fullmatch(line.strip()))]
+    return _unclosed(own)

@@ -26,6 +26,7 @@ from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED
 from pbem.desk.seats import SeatContext, running
 from pbem.mail import delivery_status
 from pbem.match.events import clocks
+from pbem.match.naming import hides_players
 from pbem.match.seat_clock import written
 from pbem.match.step import Notice
 from pbem.phrase import Phrase
@@ -187,6 +188,8 @@ class Bounces:
     ) -> None:
         """A letter to the player, or to the opponents, in each running match of the player."""
         for seated in running(self.seats, player.name):
+            if opponents and hides_players(seated.match):  # they would know who that is
+                continue
             long_enough = now + clocks.long_enough(seated.match.terms)
             for seat in seated.match.seats:
                 if (seat == seated.seat) != opponents:
@@ -217,5 +220,5 @@ class Bounces:
             clocks.delay(step, found.seat, found.asked, found.created)
         elif clocks.arrive(step, found.seat, found.asked, found.created, found.settled):
             step.notices.append(Notice("moved", found.seat, step.match))
-        if step.entries:
+        if step.match is not at.match:
             at.commit(step)

@@ -71,6 +71,11 @@ def of_challenge(command: AnyCommand, fingerprint: str, challenge: str) -> JsonO
     return told | {"asked": command.words}
 
 
+def of_press(match: str, by: str, text: str) -> JsonObject:
+    """What another player of a match wrote to the reader."""
+    return {"about": "press", "match": match, "by": by, "text": text}
+
+
 def of_reply(address: str, message_id: str, place: tuple[int, int, int] | None) -> JsonObject:
     """The address at which a reader without a key can answer this letter once; `place`: its match, game and turn."""
     number, game, turn = place or (0, 0, 0)

@@ -30,7 +30,7 @@ from pbem.phrase import Phrase
 from pbem.proof import one_letter
 from pbem.proof.mailbox_evidence import detail_in_to, token_hash
 from pbem.proof.one_letter import FINAL, MOST, NAMED, SENTENCES, consents, faults_of, named, says_something
-from pbem.requests import PLACE, Accept, Clear, SignedForm, SubmitOrders, SubmitSetup
+from pbem.requests import PLACE, Accept, Clear, SendPress, SignedForm, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -333,6 +333,8 @@ def without_form(
     at = find_seat(seats, mailed[0].match or 0, mailed[0].name) if is_bare and mailed else None
     if at is None:
         return letter, reading
+    if reading.short and mailboxes.is_talk(letter) and (said := _message(at, reading)) is not None:
+        return letter, replace(reading, commands=[said], ignored=[], short="")
     rev = mailboxes.revision(at.match, at.seat, mailed[0])
     counting = one_letter.counting(at.match, at.seat, rev, used, texts) if rev else []
     if len(counting) > 1:
@@ -382,6 +384,20 @@ def _bare(
     if not voucher.covers_to:  # nobody could tell later to which address it went
         return reading
     return replace(reading, commands=[command], ignored=ignored, short="")
+
+
+def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
+    """The message that plain words are, in answer to one; None for what may be meant for the referee alone."""
+    match, lines = at.match, own_lines(reading.ignored)
+    said = "\n".join(lines)
+    consent = match.phase == "proposed" and one_letter.consents(reading.short)
+    if reading.commands or reading.meant is not None or consent or len(said) > MOST or not says_something(said):
+        return None
+    if one_letter.named(match, reading.short) or any(
+        nearly(match, at.seat, words) is not None for words in (said, reading.short, *lines)
+    ):
+        return None
+    return Command("press", said, "", 1, SignedForm(SendPress(match=match.id, text=said)), block=said)
 
 
 def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
+    from pbem.boards.drawn import DrawnBoard
     from pbem.config.server import Config
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.reply_tokens import ReplyTokens
@@ -82,7 +83,8 @@ class LetterWriter:
 
     def template(self, template: str, /, **facts: Any) -> TemplateText:
         """A template with its facts, to be rendered later."""
-        return TemplateText(template, {"server": self._composer.server, "operator": self._config.operator, **facts})
+        names = {"server": self._composer.server, "address": self._composer.address}
+        return TemplateText(template, {**names, "operator": self._config.operator, **facts})
 
     def rendered(self, draft: TemplateText | str, language: str) -> InWords:
         """A draft or a phrase in a language, for a letter."""
@@ -262,7 +264,7 @@ class LetterWriter:
         before, after = out.attachments[: told.place], out.attachments[told.place :]
         return replace(out, text=text or "", html=html, composing=None, attachments=[*before, *enclosed, *after])
 
-    def sheet(self, title: str, boards: Sequence[Board], words: TemplateText, language: str) -> bytes:
+    def sheet(self, title: str, boards: Sequence[Board | DrawnBoard], words: TemplateText, language: str) -> bytes:
         """A record sheet as a PDF."""
         return sheet(title, boards, self.text(words, language))
 

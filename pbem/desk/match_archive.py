@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk.ratings import rated, reliability
+from pbem.desk.ratings import left_unwillingly, rated, reliability
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt, SetAside
 from pbem.match.modes import proposed
+from pbem.match.naming import hides_players
 from pbem.match.seat_clock import Clock
 from pbem.match.state import Submission
 from pbem.match.step import Signed
@@ -51,6 +52,13 @@ A match of a hundred turns takes about 90 KiB, and one of a thousand 600, withou
 
 LETTERS = 128 * 1024 * 1024
 """The most octets of letters that wait in cached matches: without a limit, players could fill the memory."""
+
+
+def at_rest(row: MatchRow, server: str = "", replies: str = "") -> Match:
+    """A match by its row alone, as it was proposed, whatever it has become."""
+    terms, taken = Terms.read(row.terms), {seat.seat: seat.player for seat in row.seats}
+    players = [taken.get(seat, f"?{seat}") for seat, _ in enumerate(terms.players, start=1)]
+    return proposed(f"m{row.number}", server, terms, phase=row.phase, replies=replies, players=players)
 
 
 def nothing_is_signed(_statement: bytes) -> bytes:
@@ -169,8 +177,7 @@ class MatchRepository:
 
     def _restore(self, row: MatchRow) -> Match:
         if row.head == BEFORE:
-            terms, replies = Terms.read(row.terms), self.matches.secret(row.number)
-            return proposed(f"m{row.number}", self._server, terms, phase=row.phase, replies=replies)
+            return at_rest(row, self._server, self.matches.secret(row.number))
         entries = [Entry.read(entry.entry) for entry in self.matches.entries(row.number)]
         match = replay_transcript(entries, _Rows(row.number, self.matches))
         rows = self.matches.waiting(row.number, match.game, match.turn)
@@ -194,11 +201,14 @@ class MatchRepository:
 
     def save(self, number: int, before: Match, step: Step) -> None:
         """Write a step's result: entries with the server's signatures, papers, the row."""
-        match = step.match
+        match, phase = step.match, before.phase
         for paper in step.papers:
             self.matches.file(number, paper.path, paper.opens_with, paper.seat, paper.content)
         if step.entries:
             self._enter(number, before, step.entries)
+        for entry in step.entries:
+            if entry.type == "left":  # what its seat had sent for this turn keeps its trace
+                self.matches.give_up(number, entry.body["game"], entry.body["turn"] + 1, entry.body["seat"])
         for game, turn, seat, submission in step.submitted:
             self._write(number, game, turn, seat, submission)
         clock = {
@@ -209,9 +219,17 @@ class MatchRepository:
         self.matches.update(number, match.phase, resolve_at, clock if any(clock.values()) else None, due)
         if (cached := self._warm.get(number)) is not None:
             self._keep(number, match, cached[0] + 1)
-        for seat, in_time in reliability(before, step.entries):
-            self._people.count_turn(before.name(seat), in_time=in_time)
-        if match.phase == "closed" and before.phase != "closed":
+        # Of a match that hides its players, all is counted at its end: whoever's count moves was asked, or left, now.
+        if not hides_players(match):
+            entries = step.entries
+            if hides_players(before):
+                entries = [Entry.read(row.entry) for row in self.matches.entries(number)]
+                before = replace(before, missed=frozenset())
+                for player in left_unwillingly(entries):
+                    self._people.count_abandoned(match.terms.game, player, match.names)
+            for player, in_time in reliability(before, entries):
+                self._people.count_turn(player, in_time=in_time)
+        if match.phase == "closed" != phase:
             self._rate(match)
 
     def _enter(self, number: int, before: Match, entries: Sequence[Entry]) -> None:
@@ -236,7 +254,7 @@ class MatchRepository:
         abandoned = not match.games or reason == "abandoned" or reason.startswith("operator: ")
         pool = self._people.pool(match.names)
         standings = [self._people.standing(match.terms.game, name, pool) for name in match.names]
-        after = rated(standings, int(outcome.get("winner", 0)), abandoned=abandoned)
+        after = rated(standings, outcome.get("winners", ()), abandoned=abandoned)
         self._people.record(match.terms.game, after)
 
     def consent(self, number: int, seat: int, signed: Signed) -> None:

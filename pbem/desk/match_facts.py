@@ -73,13 +73,17 @@ def subject_of(notice: Notice, *, observed: bool = False) -> Phrase:
 
 def _result(match: Match, ended: Ended, seat: int) -> Phrase:
     """The result of a game, as its reader sees it; seat 0: an observer."""
-    if not ended.winner:
-        return Phrase("drawn") if ended.reason in {"rules", "agreement"} else Phrase("no winner")
-    if ended.winner == seat:
+    if not ended.winners:
+        return Phrase("no winner")
+    if len(ended.winners) == len(match.seats):
+        return Phrase("drawn")
+    if len(ended.winners) > 1:
+        return Phrase("{names} share it", names=_names(match, ended.winners))
+    if seat in ended.winners:
         return Phrase("you won")
     if seat and len(match.seats) == 2:
         return Phrase("you lost")
-    return Phrase("{name} won", name=match.name(ended.winner))
+    return Phrase("{name} won", name=_names(match, ended.winners))
 
 
 def asked_for(match: Match) -> Phrase:
@@ -128,11 +132,12 @@ def standing_orders(submission: Submission | None) -> Facts | None:
 def time_of(match: Match, seat: int) -> Facts:
     """The facts about a seat's own clock, and about others' vacations."""
     clock = match.clocks.get(seat)
-    own = _own_time(clock) if clock else {"deadline": None, "grace_ends": None, "bank": None, "stops": []}
+    none: Facts = {"deadline": None, "grace_ends": None, "pace": None, "bank": None, "stops": []}
+    own = _own_time(clock) if clock else none
     return {
         "runs": clock is not None,
         "over": seat in match.missed,
-        "misses": match.misses.get(seat, 0),
+        "misses": len(match.misses.get(seat, ())),
         **own,
         "away": [
             {
@@ -153,6 +158,7 @@ def _own_time(clock: Clock) -> Facts:
     return {
         "deadline": written(deadline, zone) if deadline else None,
         "grace_ends": written(clock.grace_ends, zone) if clock.grace_ends and clock.grace else None,
+        "pace": Span(clock.time - clock.bank),
         "bank": Span(clock.bank) if clock.bank else None,
         "stops": [
             {
@@ -167,13 +173,26 @@ def _own_time(clock: Clock) -> Facts:
 
 
 def outcome_of_game(match: Match, ended: Ended) -> Facts:
-    """The outcome of a game: the winner, the reason, and the number of turns."""
-    winner = match.name(ended.winner) if ended.winner else None
-    return {"winner": winner, "reason": ended.reason, "turns": ended.turns}
+    """The outcome of a game: who won it, the reason, and the number of turns."""
+    return {**_winners(match, ended.winners), "reason": ended.reason, "turns": ended.turns}
 
 
 def outcome_of_match(match: Match) -> Facts:
-    """The outcome of a match: the winner, and the reason."""
+    """The outcome of a match: who won it, and the reason."""
     outcome = match.outcome or {}
-    winner = outcome.get("winner")
-    return {"winner": match.name(winner) if winner else None, "reason": outcome.get("reason")}
+    return {**_winners(match, outcome.get("winners", ())), "reason": outcome.get("reason")}
+
+
+def _winners(match: Match, winners: Sequence[int]) -> Facts:
+    """The one winner; or those that share the win with each other, but not with all."""
+    several = 1 < len(winners) < len(match.seats)
+    return {
+        "winner": match.name(winners[0]) if len(winners) == 1 else None,
+        "sharing": _names(match, winners) if several else None,
+        "drawn": len(winners) == len(match.seats),
+    }
+
+
+def _names(match: Match, seats: Sequence[int]) -> str:
+    """The names of the players in some seats."""
+    return ", ".join(map(match.name, seats))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from pbem.boards.drawn import drawings
 from pbem.desk import bulletin
 from pbem.desk.match_facts import (
     LetterView,
@@ -27,7 +28,7 @@ from pbem.desk.match_facts import (
     subject_of,
     time_of,
 )
-from pbem.games import part_of
+from pbem.games import part_of, parts
 from pbem.identity.security_keys import way
 from pbem.letters import draft, mailing_lists
 from pbem.letters.draft import Drawing, Facts, OutgoingLetter, TemplateText, WrittenLetter
@@ -35,6 +36,7 @@ from pbem.letters.safe_text import escaped
 from pbem.mail.calendar import Appointment, attached
 from pbem.match import stored_orders
 from pbem.match.changed import replace
+from pbem.match.naming import hides_players, seen_by
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import written
 from pbem.match.transcript import sha256_hex
@@ -88,15 +90,17 @@ class MatchLetters:
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
         letters: dict[int, list[tuple[str, OutgoingLetter]]] = {}
-        for notice in notices:
+        for told in notices:
+            notice = replace(told, match=seen_by(told.match, told.seat, latest))
             if (out := self._to_player(notice, latest, row, now)) is not None:
                 letters.setdefault(notice.seat, []).append((notice.kind, out))
             if is_for_observers(notice, notices):
-                subject = subject_of(notice, observed=True)
-                self._to_observers(notice.match, row, subject, now, partial(self._observed, notice, row))
+                public = replace(told, match=seen_by(told.match, 0, latest))
+                subject = subject_of(public, observed=True)
+                self._to_observers(public.match, row, subject, now, partial(self._observed, public, row))
         for seat, outs in letters.items():
-            outs.sort(key=lambda out: (not NOTICES[out[0]].says_why, not NOTICES[out[0]].leads))
-            ends = any(NOTICES[kind].leads for kind, _ in outs)
+            outs.sort(key=lambda out: ((spec := NOTICES[out[0]]).closes, not spec.says_why, not spec.leads))
+            ends = any(NOTICES[kind].leads or NOTICES[kind].closes for kind, _ in outs)
             # If a game ended, do not also name what ended it: the letter about the end says enough.
             for kind, out in outs:
                 out.named = not (ends and (kind == "turn" or NOTICES[kind].says_why))
@@ -105,6 +109,8 @@ class MatchLetters:
     def _to_player(self, notice: Notice, latest: Match, row: MatchRow, now: datetime) -> OutgoingLetter | None:
         """The letter about a notice; None if there is nobody in the seat, or its player wants no such letters."""
         spec, player = NOTICES[notice.kind], self._players.by_name(row.of(notice.seat).player)
+        if spec.of_player and hides_players(notice.match):
+            return None
         if player is None or (spec.unasked and self._writer.setting(player.name, "reminders") == "off"):
             return None
         out = self.notice(notice, latest, row, self._writer.setting(player.name, "format"), now)
@@ -172,6 +178,7 @@ class MatchLetters:
 
         Its head is that of `latest`, the match after all that the letter's batch brought.
         """
+        match = seen_by(match, seat, latest)
         stands = msgspec.structs.asdict(self._stands(match, row, seat, self._composer.address, latest))
         if seat:
             stands["address"] = self._composer.sub_address(match.id)
@@ -261,7 +268,10 @@ class MatchLetters:
             case "extended":
                 return {"by": match.name(facts["by"]), "given": Span.of(facts["seconds"])}
             case "offer":
-                return {"by": match.name(facts["by"])}
+                return {"by": match.name(facts["by"]), "some": facts["sharing"]}
+            case "left":
+                view = self.files_of(match).position(match, row, seat, out) if facts["asks"] else None
+                return {"who": facts["seat"], "view": view}
             case "missed" | "vacation":
                 return _of_missed(notice, latest)
         return self._of_seats(notice, row, out) if notice.kind in _OF_SEATS else {}
@@ -275,20 +285,22 @@ class MatchLetters:
                 facts["view"] = match.view(notice.seat)
                 facts["boards"] = game.boards(facts["view"])
             facts["happened"] = game.happened(facts["reports"]) if facts.get("reports") else None
-            if wanted == "pictures":
+            drawn = drawings(facts["boards"])
+            facts["shown"] = [board.words for board in drawn]
+            if wanted == "pictures" or drawn:
                 names = dict(enumerate(match.names, start=1))
                 out.drawing = Drawing(facts["boards"], names, f"{match.id}-game-{match.game}-boards.png")
         out.html = self._writer.template(f"letters/{notice.kind}.html", **facts)
 
     def thread(
-        self, match: Match, row: MatchRow, seat: int, subject: Phrase, latest: Match | None = None
+        self, match: Match, row: MatchRow, seat: int, subject: Phrase, latest: Match | None = None, kind: str = ""
     ) -> OutgoingLetter:
         """An empty letter in the thread of a match, whose present state is `latest`; its Reply-To names the match.
 
         For a player without a key, the Reply-To holds a token: it proves the mailbox, and only once.
         """
         keyless = self._players.level(match.name(seat)) == "mailbox"
-        detail = self._mailboxes.detail_for(match, seat) if keyless else match.id
+        detail = self._mailboxes.detail_for(match, seat, talks=_talks(kind)) if keyless else match.id
         reply_to = self._composer.reply_address(detail)
         out = OutgoingLetter(
             draft.subject_about(match.id, match.rules.title, subject),
@@ -299,7 +311,7 @@ class MatchLetters:
             references=[self._writer.thread(match.id)],
         )
         # For programs: the state of the match, and the proof that witnesses saw its head.
-        now = latest or match
+        now = seen_by(latest or match, seat)
         out.bulletin = [bulletin.of_match(self._stands(now, row, seat, reply_to, now))]
         if (logged := self._archive.logged(row.number)) is not None:
             out.bulletin.append(bulletin.of_log(*logged, {"match": match.id}))
@@ -310,10 +322,18 @@ class MatchLetters:
         self, match: Match, row: MatchRow, seat: int, subject: Phrase, template: str, /, **facts: object
     ) -> OutgoingLetter:
         """A letter in the thread of a match, from a template, which also gets the facts of the match."""
-        out = self.thread(match, row, seat, subject)
+        out = self.thread(match, row, seat, subject, kind=template)
         m = self.view(match, row, seat)
+        facts["has_places"] = bool(self._composer.delimiter)
         out.text = self._writer.template(f"letters/{template}.txt", m=m, **facts)
+        if template in NOTICES and NOTICES[template].html and self.shows(match.name(seat)):
+            board = parts.pictured(match.rules)
+            out.html = self._writer.template(f"letters/{template}.html", m=m, board=board, **facts)
         return out
+
+    def shows(self, name: str) -> bool:
+        """True if the player of this name wants HTML parts."""
+        return self._writer.setting(name, "format") not in {"text", "words"}
 
     def _appointment(self, match: Match, seat: int, now: datetime) -> list[Attachment]:
         """The seat's deadline as a calendar file, when it has one."""
@@ -351,6 +371,8 @@ class MatchLetters:
         file = self.vouched(match, f"{name}.json", facts["file"])
         out.attachments.append((file["file_name"], "application/json", facts["file"]))
         taken_up, stand_in, played = facts["taken_up"], facts["stand_in"], None
+        hidden = hides_players(match)
+        levels = {one: level for one, level in facts["levels"].items() if one == seat or not hidden}
         # The server played default orders for this seat: the receipt proves which.
         if stand_in is not None:
             receipt, paper = f"{name}-default.receipt.txt", stand_in.paper.encode()
@@ -361,6 +383,7 @@ class MatchLetters:
         view = self.files_of(match).position(match, row, seat, out, facts["reports"])
         return {
             "played": played,
+            "levels": levels,
             "others_by_default": [match.name(other) for other in facts["by_default"] if other != seat],
             "unused": [escaped(fault) for fault in taken_up.faults] if taken_up else [],
             "branch": branch_facts(match, taken_up.submission) if taken_up else None,
@@ -384,9 +407,10 @@ class MatchLetters:
         if notice.kind == "substituted":
             return {"who": match.name(facts["seat"]), "keys": match.players[facts["seat"] - 1].keys}
         if match.phase != "playing":
-            return {"setup": None}
-        opening: Facts = {}
-        if submission := match.setups.get(seat):  # some games have none
+            return {"setup": None, "file_name": ""}
+        opening: Facts = {"file_name": ""}
+        # Some games have none. It names who sent it: at a hidden seat, the player who left.
+        if (submission := match.setups.get(seat)) and not hides_players(match):
             name, paper = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt", submission.paper.encode()
             out.attachments.append((name, "text/plain", paper))
             opening = self.vouched(match, name, paper)
@@ -397,12 +421,13 @@ class MatchLetters:
         game = part_of(match.terms.game, "boards")
         truth, view = match.play.truth(match), match.view(seat)
         name = f"{match.id}-game-{match.game}.pbem.zip"
+        bundled = not hides_players(latest)
         return {
-            "apart": self._bring_bundle(name, notice, latest, row, out, now),
+            "apart": bundled and self._bring_bundle(name, notice, latest, row, out, now),
             "outcome": outcome_of_game(match, notice.facts["ended"]),
             "setups": match.play.setups(match),
             "levels": match.play.levels(match),
-            "bundle_name": name,
+            "bundle_name": name if bundled else None,
             "truth": truth,
             "view": view,
             "boards": None if game is None else game.truth(truth, seat) if truth else game.boards(view or {}),
@@ -419,7 +444,10 @@ class MatchLetters:
             # The same match with the same players, with this player in the first seat.
             own = match.name(notice.seat)
             others = [match.name(other) for other in match.seats if other != notice.seat]
-            rematch = {"players": others, "lines": match.terms.lines(), "rev": self._players.handled_count(own) + 1}
+            lines = match.terms.lines()
+            if match.terms.anonymous:  # they join again
+                others, lines = [], {**lines, "seats": str(len(match.seats))}
+            rematch = {"players": others, "lines": lines, "rev": self._players.handled_count(own) + 1}
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
         return facts | {"bundle_name": name} | self._beside(match, match.name(notice.seat))[1]
 
@@ -469,6 +497,11 @@ class MatchLetters:
         m = self.view(match, row, seat)
         out.text = self._writer.template("letters/again.txt", m=m, game=game, again=again)
         return out if again else None
+
+
+def _talks(kind: str) -> bool:
+    """True if plain words in answer to a letter of this kind are a message."""
+    return kind in NOTICES and NOTICES[kind].talks
 
 
 def _of_missed(notice: Notice, latest: Match) -> Facts:

@@ -12,13 +12,15 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.desk.match_archive import MatchRepository
+from pbem.desk.match_facts import outcome_of_match
 from pbem.desk.ratings import PROVISIONAL, tables
-from pbem.games import BUILT_IN
+from pbem.games.outside import is_agreed
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read_letter
+from pbem.match.naming import seen_by
 from pbem.match.state import RUNNING, Match
-from pbem.match.transcript import Entry
+from pbem.match.transcript import Entry, utc
 from pbem.match.view import view
 from pbem.pages.site import Finished
 from pbem.proof.bundle import Bundle
@@ -63,7 +65,7 @@ class Public:
         for number in self._people.open_matches():
             if match := self._public(number, ("open",)):
                 free = [seat for seat, kept in self._people.free(number).items() if kept is None]
-                by = self._people.standing(match.terms.game, match.name(1))
+                by = self._people.standing(match.terms.game, seen_by(match, 0).name(1))
                 yield self._summary(match) | {"by": by, "free": len(free), "lines": match.terms.lines()}
 
     def running(self) -> Iterator[dict[str, object]]:
@@ -83,21 +85,19 @@ class Public:
     def _finished(self, number: int, match: Match) -> Finished:
         """The outcome of a match, its signed forms, press and log; its bundle, if it can have a page.
 
-        It has none if keys in it name addresses, or if pages do not know the game.
+        It has none if keys in it name addresses, or if the rules here are not those that were agreed on.
         """
         rows = self._matches.entries(number)
         entries = [Entry.read(row.entry) for row in rows]
         papers = self._matches.papers(number, len(match.games), 0, None)
         open_papers = {path: content for path, content in papers.items() if _PAPERS.fullmatch(path)}
-        outcome = match.outcome or {}
         summary = self._summary(match) | {
-            "winner": match.name(outcome["winner"]) if outcome.get("winner") else None,
-            "reason": str(outcome.get("reason", "")),
-            "ended": entries[-1].time[:10],
+            **outcome_of_match(match),
+            "ended": utc(entries[-1].time),
             "turns": sum(ended.turns for ended in match.games),
         }
         bare = all(format_ == "ssh" for format_ in key_formats(entries))
-        readable = bare and match.terms.game in BUILT_IN
+        readable = bare and is_agreed(match.terms.game, match.terms.rules_package)
         bundle = Bundle(entries, [row.signature for row in rows], open_papers) if readable else None
         sent = self._matches.press(number)
         press = [{"game": row.game, "turn": row.turn, "by": row.player, "text": row.text} for row in sent]
@@ -115,6 +115,7 @@ class Public:
 
     def _summary(self, match: Match) -> dict[str, object]:
         """The public view of a match, and its terms."""
+        match = seen_by(match, 0)
         return {"m": view(match, 0, programs=self._people.programs(match.names)), "terms": match.terms}
 
 

@@ -34,8 +34,8 @@ def _model() -> PlackettLuce:
     return PlackettLuce()
 
 
-def rated(standings: Sequence[PlayerStanding], winner: int, *, abandoned: bool) -> list[PlayerStanding]:
-    """The standings, in seat order, after a match: `winner` is a seat, or 0 for a draw.
+def rated(standings: Sequence[PlayerStanding], winners: Sequence[int], *, abandoned: bool) -> list[PlayerStanding]:
+    """The standings, in seat order, after a match that these seats have won, or share.
 
     A match that was abandoned (nobody played it to an end) is counted separately, and changes no rating.
     """
@@ -46,14 +46,14 @@ def rated(standings: Sequence[PlayerStanding], winner: int, *, abandoned: bool) 
         [model.rating() if found.mean is None else model.rating(mu=found.mean, sigma=found.deviation)]
         for found in standings
     ]
-    ranks = [1.0 if winner in (0, seat) else 2.0 for seat in range(1, len(standings) + 1)]
+    ranks = [1.0 if seat in winners or not winners else 2.0 for seat in range(1, len(standings) + 1)]
     after = model.rate(teams, ranks=ranks)
     return [
         replace(
             found,
             played=found.played + 1,
-            won=found.won + (winner == seat),
-            drawn=found.drawn + (winner == 0),
+            won=found.won + ([*winners] == [seat]),
+            drawn=found.drawn + (len(winners) != 1 and (seat in winners or not winners)),
             mean=team[0].mu,
             deviation=team[0].sigma,
         )
@@ -61,29 +61,50 @@ def rated(standings: Sequence[PlayerStanding], winner: int, *, abandoned: bool) 
     ]
 
 
-def reliability(before: Match, entries: Sequence[Entry]) -> Iterator[tuple[int, bool]]:
-    """The setups and turns that came or were missed, by these entries: for each the seat, and whether it was in time.
+def reliability(before: Match, entries: Sequence[Entry]) -> Iterator[tuple[str, bool]]:
+    """The setups and turns that came or were missed, by these entries: for each the player, and whether in time.
 
     In a sealed match each letter counts, however many steps it has, because the others wait for it. So does a
     verdict: a player who told something false is no more reliable than a silent one. What came too late was missed
     before, and counts once.
     """
-    late, letters = set(before.missed), set[str]()
+    late, letters, names = set(before.missed), set[str](), dict(enumerate(before.names, start=1))
     for entry in entries:
-        if entry.type == "missed":
+        if entry.type == "agreed":
+            names = {int(seat): player["name"] for seat, player in entry.body["players"].items()}
+        elif entry.type == "substituted":
+            late.discard(entry.body["seat"])
+            names[entry.body["seat"]] = entry.body["player"]["name"]
+        elif entry.type == "missed":
             late.add(entry.body["seat"])
-            yield entry.body["seat"], False
+            yield names[entry.body["seat"]], False
         elif entry.type in {*BEGIN, "turn"}:
             answers = entry.body.get("commitments") or entry.body.get("orders", ())
-            yield from ((int(seat), True) for seat in answers if int(seat) not in late)
+            yield from ((names[int(seat)], True) for seat in answers if int(seat) not in late)
             late.clear()
         elif entry.type in {"step", "reveal"} and entry.body["mail"] not in letters:
             letters.add(entry.body["mail"])
             if entry.body["seat"] not in late:
-                yield entry.body["seat"], True
+                yield names[entry.body["seat"]], True
             late.discard(entry.body["seat"])
         elif entry.type == "verdict":  # who did not reveal missed the time for it
-            yield from ((int(seat), False) for seat, word in entry.body["verdicts"].items() if isinstance(word, dict))
+            verdicts = entry.body["verdicts"].items()
+            yield from ((names[int(seat)], False) for seat, word in verdicts if isinstance(word, dict))
+
+
+def left_unwillingly(entries: Sequence[Entry]) -> Iterator[str]:
+    """The players whose seats were taken without their word, by the entries of a whole match."""
+    names, willing = dict[int, str](), set[tuple[int, str]]()
+    for entry in entries:
+        body = entry.body
+        if entry.type == "agreed":
+            names = {int(seat): player["name"] for seat, player in body["players"].items()}
+        elif entry.type == "substitute" and body["seat"] == body["for"]:
+            willing = {place for place in willing if place[0] != body["seat"]} | {(body["seat"], body["name"])}
+        elif entry.type == "substituted":
+            if (body["seat"], body["player"]["name"]) not in willing:
+                yield names[body["seat"]]
+            names[body["seat"]] = body["player"]["name"]
 
 
 def tables(people: People, most: int) -> list[tuple[str, Pool, list[PlayerStanding]]]:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pbem.letters.draft import TALK
 from pbem.mail.mail_addresses import ADDRESSES, mailboxes
 from pbem.mail.one_reading import is_open
 from pbem.match import asking
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex, written
-from pbem.phrase import Phrase
+from pbem.phrase import Moment, Phrase
 from pbem.proof import mailbox_evidence
 from pbem.store import tokens
 from pbem.store.database import from_db, to_db
@@ -93,8 +94,13 @@ class ReplyTokens:
         """The detail of a reply address for the answer to a letter; good for one letter, once it is given."""
         return f"{match}.{tokens.new(self._random)}"
 
-    def detail_for(self, match: Match, seat: int) -> str:
-        """The detail of the reply address for a letter about a match: one that the transcript proves, if possible."""
+    def detail_for(self, match: Match, seat: int, *, talks: bool = False) -> str:
+        """The detail of the reply address for a letter about a match: one that the transcript proves, if possible.
+
+        For one that `talks`, it has a token of its own: a message uses up none at which orders are due.
+        """
+        if talks and self._config.delimiter:
+            return self.draw(f"{TALK}{match.id}")
         token = asking.token(match, seat, self._next(match, seat)) if self.stand_for_place(match) else ""
         return f"{match.id}.{token}" if token else self.draw(match.id)
 
@@ -190,9 +196,7 @@ class ReplyTokens:
         to = mailbox_evidence.token_hash(mailbox_evidence.detail_in_to(letter))
         token = min(own, key=lambda one: (is_spent(one, letter), one.hash != to, bool(one.used)))
         if token.used is not None and is_spent(token, letter):
-            return MailboxProof(
-                _USED.given(day=f"{from_db(token.used):%Y-%m-%d}", time=f"{from_db(token.used):%H:%M}")
-            )
+            return MailboxProof(_USED.given(moment=Moment(from_db(token.used))))
         demand_dns(voucher)
         reason, evidence = self._evidence(letter, row, voucher, token)
         if evidence is None:
@@ -221,6 +225,11 @@ class ReplyTokens:
         about = (self._config.server, place, token.name, sha256_hex(letter.raw), received, token.hash)
         where = mailbox_evidence.place(*token.place[1:]) if token.place else "none"
         return found.verdict.reason, Evidence(*about, *word, place=where)
+
+    def is_talk(self, letter: Letter) -> bool:
+        """True if a letter is to such an address of ours: its plain words are a message."""
+        locals_of = (address.partition("@")[0].lower() for address in letter.recipients)
+        return any(split(local, self._config)[1].startswith(TALK) for local in locals_of)
 
     def is_written_to_us(self, letter: Letter, headers: Sequence[str]) -> bool:
         """True if one of these headers sends a letter to an address of ours; a name that looks like one does not."""
@@ -289,7 +298,7 @@ _UNSEEN = Phrase(
     " Send your letter with that address as To"
 )
 _USED = Phrase(
-    "the reply address that your letter was sent to was good for one letter, which came on {day} at {time} UTC."
+    "the reply address that your letter was sent to was good for one letter, which came on {moment} UTC."
     " Answer our latest letter, such as this one"
 )
 _OPEN = Phrase(

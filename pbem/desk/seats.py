@@ -20,6 +20,7 @@ from pbem.match import progress
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import clocks
+from pbem.match.naming import seen_by
 from pbem.match.pinned_keys import Player
 from pbem.match.state import RUNNING, Match, Submission
 from pbem.match.step import Environment, Signed, Step, at_reply_address
@@ -28,12 +29,13 @@ from pbem.phrase import Phrase
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.match_letters import MatchLetters
+    from pbem.json_object import JsonObject
     from pbem.letters.draft import Facts
     from pbem.mail.compose import Attachment
     from pbem.match.terms import Terms
@@ -140,7 +142,12 @@ class SeatContext(msgspec.Struct):
         self._seats.archive.matches.note_press(self.row.number, by, to_db(now))
         if everybody:
             self._seats.archive.publish(self.row.number, self.match, by, text, to_db(now))
-            self._seats.match_letters.tell_observers_press(self.match, self.row, by, text, now)
+            shown = self.name(self.seat, 0)
+            self._seats.match_letters.tell_observers_press(self.match, self.row, shown, text, now)
+
+    def name(self, seat: int, reader: int) -> str:
+        """The name of a seat for another one: its player's, unless the match hides that."""
+        return seen_by(self.match, reader).name(seat)
 
     def facts(self) -> Facts:
         """The facts about the match for an answer."""
@@ -169,9 +176,19 @@ class SeatContext(msgspec.Struct):
         out = self._seats.match_letters.about(self.match, self.row, seat, subject, template, **facts)
         self._seats.letters.post_alone(self.row, seat, out, now)
 
-    def write_to(self, seat: int, template: str, subject: Phrase, now: datetime, **facts: object) -> None:
-        """A separate letter to another seat of the match."""
+    def write_to(
+        self,
+        seat: int,
+        template: str,
+        subject: Phrase,
+        now: datetime,
+        items: Sequence[JsonObject] = (),
+        /,
+        **facts: object,
+    ) -> None:
+        """A separate letter to another seat of the match; its bulletin has these `items`, too."""
         out = self._seats.match_letters.about(self.match, self.row, seat, subject, template, **facts)
+        out.bulletin += items
         self._seats.letters.post(self.row, seat, [(template, out)], self.match, now)
 
 

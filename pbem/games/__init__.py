@@ -51,17 +51,16 @@ def refuse(faults: Iterable[Fault]) -> None:
 
 
 class Result(NamedTuple):
-    """The result of a game: the winner's seat (0 for a draw) and the score of each seat in seat order."""
+    """The result of a game: the seats that share the win equally, in order (none: nobody won), and all scores."""
 
-    winner: int
+    winners: tuple[int, ...]
     scores: tuple[int, ...]
     reason: str = "rules"
 
     @staticmethod
     def of(scores: tuple[int, ...]) -> Result:
-        """The result of these scores: who alone has the highest has won."""
-        best = max(scores)
-        return Result(scores.index(best) + 1 if scores.count(best) == 1 else 0, scores)
+        """The result of these scores: the highest wins, and those who have it share."""
+        return Result(tuple(seat for seat, score in enumerate(scores, start=1) if score == max(scores)), scores)
 
 
 def faults(judge: Callable[..., object], *arguments: object) -> tuple[Fault, ...]:

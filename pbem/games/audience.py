@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar, Union
 from pbem.games import ShownReports
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from pbem.games import Report
 
@@ -22,6 +22,7 @@ class Audience(Enum):
     """The reader of a report."""
 
     OWNER = "the seat whose action it was"
+    NAMED = "any other seat that the report names"
     OPPONENT = "any other seat that is still in the game"
     ELIMINATED = "a seat that has nothing left in the game, and reads on"
     OBSERVER = "somebody who follows the match by mail without a seat"
@@ -29,6 +30,8 @@ class Audience(Enum):
 
 
 EVERYBODY: Final = frozenset(Audience)
+_OWNER: Final = frozenset({Audience.OWNER})
+_NAMED: Final = _OWNER | {Audience.NAMED}
 
 ANY: Final = "*"
 """In the place of a field: whatever fields there are."""
@@ -45,8 +48,20 @@ def everybody(*fields: str) -> Fields:
     return dict.fromkeys(fields, EVERYBODY)
 
 
-def audience(owner: int | None, seat: int | None, seats: range) -> Audience | None:
+def owner(*fields: str) -> Fields:
+    """Fields that only the seat of the report may read."""
+    return dict.fromkeys(fields, _OWNER)
+
+
+def named(*fields: str) -> Fields:
+    """Fields that the seat of the report may read, and those that it names."""
+    return dict.fromkeys(fields, _NAMED)
+
+
+def audience(owner: int | None, seat: int | None, seats: range, named: Collection[int] = ()) -> Audience | None:
     """The audience that a seat (None: the public) is for an owner's report; None for no seat of the game.
+
+    `named` are the seats that the report names as its readers.
 
     An eliminated seat is told what an opponent is told, and an observer what the public is told: a report does not
     show who they are, so no table tells them apart.
@@ -55,7 +70,9 @@ def audience(owner: int | None, seat: int | None, seats: range) -> Audience | No
         return Audience.PUBLIC
     if seat not in seats:
         return None
-    return Audience.OWNER if seat == owner else Audience.OPPONENT
+    if seat == owner:
+        return Audience.OWNER
+    return Audience.NAMED if seat in named else Audience.OPPONENT
 
 
 def cut(report: Report, shown: Shown, reader: Audience | None) -> Report | None:

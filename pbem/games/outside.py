@@ -32,6 +32,8 @@ _NAME: Final = re.compile("[a-z](?:[a-z-]{0,30}[a-z])?")
 _PROJECT: Final = re.compile("[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 _VERSION: Final = re.compile("[A-Za-z0-9][A-Za-z0-9.+]{0,62}")
 _PINNED: Final = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])? ?\(?==([A-Za-z0-9.+!]+)\)?")
+_REQUIRED: Final = re.compile(r"(?!pbem(?![\w.-]))(?!.*;.*\bextra\b)")
+"""A library that a package requires beside pbem itself, and not for an extra of its own, such as its tests."""
 _HASH: Final = re.compile("[0-9a-f]{64}")
 
 
@@ -161,13 +163,23 @@ def _package(entry: EntryPoint) -> Package:
         raise UnusableGame(f'the game "{entry.name}" of {_named(entry)} is damaged: {error}') from error
 
 
+def unpinned(game: str) -> list[str]:
+    """The libraries, as the package of a game requires them, without an exact version, or not here in that one."""
+    required = [_REQUIRED.match(one) for entry in _offers(game) for one in _distribution(entry).requires or ()]
+    return [one.string for one in required if one and not _is_here(_PINNED.fullmatch(one.string))]
+
+
 def _has_what_it_pins(package: Distribution) -> bool:
     """True if each library that a package pins is here in that very version: otherwise its code is other code."""
+    return all(_is_here(one) for one in map(_PINNED.fullmatch, package.requires or ()) if one)
+
+
+def _is_here(pinned: re.Match[str] | None) -> bool:
+    """True if a library is pinned, and is here in that very version."""
     from importlib.metadata import PackageNotFoundError, version
 
-    pinned = filter(None, map(_PINNED.fullmatch, package.requires or ()))
     try:
-        return all(version(one[1]) == one[2] for one in pinned)
+        return pinned is not None and version(pinned[1]) == pinned[2]
     except PackageNotFoundError:
         return False
 

@@ -1,27 +1,32 @@
 """The optional parts of a game: what it can do beside its seven methods, and what holds of a game without them.
 
-A part is found by its name in the game's package (`part_of`). `ahead`, `slips` and `without` are functions, `recall`
-and `conditions` have several. Here live the calls, each with its default; the parts `sealed`, `boards`, `words` and
-`players` are looked up where they are used. Implements docs/games.md, "Optional parts".
+A part is found by its name in the game's package (`part_of`). `ahead`, `slips`, `without`, `pace` and `offers` are
+functions, `recall` and `conditions` have several. Here live the calls, each with its default; the parts `sealed`,
+`boards`, `words` and `players` are looked up where they are used, except for what `words` has for a small terminal.
+Implements docs/games.md, "Optional parts".
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pbem.games import Refused, part_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pbem.games import Fault, Game, Options, Orders, Report, Setup, State
     from pbem.games.conditional_orders import Branch
+    from pbem.games.squares import Board, Glance, Line
     from pbem.phrase import Phrase
 
     AnyGame = Game[Any, Any, Any, Any]
 
-OF_RULES: Final = ("ahead", "slips", "without", "recall", "conditions")
+OF_RULES: Final = ("ahead", "slips", "without", "pace", "recall", "conditions", "offers")
 """The parts that are called here, by name."""
+
+_WHOLE: Final = Fraction(1)
 
 T = TypeVar("T")
 
@@ -46,6 +51,11 @@ def meant(rules: AnyGame, text: str) -> str:
 def without(rules: AnyGame, state: State, seat: int, edition: int) -> State | None:
     """The position once a seat has resigned and the others play on; None if this ends the game for all."""
     return _call(rules, "without", None, None, state, seat, edition)
+
+
+def pace(rules: AnyGame, state: State) -> Fraction:
+    """The fraction of the agreed pace that players have for the turn that is due, such as a day of a week."""
+    return _call(rules, "pace", None, _WHOLE, state)
 
 
 def view(rules: AnyGame, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> Mapping[str, object]:
@@ -95,6 +105,11 @@ def unused(rules: AnyGame, state: State, seat: int, orders: Orders) -> tuple[Phr
     return _call(rules, "recall", "unused", (), state, seat, orders)
 
 
+def offers(rules: AnyGame, view: Mapping[str, object]) -> Sequence[str]:
+    """The orders among which the seat of a view can choose, or their beginnings: each a line."""
+    return _call(rules, "offers", None, (), view)
+
+
 def depends(rules: AnyGame, text: str) -> bool:
     """True if what orders stand for depends on what their seat knows when they are played."""
     return _call(rules, "conditions", "depends", False, text)
@@ -120,6 +135,23 @@ def with_reports(rules: AnyGame, state: State, turns: Sequence[Sequence[Report]]
     return _call(rules, "conditions", "with_reports", state, state, turns)
 
 
+def glance(rules: AnyGame, view: Mapping[str, object], names: Mapping[int, str]) -> Glance | None:
+    """A view in the few lines of a terminal; None of a game that has only the texts of its letters."""
+    return _call(rules, "words", "glance", None, view, names)
+
+
+def end_at_a_glance(
+    rules: AnyGame, views: Mapping[int, Mapping[str, object]], names: Mapping[int, str], seat: int
+) -> Glance | None:
+    """The sides as they were, by the views of all seats, in the few lines of a terminal; None as for `glance`."""
+    return _call(rules, "words", "end_at_a_glance", None, views, names, seat)
+
+
+def in_brief(rules: AnyGame, reports: Sequence[Report], seat: int, names: Mapping[int, str]) -> Iterable[Line]:
+    """The lines of what changed in a turn for one seat."""
+    return _call(rules, "words", "in_brief", (), reports, seat, names)
+
+
 def is_the_example(rules: AnyGame, options: Options, seat: int, text: str) -> bool:
     """True if a legal setup, in canonical text, is the example that letters show: whoever sends it hides nothing."""
     example: str | None = _call(rules, "words", "example", None, options.changed, seat)
@@ -128,3 +160,15 @@ def is_the_example(rules: AnyGame, options: Options, seat: int, text: str) -> bo
     except Refused:
         return False
     return setup is not None and setup.text == text
+
+
+def pictured(rules: AnyGame) -> Board | None:
+    """The first player's board when all begin with the examples, to show strangers; None for a game without it."""
+    options = rules.options({}, least := min(rules.seats))
+    seats = range(1, least + 1)
+    examples = [_call(rules, "words", "example", "", options.changed, seat) for seat in seats]
+    if not all(examples) or part_of(rules.name, "boards") is None:
+        return None
+    setups = [rules.setup(options, seat, text) for seat, text in zip(seats, examples, strict=True)]
+    boards: list[Board] = _call(rules, "boards", "boards", [], view(rules, rules.begin(options, setups), 1, ()))
+    return boards[0]

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from pbem.letters.draft import LetterSection, WrittenLetter, joined_subjects
+from pbem.letters.draft import TALK, LetterSection, WrittenLetter, joined_subjects
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import on_the_wall
 from pbem.phrase import Phrase
@@ -80,7 +80,9 @@ def joined(letters: Sequence[WrittenLetter]) -> WrittenLetter:
     one.pictures, one.attachments = list(pictures.values()), list(attachments.values())
     if len({tuple(letter.references[:1]) for letter in letters}) == 1:
         one.subject = joined_subjects(subjects)
-        one.reply_to, one.detail, one.place = last.reply_to, last.detail, last.place
+        # Orders count in answer to it. Plain words are a message only if all of it is talk to everybody.
+        placed = [letter for letter in letters if not (letter.detail or "").startswith(TALK)] or [last]
+        one.reply_to, one.detail, one.place = placed[-1].reply_to, placed[-1].detail, placed[-1].place
         one.references = last.references
     else:
         shown = list(dict.fromkeys(subject.partition("]")[0].removeprefix("[pbem ") for subject in subjects))

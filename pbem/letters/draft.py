@@ -20,6 +20,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from pbem.boards.drawn import DrawnBoard
     from pbem.games.squares import Board
     from pbem.mail.message import Letter
 
@@ -33,6 +34,9 @@ Facts = dict[str, Any]
 _REPLIED = re.compile(r"\A\s*+(?:(?:re|aw|antw|sv)\s*+:\s*+)++", re.I)
 """The prefixes that mail programs add to the subject of an answer, in their language, each time anew."""
 
+
+TALK: Final = "press-"
+"""The beginning of the detail of an address to which plain words go as a message to the other players."""
 
 LONGEST: Final = 69
 """The most characters of a subject of ours: lists of letters show no more."""
@@ -57,7 +61,7 @@ class TemplateText(msgspec.Struct, frozen=True):
 class Drawing(msgspec.Struct, frozen=True):
     """A picture that is yet to be drawn: its boards, the names by seat, and the file's name."""
 
-    boards: Sequence[Board]
+    boards: Sequence[Board | DrawnBoard]
     names: Mapping[int, str]
     file_name: str
 

@@ -7,6 +7,7 @@ translate it; see `pbem/i18n.py`. Implements design.md, "One place for one fact"
 from __future__ import annotations
 
 import re
+from datetime import date
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from pbem.boards.text_boards import TextSetter, columns, numbered, starting
 from pbem.games import part_of
 from pbem.games.outside import template_folders
 from pbem.i18n import ENGLISH, Catalogue, catalogue, say
-from pbem.phrase import Phrase, Span
+from pbem.phrase import Moment, Phrase, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, MutableMapping
@@ -72,7 +73,11 @@ class Templates:
     def words(self, name: str, /, **values: object) -> InWords:
         """A template of a letter in words; raises as `render` does."""
         # For jinja2, a template is a module: its text, and the names that it sets.
-        made = self.environment.get_template(name).make_module(values)
+        template = self.environment.get_template(name)
+        try:
+            made = template.make_module(values)
+        except Exception:  # as `render` does, name the template and its line in what it raises
+            self.environment.handle_exception()
         proofs = [str(proof).strip("\n") for proof in getattr(made, "proofs", ())]
         return InWords(str(made), [proof for proof in proofs if proof], str(getattr(made, "title", "")))
 
@@ -153,8 +158,8 @@ class _Messages(InternationalizationExtension):
 def _teach(environment: Environment, known: Catalogue, language: str) -> None:
     """Let an environment speak a language: its messages, dates and lists.
 
-    Facts in a message may be phrases, and `language` is its tag. `date` writes a time by a pattern of Unicode's LDML,
-    `listed` names one thing after the other, `span` says how long a number of seconds is.
+    Facts in a message may be phrases, and `language` is its tag. `moment` writes a time and `day` a date (both as all
+    letters do), `listed` names one thing after the other, `span` says how long a number of seconds is.
     """
     environment.extend(known=known)
 
@@ -178,10 +183,14 @@ def _teach(environment: Environment, known: Catalogue, language: str) -> None:
     def _ngettext(context: EvalContext, one: str, several: str, number: int, /, **facts: object) -> str:
         return filled(context, known.ngettext(one, several, number), {"num": number, **facts})
 
-    def date(time: datetime, pattern: str) -> str:
-        from babel.dates import format_datetime
+    def day(written: date | str) -> str:
+        from babel.dates import format_date
 
-        return format_datetime(time, pattern, locale=_locale(language))
+        pattern = known.pgettext("date", "EEEE d MMMM yyyy")
+        return format_date(date.fromisoformat(str(written)), pattern, locale=_locale(language))
+
+    def moment(time: datetime) -> str:
+        return str(say(Moment(time), known))
 
     def listed(things: Iterable[object]) -> str:
         from babel.lists import format_list
@@ -194,4 +203,4 @@ def _teach(environment: Environment, known: Catalogue, language: str) -> None:
     kept = {name: environment.globals[name] for name in ("dict", "namespace", "range")}
     own = {"_": _gettext, "ngettext": _ngettext, "pgettext": _pgettext, "language": language}
     environment.globals = {**kept, **own}
-    environment.filters |= {"date": date, "listed": listed, "span": Span.of}
+    environment.filters |= {"day": day, "listed": listed, "moment": moment, "span": Span.of}

@@ -89,10 +89,11 @@ def start_clocks(step: Step, seats: Iterable[int], going: Mapping[int, Clock] = 
         bank = step.match.banks.get(seat, terms.bank)
         clocks[seat] = Clock(
             since=now,
-            time=terms.pace + bank,
+            time=step.match.pace + bank,
             grace=terms.grace,
             bank=bank,
-            zone=calendar.zone,
+            # The time of a miss would tell the zone of a player whom the match hides.
+            zone="UTC" if terms.anonymous else calendar.zone,
             weekends=terms.weekends == "count",
             stops=calendar.vacations,
         )

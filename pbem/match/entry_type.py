@@ -157,6 +157,8 @@ class EntryType(msgspec.Struct, frozen=True):
     """True if a game begins with it."""
     opens: bool = False
     """True if no paper of its game is secret from then on."""
+    of_player: bool = False
+    """True if it tells of a player, not of the game: diaries have none of a player whom the match hides."""
     silent: bool = False
     """True if it says nothing to people that the one before it did not."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.match.pinned_keys import Player
 from pbem.match.refereed import RefereedMode
 from pbem.match.sealed_mode import SealedMode
 from pbem.match.state import Match
@@ -26,6 +27,9 @@ def mode_of(terms: Terms) -> Play:
     return SealedMode(terms.game) if terms.sealed else RefereedMode()
 
 
-def proposed(match: str, server: str, terms: Terms, *, phase: str = "proposed", replies: str = "") -> Match:
-    """A match that was proposed, and has not begun."""
-    return Match(match, server, terms, mode_of(terms), phase, replies=replies)
+def proposed(
+    match: str, server: str, terms: Terms, *, phase: str = "proposed", replies: str = "", players: Sequence[str] = ()
+) -> Match:
+    """A match that was proposed, and has not begun; `players` are those who have a seat now, if that is known."""
+    seated = tuple(Player(name, ()) for name in players)
+    return Match(match, server, terms, mode_of(terms), phase, replies=replies, players=seated)

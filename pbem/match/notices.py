@@ -32,6 +32,8 @@ class NoticeSpec(msgspec.Struct, frozen=True):
     """True if observers hear of it."""
     leads: bool = False
     """True if it comes before all else that is told at one moment: the result, before the turn that brought it."""
+    closes: bool = False
+    """True if it comes after all else: thanks, and the way to a rematch."""
     says_why: bool = False
     """True if it comes even before the result, because it says what led to it."""
     html: bool = False
@@ -40,6 +42,10 @@ class NoticeSpec(msgspec.Struct, frozen=True):
     """True if it only reminds of what was told before: it has a list of its own, which its reader may leave."""
     starts_clock: bool = False
     """True if it asks for something: as long as it is under way, the clock stands."""
+    talks: bool = False
+    """True if plain words in answer to it are a message to the other players."""
+    of_player: bool = False
+    """True if it tells of a player, not of the game: of one whom the match hides, nobody is told."""
     moves_deadline: bool = False
     """True if it tells of another deadline for what was asked before."""
 
@@ -75,7 +81,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec(
             "ended", Phrase("game {game}, the end: {result}"), can_wait=True, public=True, leads=True, html=True
         ),
-        NoticeSpec("closed", Phrase("the match is closed"), can_wait=True, public=True, leads=True),
+        NoticeSpec("closed", Phrase("the match is closed"), can_wait=True, public=True, closes=True, html=True),
         NoticeSpec("reminder", Phrase("game {game}, {what}: a reminder"), to="some", can_wait=True, unasked=True),
         NoticeSpec("missed", Phrase("game {game}, {what}: a deadline was missed"), can_wait=True, says_why=True),
         NoticeSpec(
@@ -88,20 +94,29 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec(
             "moved", Phrase("game {game}, {what}: you have more time"), to="some", can_wait=True, moves_deadline=True
         ),
-        NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), to="others", can_wait=True),
+        NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), to="others", can_wait=True, of_player=True),
         NoticeSpec("offer", Phrase("game {game}, {what}: {matter}"), to="others", says_why=True),
-        NoticeSpec("keys", Phrase("{by} has changed keys"), to="others"),
+        NoticeSpec("keys", Phrase("{by} has changed keys"), to="others", of_player=True),
         NoticeSpec("substitute", Phrase("who takes a seat?"), to="others"),
         NoticeSpec("substituted", Phrase("{who} takes a seat"), to="others", can_wait=True),
         NoticeSpec("welcome", Phrase("game {game}, {what}: your seat"), to="some", starts_clock=True),
         NoticeSpec("paused", Phrase("the match is paused"), can_wait=True),
         NoticeSpec("restored", Phrase("the match is paused: the server was restored")),
         NoticeSpec("resumed", Phrase("the match goes on"), can_wait=True, starts_clock=True),
-        NoticeSpec("press", can_wait=True),
+        NoticeSpec("press", can_wait=True, talks=True),
+        NoticeSpec("press_alone", can_wait=True),
         NoticeSpec("joined", can_wait=True),
+        NoticeSpec(
+            "left",
+            Phrase("{who} has left"),
+            to="some",
+            can_wait=True,
+            says_why=True,
+            starts_clock=True,
+        ),
         NoticeSpec("resigned", can_wait=True),
         NoticeSpec("declined", can_wait=True),  # of a proposed match; of a draw, it is an `offer`
-        NoticeSpec("proposal", can_wait=True),
+        NoticeSpec("proposal", can_wait=True, html=True),
         NoticeSpec("seat_declined", can_wait=True),
     )
 }

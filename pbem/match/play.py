@@ -18,10 +18,12 @@ from pbem.match.transcript import sha256_hex
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
+    from fractions import Fraction
     from typing import Any
 
     from pbem.games import Report, Result, ShownReports, State
     from pbem.json_object import JsonObject
+    from pbem.match.events.ended import Closing
     from pbem.match.state import Match, Reports
     from pbem.match.step import Step
     from pbem.phrase import Phrase
@@ -62,6 +64,10 @@ class Play(msgspec.Struct, frozen=True):
     def owes(self, match: Match, seat: int) -> tuple[str, ...]:
         """The steps due from a seat, in order, in a mode in which turns have steps."""
         return ()
+
+    def pace(self, match: Match, position: State) -> Fraction:
+        """The fraction of the agreed pace for what is due."""
+        return parts.pace(match.rules, position)
 
     def awaits(self, match: Match) -> Phrase | None:
         """The word for the letters that a game over by its rules still waits for; None if it is not over."""
@@ -133,5 +139,5 @@ class Play(msgspec.Struct, frozen=True):
         """Do what is due by now in the game that is being played."""
 
     @abstractmethod
-    def end(self, step: Step, result: Result, closes: tuple[int, str] | None, by: str, resignation: str) -> None:
+    def end(self, step: Step, result: Result, closes: Closing | None, by: str, resignation: str) -> None:
         """The game is over with this result; see `ended.end_game`."""

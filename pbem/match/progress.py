@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.match.events.clocks import catch_up
-from pbem.match.events.silence import forfeit, losing_seats, miss
-from pbem.match.state import standing
+from pbem.match.events.silence import forfeit, miss
+from pbem.match.state import losing_seats, standing
 from pbem.match.step import Notice
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict, TypeVar
 
-from pbem.games import GAMES, Refused, Report, Rules, State, parts, rules
+from pbem.games import GAMES, Refused, Report, Result, Rules, State, parts, rules
 from pbem.games.draws import play_turn
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _KEYS = (
     "options",
     "seat",
     "turn",
-    "resigned",
+    "left",
     "result",
     "extra",
 )
@@ -85,11 +85,19 @@ class Turn(NamedTuple):
 
 
 class RecordedResult(NamedTuple):
-    """The result in a record: winner (0 for a draw), scores in seat order, reason."""
+    """The result in a record: winner (0 for a draw), scores in seat order, reason; several winners, if not all."""
 
     winner: int
     scores: tuple[int, ...]
     reason: str = "rules"
+    winners: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, result: Result, seats: int) -> RecordedResult:
+        """The record's words for a result of a game with so many seats."""
+        winners = tuple(result.winners)
+        alone, several = len(winners) == 1, 1 < len(winners) < seats
+        return cls(winners[0] if alone else 0, tuple(result.scores), result.reason, winners if several else ())
 
 
 class Record(NamedTuple):
@@ -105,7 +113,7 @@ class Record(NamedTuple):
     round: int | None = None
     previous: str | None = None
     left: Mapping[int, int] = MappingProxyType({})
-    """The seats that resigned while the others played on, each with the turn that was due."""
+    """The seats that left the game while the others played on, each with the turn that was due."""
     result: RecordedResult | None = None
     extra: Mapping[str, object] | None = None
 
@@ -115,6 +123,8 @@ class GameResult(TypedDict):
 
     over: bool
     winner: int | None
+    winners: NotRequired[list[int]]
+    """The winners, if several have won and others have not."""
     scores: list[int]
     reason: str | None
 
@@ -206,7 +216,7 @@ def _record(table: JsonObject) -> Record:
         round=number,
         previous=_typed(table, "previous", str, None),
         left=_left(table, len(seats)),
-        result=_recorded_result(table),
+        result=_recorded_result(table, len(seats)),
         extra=extra,
     )
     # Only a replay shows which fault comes first if a setup or orders are not text.
@@ -281,22 +291,22 @@ def _turn(number: int, table: JsonObject, keys: frozenset[str]) -> Turn:
 
 def _left(table: Mapping[str, object], seats: int) -> dict[int, int]:
     left: dict[int, int] = {}
-    for resignation in _tables(table, "resigned"):
-        _known(resignation, ("seat", "turn"), "a resignation")
-        seat, turn = _typed(resignation, "seat", int, None), _typed(resignation, "turn", int, None)
+    for gone in _tables(table, "left"):
+        _known(gone, ("seat", "turn"), "a seat that left")
+        seat, turn = _typed(gone, "seat", int, None), _typed(gone, "turn", int, None)
         if seat is None or turn is None:
-            raise _fault("a resignation needs `seat` and `turn`")
+            raise _fault("a seat that left needs `seat` and `turn`")
         if not 1 <= seat <= seats or seat in left:
-            raise _fault(f"seat {seat} is none of this game, or resigned twice")
+            raise _fault(f"seat {seat} is none of this game, or left twice")
         left[seat] = turn
     return left
 
 
-def _recorded_result(table: Mapping[str, object]) -> RecordedResult | None:
+def _recorded_result(table: Mapping[str, object], seats: int) -> RecordedResult | None:
     if "result" not in table:
         return None
     result = _typed(table, "result", dict, {})
-    _known(result, ("winner", "scores", "reason"), "the result")
+    _known(result, ("winner", "winners", "scores", "reason"), "the result")
     reason = _typed(result, "reason", str, "rules")
     if reason not in REASONS:
         raise _fault(f"`reason` is one of: {', '.join(REASONS)}")
@@ -305,7 +315,11 @@ def _recorded_result(table: Mapping[str, object]) -> RecordedResult | None:
     scores = _typed(result, "scores", list, [])
     if not all(type(score) is int for score in scores):
         raise _fault("`scores` are whole numbers")
-    return RecordedResult(_typed(result, "winner", int, 0), tuple(scores), reason)
+    winner, winners = _typed(result, "winner", int, 0), _typed(result, "winners", list, [])
+    some = [seat for seat in range(1, seats + 1) if seat in winners]
+    if "winners" in result and (winner or winners != some or not 1 < len(some) < seats):
+        raise _fault("`winners` are several seats of this game, ascending, but not all; `winner` is 0 then")
+    return RecordedResult(winner, tuple(scores), reason, tuple(some))
 
 
 def write(record: Record) -> str:
@@ -327,10 +341,13 @@ def write(record: Record) -> str:
             lines.append(f"note = {_quoted(turn.note)}")
     # By turn, then by seat: one order, whatever that of the mapping.
     for turn_due, seat in sorted((turn_due, seat) for seat, turn_due in record.left.items()):
-        lines += ["", "[[resigned]]", f"seat = {seat}", f"turn = {turn_due}"]
+        lines += ["", "[[left]]", f"seat = {seat}", f"turn = {turn_due}"]
     if record.result is not None:
         result = record.result
-        lines += ["", "[result]", f"winner = {result.winner}", f"scores = {toml_value(list(result.scores))}"]
+        lines += ["", "[result]", f"winner = {result.winner}"]
+        if result.winners:
+            lines.append(f"winners = {toml_value(list(result.winners))}")
+        lines.append(f"scores = {toml_value(list(result.scores))}")
         lines.append(f"reason = {_quoted(result.reason)}")
     text = "\n".join(lines) + "\n"
     if record.extra is not None:
@@ -403,7 +420,7 @@ class _RecordReplay:
         state = self.leave(state, len(turns) + 1)
         for seat, turn_due in self.record.left.items():
             if not 1 <= turn_due <= len(turns) + 1:
-                raise Illegal(len(turns), seat, None, f"turn {turn_due}, in which this seat resigned, never came")
+                raise Illegal(len(turns), seat, None, f"turn {turn_due}, in which this seat left, never came")
         return Replay(tuple(turns), state, self.result(state, len(turns)))
 
     def turns(self) -> Iterator[ReplayedTurn]:
@@ -430,11 +447,11 @@ class _RecordReplay:
         return self.rules.begin(options, setups)
 
     def leave(self, state: State, number: int) -> State:
-        """The position at the start of a turn, without the seats that had resigned by then."""
+        """The position at the start of a turn, without the seats that had left by then."""
         for seat in sorted(seat for seat, turn_due in self.record.left.items() if turn_due == number):
             without = parts.without(self.rules, state, seat, self.record.rules)
             if without is None:
-                raise Illegal(number, seat, None, "the others do not play on when this seat resigns")
+                raise Illegal(number, seat, None, "the others do not play on when this seat leaves")
             state = without
         return state
 
@@ -452,26 +469,36 @@ class _RecordReplay:
 
     def result(self, state: State, last: int) -> GameResult:
         """The result, after a check that the recorded one, if any, agrees."""
-        by_rules, recorded = state.result, self.record.result
+        seats, recorded = len(self.record.seats), self.record.result
+        by_rules = state.result and RecordedResult.of(state.result, seats)
         # The record claims an end by the rules: they must give the same result.
         if recorded is not None and recorded.reason == "rules":
             if by_rules is None:
                 raise Illegal(last, None, None, "the rules have not ended the game")
-            if (recorded.winner, recorded.scores) != (by_rules.winner, tuple(by_rules.scores)):
+            several = recorded.winners or by_rules.winners  # which need not be named
+            if recorded._replace(winners=several) != by_rules:
                 says = f"the result is winner {by_rules.winner}, scores {list(by_rules.scores)}"
                 raise Illegal(last, None, None, says)
         # It claims another end: the winner may be any seat, but the scores are those of the position.
         elif recorded is not None:
             if by_rules is not None:
                 raise Illegal(last, None, None, "the rules had ended the game before")
-            if not 0 <= recorded.winner <= len(self.record.seats):
+            if not 0 <= recorded.winner <= seats:
                 raise Illegal(last, None, None, "the winner is no seat of this game")
             if recorded.scores != tuple(state.scores):
                 raise Illegal(last, None, None, f"the scores of the position are {list(state.scores)}")
         ended = by_rules or recorded
         if ended is None:
             return {"over": False, "winner": None, "scores": list(state.scores), "reason": None}
-        return {"over": True, "winner": ended.winner, "scores": list(ended.scores), "reason": ended.reason}
+        shared: GameResult = {
+            "over": True,
+            "winner": ended.winner,
+            "scores": list(ended.scores),
+            "reason": ended.reason,
+        }
+        if ended.winners:
+            shared["winners"] = list(ended.winners)
+        return shared
 
 
 def _judged(judge: Callable[[int, str], T], turn: int, seat: int, what: str, text: object) -> T:

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 from pbem.match.changed import replace
 from pbem.match.events import begun
 from pbem.match.events.ended import conclude, record_of
-from pbem.match.events.silence import forfeit, losing_seats
+from pbem.match.events.silence import lose
 from pbem.match.events.turn import play_on, resolve
 from pbem.match.play import Play
 from pbem.match.progress import advance
 from pbem.match.record import Turn
-from pbem.match.state import standing
+from pbem.match.state import losing_seats, standing
 
 if TYPE_CHECKING:
     from pbem.games import Result
+    from pbem.match.events.ended import Closing
     from pbem.match.step import Step
 
 
@@ -42,13 +43,15 @@ class RefereedMode(Play, frozen=True):
         if settled > step.world.now and not all(orders is None or orders.final for orders in waiting.values()):
             step.match = replace(match, resolve_at=settled)
         elif gone := [seat for seat in losing_seats(match) if not waiting.get(seat)]:
-            forfeit(step, gone)
+            lose(step, gone)
+            if step.match.phase == "playing":
+                advance(step)  # those who are left may all have ordered
         else:
             resolve(step)
             play_on(step)
             advance(step)  # the next turn's orders may all be here already
 
-    def end(self, step: Step, result: Result, closes: tuple[int, str] | None, by: str, resignation: str) -> None:
+    def end(self, step: Step, result: Result, closes: Closing | None, by: str, resignation: str) -> None:
         match = step.match
         setups = {seat: match.setup_text(seat) for seat in match.seats}
         turns = [Turn(dict(turn.orders), chance=turn.chance) for turn in match.turns]

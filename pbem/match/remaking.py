@@ -199,7 +199,7 @@ class Remaking(msgspec.Struct):
         if (paper.server, paper.match, paper.game, paper.turn) != place or paper.by_default != by_default:
             raise self.untrue(where, "does not belong here")
         # The turn that ended the game by the rules has a trace of its own.
-        is_over = match.playing is not None and match.playing.result is not None
+        is_over = match.playing is not None and match.playing.result is not None and len(match.turns) >= match.turn
         if what == "end" and is_over and not by_default:
             raise self.untrue(where, "belongs to the turn that ended the game")
         submission = SetAside(paper.text(), b"")

@@ -147,8 +147,8 @@ class Ending(msgspec.Struct, frozen=True):
     """The end of the game by what everybody was told, and what follows."""
 
     result: Result
-    closes: tuple[int, str] | None = None
-    """The winner of the match and the reason, where it closes with this game whatever was agreed on its length."""
+    closes: tuple[tuple[int, ...], str] | None = None
+    """The winners of the match and the reason, where it closes with this game whatever was agreed on its length."""
     by: str = ""
     """The cause, as the letters say it."""
     resignation: str = ""

@@ -5,6 +5,7 @@ The events are in `events.sealed_events`. Implements docs/playing.md and docs/bu
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
 from pbem.games import Fault, Refused, Result
@@ -13,11 +14,12 @@ from pbem.match.asking import banks, start_clocks
 from pbem.match.changed import replace
 from pbem.match.events.ended import conclude
 from pbem.match.events.sealed_events import ask_for_steps, is_due, judge, table_of
-from pbem.match.events.silence import forfeit, losing_seats
+from pbem.match.events.silence import forfeit
 from pbem.match.play import Play
 from pbem.match.sealed_game import KEEPS_SECRETS, SETUP, Ending, SealedGameState
 from pbem.match.sealed_letters import receipt_path
 from pbem.match.sealed_verdict import open_record
+from pbem.match.state import losing_seats
 from pbem.match.step import Document
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from pbem.games import ShownReports, State
     from pbem.games.sealed import SealedRules, Table
     from pbem.json_object import JsonObject
+    from pbem.match.events.ended import Closing
     from pbem.match.state import Match, Reports
     from pbem.match.step import Step
 
@@ -70,6 +73,9 @@ class SealedMode(Play, frozen=True):
         if match.phase == "setup":
             return ("seal",)
         return ("reveal",) if self.game.ending is not None else self.rules.owed(table_of(match), seat)
+
+    def pace(self, match: Match, position: State) -> Fraction:
+        return Fraction(1)  # for each step
 
     def awaits(self, match: Match) -> Phrase | None:
         return Phrase("reveal") if match.phase == "playing" and self.game.ending is not None else None
@@ -170,7 +176,7 @@ class SealedMode(Play, frozen=True):
         elif gone := [seat for seat in losing_seats(match) if match.asked(seat)]:
             forfeit(step, gone)
 
-    def end(self, step: Step, result: Result, closes: tuple[int, str] | None, by: str, resignation: str) -> None:
+    def end(self, step: Step, result: Result, closes: Closing | None, by: str, resignation: str) -> None:
         """Ask everybody to reveal what was kept secret, if the game is not open by then."""
         match = step.match
         if not self.rules.reveals or result.reason == "abandoned":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Result
 from pbem.games.sealed import settled as settle
-from pbem.match.events.ended import record_of
+from pbem.match.events.ended import Closing, record_of
 from pbem.match.record import Turn
 from pbem.match.sealed_game import HONEST, ORDERS, SETUP, SILENT
 from pbem.match.state import only_one_without
@@ -37,16 +37,16 @@ def verdict(match: Match, rules: SealedRules, game: SealedGameState) -> Verdict:
     return found
 
 
-def closed_by(match: Match, ending: Ending, result: Result, found: Verdict) -> tuple[int, str] | None:
+def closed_by(match: Match, ending: Ending, result: Result, found: Verdict) -> Closing | None:
     """The match's winner and the reason if it was resigned: as it is when it is resigned, unless that winner lied.
 
-    A single match is over with its game, and has the winner of that.
+    A single match is over with its game, and has the winners of that.
     """
     if ending.closes is None:
         return None
-    winner, _ = ending.closes
-    if found[winner] != HONEST:
-        return result.winner, result.reason
+    winners, _ = ending.closes
+    if any(found[seat] != HONEST for seat in winners):
+        return result.winners, result.reason
     return None if match.terms.kind == "single" else ending.closes
 
 
@@ -60,7 +60,7 @@ def true_result(match: Match, ending: Ending, game: SealedGameState) -> tuple[Re
     }
     settled = settle(match.rules, match.options, setups, orders)
     told = ending.result
-    result = settled.result or Result(told.winner, settled.scores, told.reason)
+    result = settled.result or Result(told.winners, settled.scores, told.reason)
     return result, record_of(match, result, setups, [Turn(orders) for orders in settled.orders])
 
 
@@ -68,13 +68,13 @@ def result_of_lies(match: Match, ending: Ending, found: Verdict) -> Result:
     """The result of a game in which somebody was dishonest: the other one has won, unless both were."""
     dishonest = [seat for seat, word in found.items() if word != HONEST]
     if len(dishonest) == len(match.seats):
-        return Result(0, tuple(0 for _ in match.seats), ANNULLED)
+        return Result((), tuple(0 for _ in match.seats), ANNULLED)
     honest = only_one_without(match.seats, dishonest[0])
     scores = tuple(
-        score if seat == honest else 0 for seat, score in zip(match.seats, ending.result.scores, strict=True)
+        score if seat in honest else 0 for seat, score in zip(match.seats, ending.result.scores, strict=True)
     )
-    gave_up = ending.given_up and honest != ending.result.winner
-    return Result(0 if gave_up else honest, scores, SILENT if found[dishonest[0]] == SILENT else FALSE)
+    gave_up = ending.given_up and honest != ending.result.winners
+    return Result(() if gave_up else honest, scores, SILENT if found[dishonest[0]] == SILENT else FALSE)
 
 
 def open_record(match: Match, rules: SealedRules, game: SealedGameState, result: Result) -> Record | None:

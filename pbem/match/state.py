@@ -151,9 +151,12 @@ Line = Annotated[str, msgspec.Meta(max_length=400)]
 
 
 class MatchOutcome(msgspec.Struct, frozen=True):
-    """The result of a match that is over; seat 0 has won a draw. Its limits are for programs that are told of it."""
+    """The result of a match that is over: the seats that share the win; none, if nobody won.
 
-    winner: Count
+    Its limits are for programs that are told of it.
+    """
+
+    winners: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1, le=9)], ...], msgspec.Meta(max_length=9)]
     scores: tuple[Score, ...]
     reason: Line
 
@@ -205,7 +208,7 @@ class Match(msgspec.Struct, frozen=True):
     turns: Grown[Played] = msgspec.field(default_factory=Grown)
     """The turns of this game."""
     left: Mapping[int, int] = msgspec.field(default_factory=dict)
-    """The seats that resigned this game while the others played on, each with the turn that was due."""
+    """The seats that left this game while the others played on, each with the turn that was due."""
     games: Grown[Ended] = msgspec.field(default_factory=Grown)
     previous: str | None = None
     resolve_at: datetime | None = None
@@ -219,10 +222,10 @@ class Match(msgspec.Struct, frozen=True):
     """The time from which letters are late for the present request, by the seats that missed it."""
     default_late_from: Mapping[int, datetime] = msgspec.field(default_factory=dict)
     """The time from which default orders are late for the turns of this game that each seat missed."""
-    misses: Mapping[int, int] = msgspec.field(default_factory=dict)
-    """The number of consecutive misses, by seat."""
-    offers: Mapping[str, frozenset[int]] = msgspec.field(default_factory=dict)
-    """The seats that offer something, such as a draw, on which all must agree."""
+    misses: Mapping[int, tuple[int, ...]] = msgspec.field(default_factory=dict)
+    """The entries of each seat's consecutive misses."""
+    offers: Mapping[str, Mapping[int, tuple[int, ...]]] = msgspec.field(default_factory=dict)
+    """The seats that offer something on which all must agree: of a draw, each with the seats that would share it."""
     unreachable: Mapping[int, datetime] = msgspec.field(default_factory=dict)
     """The seats whose players no letter reaches, each with the time since when, by the transcript."""
     nominated: Mapping[int, Nomination] = msgspec.field(default_factory=dict)
@@ -283,6 +286,11 @@ class Match(msgspec.Struct, frozen=True):
     def rules(self) -> Rules:
         """The rules of the match's game."""
         return rules(self.terms.game)
+
+    @property
+    def pace(self) -> int:
+        """The seconds for what is due: the agreed pace, or the fraction of it that the rules give to the turn."""
+        return int(self.terms.pace * (self.play.pace(self, self.playing) if self.playing else 1))
 
     @property
     def awaits(self) -> Phrase | None:
@@ -376,9 +384,9 @@ class Match(msgspec.Struct, frozen=True):
 
     def silent_by_now(self, seat: int) -> bool:
         """True if the match no longer waits for this seat: it missed its time, and the terms say what follows."""
-        if self.terms.miss == "default":
+        if self.terms.silence.plays == "default":
             return seat in self.missed and stored_orders.default(self, seat) is not None
-        return seat in self.missed and self.terms.miss != "wait"
+        return seat in self.missed and not self.terms.silence.claimable
 
     @property
     def wakes(self) -> datetime | None:
@@ -463,10 +471,22 @@ def standing(submissions: Mapping[int, Submission], seat: int) -> Submission | N
     return submission if submission and submission.standing else None
 
 
-def only_one_without(seats: Iterable[int], without: int) -> int:
-    """The single seat that remains of these without the other one; 0 if none or several remain."""
-    left = [seat for seat in seats if seat != without]
-    return left[0] if len(left) == 1 else 0
+def losing_seats(match: Match) -> list[int]:
+    """The seats that lose the game, or leave it, by their silence, unless their answer came in after all.
+
+    None once it is over, but for what the match still awaits.
+    """
+    rule = match.terms.silence
+    most = rule.setups if match.phase == "setup" else rule.turns
+    if match.awaits or not most:
+        return []
+    return [seat for seat in sorted(match.missed) if len(match.misses.get(seat, ())) >= most]
+
+
+def only_one_without(seats: Iterable[int], *without: int) -> tuple[int, ...]:
+    """The single seat that remains of these without the others; nobody if none or several remain."""
+    left = tuple(seat for seat in seats if seat not in without)
+    return left if len(left) == 1 else ()
 
 
 def seated(match: Match, seat: int, player: Player) -> Match:

@@ -62,7 +62,7 @@ def taken_up(match: Match, seat: int, stored: Submission) -> TakenUp:
 def default(match: Match, seat: int) -> Submission | None:
     """The default orders that are played now if this seat misses the turn, if they are legal."""
     stored = match.stored.get((seat, DEFAULT))
-    if match.phase != "playing" or match.terms.miss != "default" or stored is None or not stored.standing:
+    if match.phase != "playing" or match.terms.silence.plays != "default" or stored is None or not stored.standing:
         return None
     taken = taken_up(match, seat, stored)
     return None if taken.faults else taken.submission

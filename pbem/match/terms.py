@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.games import GAMES, Fault, Options, Refused, rules
+from pbem.games import GAMES, Fault, Options, Refused, part_of, rules
 from pbem.games.outside import PACKAGES, Package
 from pbem.games.sealed import sealed_rules
 from pbem.match.changed import replace
 from pbem.match.entry_type import anything, hash_, mapping, number, text
+from pbem.match.naming import seat_name
 from pbem.match.option_lines import Choice, Number, Option, OptionLines, Switch, Time
 from pbem.match.record import toml_value
+from pbem.match.silence_rules import SILENCE, SilenceRule
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.phrase import Phrase, either
 
@@ -64,10 +66,12 @@ OPTIONS: Mapping[str, Option] = {
     "miss": Choice(
         Phrase(
             "what happens then: wait (default) until the opponent claims the game; pass: empty orders are played,"
-            " and two misses in a row lose; forfeit: the game is lost; default: the player's default orders are"
-            " played (`orders m17 default`); if none of them are legal, it is as with wait"
+            " and two misses in a row lose; pass always: empty orders are played, however often; leave: like pass,"
+            " but whoever misses two in a row leaves the game, and the others play on; forfeit: the game is lost;"
+            " default: the player's default orders are played (`orders m17 default`); if none of them are legal, it"
+            " is as with wait"
         ),
-        ("wait", "pass", "forfeit", "default"),
+        tuple(SILENCE),
     ),
     "unreachable": Choice(
         Phrase(
@@ -93,14 +97,41 @@ OPTIONS: Mapping[str, Option] = {
             " and answers for them (`help sealed`)"
         )
     ),
+    "substitutes": Choice(
+        Phrase(
+            "all (default): somebody new takes a seat when all others agree; or majority: when more of them agree"
+            " than do not; those who are gone are not asked"
+        ),
+        ("all", "majority"),
+    ),
+    "press": Choice(
+        Phrase(
+            "all (default): players may write to each other at any time; between turns: until their own orders for"
+            " the turn are in; or none: not before the match is over"
+        ),
+        ("all", "between turns", "none"),
+    ),
+    "anonymous": Switch(
+        Phrase(
+            "no (default), or yes: nobody learns who plays before the match is over; who wants a seat joins it, and"
+            " letters name the seats (`seat-2`)"
+        )
+    ),
 }
 """The options of a match: help, the judgement of lines and `Terms.lines` all read this table."""
 
 _SEALED_SEATS = 2
 """The number of players in a sealed match: with more, one could leave while the others depend on its answers."""
 
-_SOME = frozenset({"tournament", "pairing", "rules_package"})
-"""The terms that only some matches have: those of tournaments, those of other packages' games."""
+_SOME: Mapping[str, object] = {
+    "tournament": None,
+    "pairing": None,
+    "rules_package": None,
+    "substitutes": "all",
+    "press": "all",
+    "anonymous": False,
+}
+"""The terms that only some matches have, with the value that stands for the others."""
 _TOURNAMENT = mapping({"id": text, "terms": anything})
 _PAIRING = mapping({"round": number, "board": number, "entry": hash_})
 
@@ -139,6 +170,12 @@ class Terms:
     """The match's place in the tournament: `round`, `board`, and the head of the `entry` that paired its players."""
     rules_package: Package | None = None
     """The package whose rules the server had when the match was proposed; None for a game of pbem itself."""
+    substitutes: str = "all"
+    """The players who must agree to somebody new in a seat."""
+    press: str = "all"
+    """The time at which players may write to each other."""
+    anonymous: bool = False
+    """True if nobody learns who has which seat before the match is over: `players` are then the names of seats."""
 
     @property
     def settling(self) -> timedelta:
@@ -146,9 +183,9 @@ class Terms:
         return timedelta(seconds=self.settle)
 
     @property
-    def claimable(self) -> bool:
-        """True if a match keeps waiting for a player who missed the time, until the others claim it."""
-        return self.miss in {"wait", "default"}
+    def silence(self) -> SilenceRule:
+        """The consequences of a missed deadline."""
+        return SILENCE[self.miss]
 
     def first_options(self) -> Options:
         """The options of the match's first game."""
@@ -186,7 +223,7 @@ class Terms:
         document = {name: _plain(getattr(self, name)) for name in self.__slots__}
         if self.rules_package is not None:
             document["rules_package"] = self.rules_package._asdict()
-        return {name: value for name, value in document.items() if value is not None or name not in _SOME}
+        return {name: value for name, value in document.items() if name not in _SOME or value != _SOME[name]}
 
     @property
     def proposed(self) -> bool:
@@ -206,7 +243,7 @@ class Terms:
     @classmethod
     def read(cls, document: JsonObject) -> Terms:
         """The terms of a JSON object that `document` made; raises KeyError, TypeError or ValueError."""
-        if {*document} | _SOME != {*cls.__slots__} or not isinstance(document["game"], str):
+        if {*document, *_SOME} != {*cls.__slots__} or not isinstance(document["game"], str):
             raise ValueError("not the keys of terms")
         package = Package.read(document["rules_package"]) if "rules_package" in document else None
         return cls(**{**document, "players": tuple(document["players"]), "rules_package": package})
@@ -222,6 +259,11 @@ class Terms:
         if game not in GAMES:
             raise Refused(Fault("new", game, Phrase("no such game; there are: {games}", games=", ".join(GAMES))))
         return _Proposal(game, lines, tuple(players), settle).judge()
+
+
+def named_in_terms(players: Sequence[str], *, anonymous: bool) -> tuple[str, ...]:
+    """The players as terms name them: anonymous ones by their seats, so that the hash of the terms hides them."""
+    return tuple(seat_name(seat) for seat, _ in enumerate(players, start=1)) if anonymous else tuple(players)
 
 
 def hash_of_tournament(server: str, tournament: str, terms: object) -> str:
@@ -253,16 +295,23 @@ class _Proposal(OptionLines):
             terms |= self.without_deadlines(terms.get("unreachable"))
         if terms.get("sealed"):
             terms |= self.sealed()
-        # With `miss: pass`, the server plays empty orders, which some games do not have.
-        if terms.get("miss") == "pass" and not self.rules.empty_orders:
+        if terms.get("anonymous"):
+            self.judge_anonymous(terms)
+        # The server plays empty orders, which some games do not have, and some end for all when a player leaves.
+        miss = str(terms.get("miss"))
+        if miss in SILENCE and SILENCE[miss].plays == "empty" and not self.rules.empty_orders:
             says = Phrase("{title} has no empty order: wait, forfeit or default", title=self.rules.title)
-            self.refuse("miss", "pass", says)
+            self.refuse("miss", miss, says)
+        elif miss == "leave" and part_of(self.rules.name, "without") is None:
+            says = Phrase("{title} ends for all when a player leaves it: pass or pass always", title=self.rules.title)
+            self.refuse("miss", miss, says)
         if edition not in self.rules.editions:
             self.refuse("rules", str(edition), Phrase("no such edition of the rulings"))
         terms["options"] = self.game_options({key: text for key, text in self.lines.items() if key not in OPTIONS})
         if self.faults:
             raise Refused(*self.faults)
-        terms |= {"game": self.rules.name, "edition": edition, "players": self.players}
+        terms |= {"game": self.rules.name, "edition": edition}
+        terms["players"] = named_in_terms(self.players, anonymous=bool(terms["anonymous"]))
         return Terms(**terms, rules_package=PACKAGES.get(self.rules.name))  # type: ignore[arg-type]  # by name, above
 
     def judge_players(self) -> None:
@@ -279,6 +328,16 @@ class _Proposal(OptionLines):
             says = Phrase("without deadlines nobody loses by silence: unreachable is {word}", word="stands")
             self.refuse("unreachable", "loses", says)
         return {"unreachable": "stands"}
+
+    def judge_anonymous(self, terms: Mapping[str, object]) -> None:
+        """Note the terms by which players would learn, or have to be told, who plays."""
+        # In sealed play, the players' programs know each other by their keys.
+        if terms.get("sealed"):
+            self.refuse("anonymous", "yes", Phrase("a sealed match cannot be anonymous"))
+        # Whoever loses by silence need not be told of a clock that stands because letters bounce.
+        if terms.get("unreachable") == "stands":
+            says = Phrase("in an anonymous match, there are deadlines, and unreachable is {word}", word="loses")
+            self.refuse("anonymous", "yes", says)
 
     def sealed(self) -> dict[str, object]:
         """The terms that sealed play implies: nobody can answer for another player, nor change an answer."""

@@ -55,7 +55,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The seats of players who said that they are programs."""
     asked: bool
     claim: bool
-    miss: Word
+    miss: Annotated[str, msgspec.Meta(pattern=r"\A[a-z ]{0,20}\Z")]
     deadline: Word | None
     accepted: bool
     agreement: dict[str, Any] | None
@@ -64,6 +64,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rev: Number
     said: dict[Word, Count]
     offers: list[Word]
+    """What others offer; a draw, if all who remain would share it."""
     ended: list[Ended]
     outcome: MatchOutcome | None
     head: TranscriptHead | None
@@ -83,7 +84,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             raise ValueError("there is no such seat")
         if self.deadline is not None and not is_time(self.deadline):
             raise ValueError("its deadline is no time")
-        if self.outcome is not None and self.outcome.winner > len(self.players):
+        if self.outcome is not None and max(self.outcome.winners, default=0) > len(self.players):
             raise ValueError("nobody can have won so")
 
     @property
@@ -122,6 +123,12 @@ class TermsView(MatchView, frozen=True, kw_only=True):
     terms: Terms
     levels: Mapping[int, str | None]
     """The level of each seat's player."""
+
+
+def is_offered(match: Match, what: str, reader: int) -> bool:
+    """True if somebody else offers this, a draw of some alone excepted: a plain `accept` agrees to none of those."""
+    plain = {"draw": match.in_game}.get(what, ())
+    return any(sharing == plain for seat, sharing in match.offers[what].items() if seat != reader)
 
 
 def view(
@@ -163,7 +170,7 @@ def view(
         prev=match.prev,
         rev=submission.rev + 1 if submission else 1,
         said={what: rev for (by, what), rev in sorted(match.sentence_revs.items()) if by == reader},
-        offers=sorted(what for what, seats in match.offers.items() if seats - {reader}),
+        offers=sorted(what for what in match.offers if is_offered(match, what, reader)),
         ended=list(match.games),
         outcome=None if match.outcome is None else MatchOutcome(**match.outcome),
         head=head,

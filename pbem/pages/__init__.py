@@ -86,13 +86,13 @@ def rules_page(
 def lesson_page(
     game: str, server: str = "", files: Sequence[tuple[str, str, str | None]] = (), language: str = ENGLISH
 ) -> str:
-    """A lesson of a few steps on the board of a game of ours; on the site of a server as `rules_page`."""
+    """A lesson of a few steps on the board of a game of ours: at home, or on the site of a server as `rules_page`."""
     shown = {
         "game": game,
         "server": server,
         "index": page_file("index", language),
-        "board": page_file(game, language) if server else "",
-        "rules": page_file(f"rules-{game}", language) if server else "",
+        "board": page_file(game, language) if server else f"./#play-{game}",
+        "rules": page_file(f"rules-{game}", language) if server else f"rules?game={game}",
         "files": files,
     }
     title = Phrase("{title} in five steps", title=rules(game).title)
@@ -110,7 +110,7 @@ def home_page(first: str, language: str = ENGLISH) -> str:
     games = titles()
     shown = {"games": games, "practised": {name: games[name] for name in BUILT_IN}}
     scripts = ("say.js", "board.js", "sshsig.js", "passkey.js", "home/rooms.js")
-    allowed = "frame-src 'self'; connect-src 'self'; img-src data:; "
+    allowed = "frame-src 'self'; connect-src 'self'; img-src 'self' data:; "
     return page("home/home", "pbem", scripts, shown=shown, data={"first": first}, allowed=allowed, language=language)
 
 
@@ -152,8 +152,8 @@ def page(
     """
     style = "\n" + script("page.css")
     joined = "".join(f"\n{script(each, language)}" for each in scripts)
-    scripted = f"script-src '{_hash(joined)}'; " if scripts else ""
-    sources = f"{scripted}style-src '{_hash(style)}'; {allowed}"
+    scripted = f"script-src '{hash_of(joined)}'; " if scripts else ""
+    sources = f"{scripted}style-src '{hash_of(style)}'; {allowed}"
     policy = f"default-src 'none'; {sources}base-uri 'none'; form-action 'none'"
     values: dict[str, object] = {
         **(shown or {}),
@@ -225,7 +225,8 @@ def _inline(value: object) -> str:
     return canonical(value).decode().replace("<", "\\u003c")
 
 
-def _hash(text: str) -> str:
+def hash_of(text: str) -> str:
+    """The source of a script or style in a page's policy (CSP level 3): its hash."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

@@ -2,7 +2,8 @@
 
 This module decides which parts of a bundle go into the page. The page's script draws and proves all of it from the
 bundle's own bytes, with `templates/pages/replay/` and `verify.js`, so that nothing is drawn that is not proved.
-Nothing of a game that is not revealed gets in. Implements protocol.md, "Transcript" and "Secrets".
+Of a game of another package, the rules draw each turn, and nothing runs in the page. Nothing of a game that is not
+revealed gets in. Implements protocol.md, "Transcript" and "Secrets".
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import base64
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.games import BUILT_IN, part_of, rules
+from pbem.games import BUILT_IN, GAMES, part_of, parts, rules
+from pbem.games.outside import PACKAGES, Package, is_agreed, not_enabled
 from pbem.i18n import ENGLISH
 from pbem.letters.safe_text import visible
 from pbem.match import record
@@ -22,8 +24,9 @@ from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from pbem.games import Report
     from pbem.match.record import Record
 
 
@@ -70,15 +73,33 @@ def replay(
 ) -> str:
     """The page of a bundle; raises KeyError and TypeError for a transcript that does not begin properly.
 
-    Raises ValueError if its game is of another package.
+    Raises ValueError if its game is of a package that is not enabled.
 
     `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each. `forms` are the signed
     forms of letters, by the letters' names, for a bundle without letters. `seat` is the reader's own, 0 if none is.
     """
     agreed = found.entries[0].body
     game, sealed = str(agreed["terms"]["game"]), bool(agreed["terms"].get("sealed"))
+    if game not in GAMES:
+        raise ValueError(not_enabled(game))
+    title = Phrase(
+        "{title}: {names} ({match} at {server})",
+        title=rules(game).title,
+        names=", ".join(visible(agreed["players"][seat]["name"]) for seat in sorted(agreed["players"])),
+        match=visible(agreed["match"]),
+        server=visible(agreed["server"]),
+    )
+    shown: dict[str, object] = {
+        "game": game,
+        "game_title": rules(game).title,
+        "rules": page_file(f"rules-{game}", language) if on_site.home else "",
+        "home": on_site.home,
+        "index": page_file("index", language),
+        "files": on_site.files,
+    }
     if game not in BUILT_IN:
-        raise ValueError(f"pages do not know {game}; `pbem verify` checks its bundle")
+        shown |= _turn_by_turn(found, press, seat or 1)
+        return page("turns", title, (), shown=shown, allowed=_DRAWN, language=language)
     scripts = (*checking(game, sealed=sealed), "board.js", "scene.js", "witness.js", f"replay/{game}.js", "replay.js")
     data = {
         "title": rules(game).title,
@@ -91,26 +112,67 @@ def replay(
         "logged": [{"seq": seq, "proof": proof} for seq, proof in witnessed.logged],
         "witnesses": list(witnessed.keys),
     }
-    title = Phrase(
-        "{title}: {names} ({match} at {server})",
-        title=rules(game).title,
-        names=", ".join(visible(agreed["players"][seat]["name"]) for seat in sorted(agreed["players"])),
-        match=visible(agreed["match"]),
-        server=visible(agreed["server"]),
-    )
-    shown = {
-        "game": game,
-        "game_title": rules(game).title,
-        "rules": page_file(f"rules-{game}", language) if on_site.home else "",
+    shown |= {
         "rulings": numbered_rulings(game, language),
-        "home": on_site.home,
-        "index": page_file("index", language),
-        "files": on_site.files,
         "public": forms is not None,
         "named": bool(witnessed.keys),
         "sealed": sealed,
     }
     return page("replay", title, scripts, shown=shown, data=data, language=language)
+
+
+_DRAWN = "style-src-attr 'unsafe-inline'; img-src data:; "
+"""The policy of boards that are drawn as in letters."""
+
+
+def _turn_by_turn(found: Bundle, press: Sequence[Mapping[str, object]], seat: int) -> dict[str, object]:
+    """The revealed games of a bundle for the template `turns.html`, each turn drawn by the rules that are here."""
+    agreed, open_now = found.entries[0].body, revealed(found)
+    game, match = str(agreed["terms"]["game"]), str(agreed["match"])
+    names = {int(each): visible(player["name"]) for each, player in sorted(agreed["players"].items())}
+    records = [record.read(open_now.papers[name].decode()) for name in open_now.papers if _RECORD.fullmatch(name)]
+    package = Package.read(agreed["terms"]["rules_package"])
+    return {
+        "names": names,
+        "seat": seat,
+        "drawn": part_of(game, "boards") is not None,
+        "games": [
+            {"number": one.round or 1, "scores": _scores(one, names), "turns": list(_turns(one, names, press, seat))}
+            for one in sorted(records, key=lambda one: one.round or 1)
+        ],
+        "bundle": base64.b64encode(bundle.write(open_now)).decode(),
+        "file": f"{visible(match)}.pbem.zip",
+        "package": PACKAGES[game],
+        "agreed": is_agreed(game, package),
+    }
+
+
+def _scores(game: Record, names: Mapping[int, str]) -> dict[str, int]:
+    return dict(zip(names.values(), game.result.scores if game.result else (), strict=False))
+
+
+def _turns(
+    game: Record, names: Mapping[int, str], press: Sequence[Mapping[str, object]], seat: int
+) -> Iterator[dict[str, object]]:
+    """Each turn of a game: what everybody could read of it then, and how things truly stood after it."""
+    judge, drawer = rules(game.game), part_of(game.game, "boards")
+    told: list[Sequence[Report]] = []
+    for number, (_, reports, after) in enumerate(record.replayed(game)):
+        if number == 0:
+            continue
+        told.append(reports)
+        shown = [one for report in reports if (one := judge.show(report, None)) is not None]
+        truth = parts.views(judge, after, len(names), told)
+        place = {"game": game.round or 1, "turn": number}
+        yield {
+            "number": number,
+            "orders": {names[each]: text for each, text in sorted(game.turns[number - 1].orders.items())},
+            "reports": shown,
+            "truth": truth,
+            "boards": drawer.truth(truth, seat) if drawer else (),
+            "happened": drawer.happened(shown) if drawer else None,
+            "press": [said for said in press if place.items() <= said.items()],
+        }
 
 
 def checking(game: str, *, sealed: bool) -> tuple[str, ...]:

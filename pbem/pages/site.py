@@ -77,7 +77,8 @@ def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
     running = [{**match, "file": page_file(match["m"].match, language)} for match in site["running"]]
     lists = {"invitations": invited, "tournaments": played, "running": running}
     shown = {"house": "", **site, **_begun(), **lists}
-    return page("index", str(site["server"]), (), shown=shown, language=language)
+    title = Phrase("{server}: games by e-mail", server=str(site["server"]))
+    return page("index", title, (), shown=shown, language=language)
 
 
 def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str = ENGLISH) -> str:
@@ -148,7 +149,8 @@ def tournament(
         "carried": sorted(found.files),
         "files": _files(t["id"]),
     }
-    return page("tournament", f"{t['title']}, {t['id']}", (), shown=shown, language=language)
+    title = Phrase("A tournament of {title} ({tournament})", title=t["title"], tournament=t["id"])
+    return page("tournament", title, (), shown=shown, language=language)
 
 
 def _begun() -> dict[str, object]:

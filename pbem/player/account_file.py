@@ -28,13 +28,14 @@ _Settings = TypeVar("_Settings", bound=msgspec.Struct)
 _NAME = r"[a-z][a-z0-9_-]{0,31}"
 _SERVER = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
 _ACCOUNT = re.compile(rf"({_NAME})@({_SERVER})")
-_Address = Annotated[
+Address = Annotated[
     str,
     msgspec.Meta(
         pattern=r"^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}$",
         description="a mail address such as anna@mail.example",
     ),
 ]
+"""A mail address without a name."""
 
 
 class BadAccount(PlayerTrouble):
@@ -48,9 +49,9 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The player's name on the server."""
     server: Annotated[str, msgspec.Meta(pattern=f"^{_SERVER}$", description="a host name in lower case")]
     """The server's name, which everything that is signed names."""
-    server_address: _Address
+    server_address: Address
     """The address at which the server reads letters, such as pbem@play.example."""
-    address: _Address
+    address: Address
     """The player's own mail address."""
     key: str
     """The file of the SSH key: a private one, or the public one of a key that an agent holds; "" is no key."""
@@ -134,9 +135,15 @@ class Places(NamedTuple):
         if not account:
             known = self.usual
             if not known:
-                raise BadAccount("You have no account yet: pbem play register NAME@SERVER --help")
+                raise BadAccount(
+                    "You have no account yet. Against a program, here and now: pbem play try. Against people, by"
+                    " mail: pbem play register"
+                )
             if len(known) != 1:
-                raise BadAccount(f"You have several accounts; choose one with --account: {', '.join(known)}")
+                raise BadAccount(
+                    "You have several accounts; name one of them: pbem play --account {accounts}",
+                    accounts=", ".join(known),
+                )
             account = known[0]
         path = self.file(account)
         loaded = read_settings(Account, path)

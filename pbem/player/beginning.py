@@ -15,7 +15,7 @@ from pbem.player import mail_in, signing, trial_server
 from pbem.player.account_file import Account
 from pbem.player.blind import OCTETS
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.opponent import STRATEGIES, Chance, strategy
+from pbem.player.opponent import Chance, is_played, strategy
 from pbem.player.results import PlayResult, ToldLine, line_of
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ def begin_to_play(table: PlayTable, game: str) -> MatchView:
     """The newest match of a game against the house that is not over, or a new one; a fleet is placed for it."""
     if table.name not in table.folders.accounts:
         _save_account(table)
+    trial_server.offer(game)
     mail_in.begin(table.account)
     if table.letters.memory.account().name is None and not (introduced := introduce(table, table.key)).is_open:
         table.front.show(introduced)
@@ -152,7 +153,7 @@ def begin_to_play(table: PlayTable, game: str) -> MatchView:
 def setup_at_random(table: PlayTable, standing: MatchView) -> str:
     """A setup for the next game of a match, as a program would make it; raises `Impossible`."""
     options = table.letters.judge.options(standing.match)
-    if standing.rules not in STRATEGIES:
+    if not is_played(standing.rules):
         raise Impossible("No program here knows how to set up {game}.", game=standing.rules)
     try:
         return strategy(standing.rules).setup(_LEVEL, Chance(os.urandom(OCTETS)), options, standing.seat)

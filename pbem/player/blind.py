@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from pbem.games import Refused, rules
+from pbem.games.outside import is_agreed
 from pbem.games.sealed import COMMIT
 from pbem.match.record import read
 from pbem.match.sealed_game import ORDERS, SETUP, PaperPlace, lines_of, path
@@ -160,6 +161,8 @@ def _judged(
             # Another edition of the program may play otherwise, so that a difference convicts nobody.
             if plan.elsewhere and promised.program != PROGRAM:
                 return Finding("open", what, f"{said}. But {plan.elsewhere}", seq)
+            if not is_agreed(plan.game, match.terms.rules_package):
+                return Finding("open", what, f"{said}. But the package of {plan.game} is another here", seq)
             return Finding("contradicts", what, said, seq)
         moves += 1
     for entry in bundle.entries:

@@ -89,7 +89,7 @@ def send(account: Account, sent: SentForm) -> str:
         raise NotSent(f"{url.hostname}: {error.smtp_code} {said}") from error
     except (OSError, smtplib.SMTPException, subprocess.SubprocessError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-        raise NotSent(f"{url.hostname or url.path}: {why}") from error
+        raise NotSent(f"{url.hostname or url.path or _SENDMAIL}: {why}") from error
     raise NotSent(
         "{way}: no way for letters to go; write smtps://USER@HOST, sendmail: or drafts:FOLDER", way=account.mail_out
     )

@@ -61,6 +61,8 @@ CREATE TABLE IF NOT EXISTS bundles (match TEXT PRIMARY KEY, name TEXT NOT NULL, 
 CREATE TABLE IF NOT EXISTS texts (
     match TEXT NOT NULL, content BLOB NOT NULL, seq INTEGER NOT NULL, forgotten INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (match, content));
+CREATE TABLE IF NOT EXISTS talk (id INTEGER PRIMARY KEY, match TEXT NOT NULL, player TEXT NOT NULL,
+    text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS alarms (id INTEGER PRIMARY KEY, time TEXT NOT NULL, match TEXT NOT NULL,
     said TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS replies (
@@ -288,6 +290,16 @@ class Memory:
         """Subject and text of each letter about a match, as they came."""
         query = "SELECT subject, text FROM letters JOIN about ON letter = id WHERE match = ? ORDER BY id"
         return self._database.execute(query, (match,)).fetchall()
+
+    def talked(self, match: str, player: str, text: str) -> None:
+        """Keep what a player wrote to the others of a match."""
+        self._database.execute("INSERT INTO talk (match, player, text) VALUES (?, ?, ?)", (match, player, text))
+
+    def talk(self, match: str) -> list[tuple[str, str]]:
+        """What the players of a match wrote to each other, and who, in the order in which it came and went."""
+        return self._database.execute(
+            "SELECT player, text FROM talk WHERE match = ? ORDER BY id", (match,)
+        ).fetchall()
 
     def last_text(self) -> str:
         """The text of the last letter that was taken in."""

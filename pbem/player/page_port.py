@@ -91,6 +91,8 @@ class _PageHandler(QuietHandler):
             self._refuse(403)  # who read the address in the list of processes
         elif port.is_token(url.path):
             self._enter(port.enter())
+        elif url.path == port.path and not self._is_known(url.path):
+            self._enter(None)  # the address of the tab, in another browser
         elif not self._is_known(url.path) or not self._comes_from_us("none"):
             self._refuse(403)
         else:

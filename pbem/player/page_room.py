@@ -101,8 +101,8 @@ class PlayRoom:
             "send": (ComposedRequest, self._send),
             "say": (SentenceRequest, self._say),
             "ask": (SentenceRequest, self._ask_server),
-            "new": (SentenceRequest, partial(self._propose, "new")),
-            "announce": (SentenceRequest, partial(self._propose, "tournament new")),
+            "new": (SentenceRequest, self._propose),
+            "announce": (SentenceRequest, self._announce),
             "take-part": (TakingPartRequest, self._take_part),
             "practise": (PractiseRequest, self._practise),
             "register": (RegisterRequest, self._register),
@@ -345,11 +345,16 @@ class PlayRoom:
         self._answered, self._asked = "", (table, table.letters.ask(" ".join(asked.word.split()), table.now()))
         return {"sent": table.send()}
 
-    def _propose(self, what: str, asked: SentenceRequest) -> JsonObject:
+    def _propose(self, asked: SentenceRequest, what: str = "new") -> JsonObject:
         table = self._of(asked.account)
         head, _, options = asked.word.partition("\n")
         table.letters.tell(" ".join(f"{what} {head}".split()), table.now(), text=options)
         return {"sent": table.send()}
+
+    def _announce(self, asked: SentenceRequest) -> JsonObject:
+        game, *options = asked.word.splitlines()
+        self._of(asked.account).demand_announceable(game, options)
+        return self._propose(asked, "tournament new")
 
     def _take_part(self, asked: TakingPartRequest) -> JsonObject:
         table, words = self._of(asked.account), f"{asked.what} {asked.tournament}"

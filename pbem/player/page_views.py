@@ -9,9 +9,11 @@ import sqlite3
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+from markupsafe import Markup
 
-from pbem.games import BUILT_IN, GAMES, part_of, rules
-from pbem.pages import Home, composer, fragment
+from pbem.boards.picture import draw, miniature
+from pbem.games import BUILT_IN, GAMES, part_of, parts, rules
+from pbem.pages import Home, composer, fragment, hash_of, script
 from pbem.pages.match_page import replay
 from pbem.phrase import clean
 from pbem.player.correspondence.standings import Contradiction, Impossible
@@ -19,6 +21,7 @@ from pbem.player.page_port import PageAnswer
 from pbem.player.play_facts import (
     composed,
     match_facts,
+    revealed,
     seen,
     terms_of,
     tournament_facts,
@@ -34,8 +37,12 @@ if TYPE_CHECKING:
     from pbem.match.view import MatchView
     from pbem.player.play_table import PlayTable
 
-_DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-origin; "
+_OFFERS = script("offers.js")
+_DRAWN = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
 """The policy of boards, which are drawn as in letters."""
+_STILL = "sandbox allow-same-origin; "
+_CHOSEN = f"script-src '{hash_of(_OFFERS)}'; "
+"""What it has besides, without a script, and with the one for orders to choose from."""
 
 
 class MatchRequest(msgspec.Struct):
@@ -117,6 +124,8 @@ class PageViews:
             "composer": self._composer,
             "board": self._board,
             "replay": self._replay,
+            "picture": self._picture,
+            "miniature": self._miniature,
         }
 
     def _match(self, table: PlayTable, match: str) -> JsonObject:
@@ -133,15 +142,15 @@ class PageViews:
             "rematch": self._rematch(table, standing) if standing.phase == "closed" else "",
             "terms": self._terms(table, standing) if standing.phase in {"proposed", "open"} else "",
             "letters": letters.memory.texts(match),
+            "talk": letters.memory.talk(match),
         }
 
     @staticmethod
     def _on_board(table: PlayTable, standing: MatchView, composing: JsonObject | None) -> str:
         """The view that shows a match on its board: a match that is over can be stepped through; "" for none."""
-        known = standing.rules in BUILT_IN
-        if standing.phase == "closed" and known and table.letters.memory.bundle(standing.match) is not None:
+        if standing.phase == "closed" and standing.rules in GAMES and table.letters.memory.bundle(standing.match):
             return "replay"
-        if composing is not None or (known and standing.phase in {"playing", "closed"}):
+        if composing is not None or (standing.rules in BUILT_IN and standing.phase in {"playing", "closed"}):
             return "composer"
         return "board" if standing.phase in {"playing", "closed"} and standing.rules in GAMES else ""
 
@@ -198,17 +207,8 @@ class PageViews:
         if standing.rules in BUILT_IN:
             return PageAnswer(composer(standing.rules, home, self._language).encode(), framed=True)
         if standing.phase == "setup":
-            asked_for = table.letters.matches.setup_asked(match)
-            return self._plain(standing, "setup", options=asked_for["options"])
-        return self._plain(standing, "orders", **(seen(table.agent, standing) or {}))
-
-    def _plain(self, standing: MatchView, asked: str, **facts: object) -> PageAnswer:
-        """A match as text, with a place to write what is asked for: pages do not know the game."""
-        game, template = standing.rules, "player/setup.txt" if asked == "setup" else "player/match.txt"
-        facts |= {"rules": game, "seat": standing.seat, "names": standing.names}
-        text = self._templates.render(template, **facts)
-        page = self._templates.render("player/plain.html", title=rules(game).title, text=text, asked=asked)
-        return PageAnswer(page.encode(), policy=_DRAWN, framed=True)
+            return self._outside(standing, "setup", {"options": table.letters.matches.setup_asked(match)["options"]})
+        return self._outside(standing, "orders", seen(table.agent, standing) or {})
 
     def _board(self, table: PlayTable, match: str) -> PageAnswer:
         standing = table.letters.matches.standing(match)
@@ -216,35 +216,62 @@ class PageViews:
             found = seen(table.agent, standing)
             if found is None:
                 raise Impossible("Nothing is to be seen of {match} yet.", match=match)
-            if part_of(standing.rules, "boards") is None:
-                return self._plain(standing, "", **found)
-            text = self._drawn(standing, found)
+            return self._outside(standing, "", found)
         except (Contradiction, Impossible, sqlite3.Error):
             raise
         except Exception as error:  # the server may have sent anything
             raise Impossible("The letters about {match} cannot be shown.", match=match) from error
-        return PageAnswer(text.encode(), policy=_DRAWN, framed=True)
 
-    def _drawn(self, standing: MatchView, found: JsonObject) -> str:
-        boards, reports = part_of(standing.rules, "boards"), found["reports"]
-        return self._templates.render(
-            "player/stands.html",
-            rules=standing.rules,
-            title=rules(standing.rules).title,
-            seat=standing.seat,
-            names=standing.names,
-            reports=reports,
-            happened=boards.happened(reports) if reports else None,
-            view=found["view"],
-            boards=boards.boards(found["view"]),
-        )
+    def _outside(self, standing: MatchView, asked: str, found: JsonObject) -> PageAnswer:
+        """A match as in letters, with a place to write what is asked for: the game has no page of its own."""
+        game, drawer = standing.rules, part_of(standing.rules, "boards")
+        view, reports = found.get("view"), found.get("reports")
+        facts = {"rules": game, "seat": standing.seat, "names": standing.names, **found, "boards": None}
+        if drawer is not None and view is not None:
+            facts |= {"boards": drawer.boards(view), "happened": drawer.happened(reports) if reports else None}
+        else:
+            template = "player/setup.txt" if asked == "setup" else "player/match.txt"
+            facts["text"] = self._templates.render(template, **facts)
+        offers = parts.offers(rules(game), view) if asked and view is not None else ()
+        facts |= {"title": rules(game).title, "asked": asked, "offers": offers, "script": Markup(_OFFERS)}  # noqa: S704 - ours
+        page = self._templates.render("player/stands.html", **facts)
+        return PageAnswer(page.encode(), policy=_DRAWN + (_CHOSEN if offers else _STILL), framed=True)
+
+    @staticmethod
+    def _picture(table: PlayTable, match: str) -> PageAnswer:
+        """Both sides of a match that is over and its result as a PNG, to be passed on; raises `Impossible`."""
+        standing = table.letters.matches.standing(match)
+        boards: Any = part_of(standing.rules, "boards") if standing.rules in GAMES else None
+        views = revealed(table.letters, match) if boards else None
+        if views is None:
+            raise Impossible("No bundle of {match} has come: it comes when a game has ended.", match=match)
+        results = zip(standing.names.items(), standing.totals, strict=True)
+        names = {seat: f"{name}: {score}" for (seat, name), score in results}
+        return PageAnswer(draw(boards.truth(views, standing.seat), names), "image/png")
+
+    @staticmethod
+    def _miniature(table: PlayTable, match: str) -> PageAnswer:
+        """The boards of a match as its player knows them, as a small PNG; raises `Impossible`."""
+        standing = table.letters.matches.standing(match)
+        boards: Any = part_of(standing.rules, "boards") if standing.rules in GAMES else None
+        try:
+            found = seen(table.agent, standing) if boards else None
+            drawn = boards.boards(found["view"]) if found else []
+        except (Contradiction, Impossible, sqlite3.Error):
+            raise
+        except Exception as error:  # the server may have sent anything
+            raise Impossible("The letters about {match} cannot be shown.", match=match) from error
+        if not drawn:
+            raise Impossible("Nothing is to be seen of {match} yet.", match=match)
+        return PageAnswer(miniature(drawn), "image/png")
 
     def _replay(self, table: PlayTable, match: str) -> PageAnswer:
         content = table.letters.memory.bundle(match)
         if content is None:
             raise Impossible("No bundle of {match} has come: it comes when a game has ended.", match=match)
         standing = table.letters.matches.standing(match)
-        if standing.rules not in BUILT_IN:
-            raise Impossible("Pages do not know this game. `pbem verify` checks its bundle.")
-        page = replay(read(content), seat=standing.seat, language=self._language)
+        try:
+            page = replay(read(content), seat=standing.seat, language=self._language)
+        except Exception as error:  # the rules of another package may do anything
+            raise Impossible("The bundle of {match} cannot be shown.", match=match) from error
         return PageAnswer(page.encode(), framed=True)

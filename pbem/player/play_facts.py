@@ -11,12 +11,14 @@ from pbem.games import GAMES, parts, rules
 from pbem.mail.calendar import Appointment
 from pbem.match import record
 from pbem.match.state import RUNNING
+from pbem.match.transcript import utc
 from pbem.match.view import OVER, TermsView
-from pbem.phrase import clean
+from pbem.phrase import Moment, clean
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.player_modes import matches_like
 from pbem.player.results import line_of
 from pbem.proof import bundle
+from pbem.tournament.tournament_terms import LADDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,13 +45,13 @@ def account_facts(agent: Agent, now: datetime) -> JsonObject:
 
 
 def match_facts(agent: Agent, standing: MatchView, now: datetime) -> JsonObject:
-    """A match in a line: what it is, whose move, until when, and how it ended: its winner is "" for a draw."""
+    """A match in a line: what it is, whose move, until when, and how it ended: who won it, "" for a draw."""
     match, outcome = standing.match, standing.outcome
     letters, matches, own = agent.letters, agent.letters.matches, matches_like(standing, agent)
     asks = own.asks(standing)
     programs, sent = matches.programs, matches.pending(match)
     others = [name for seat, name in enumerate(standing.players, start=1) if seat != standing.seat]
-    winner = standing.players[outcome.winner - 1] if outcome and outcome.winner else None
+    winners = outcome.winners if outcome and len(outcome.winners) < len(standing.players) else ()
     return {
         **msgspec.to_builtins(standing, str_keys=True),
         "title": standing.title,
@@ -60,7 +62,7 @@ def match_facts(agent: Agent, standing: MatchView, now: datetime) -> JsonObject:
         "reveal": asks and standing.revealing,
         "accused": agent.held.accused(match) or "",
         **own.in_advance(standing, now),
-        "winner": winner or "" if outcome else None,
+        "winner": ", ".join(standing.names[seat] for seat in winners) if outcome else None,
         "scores": standing.totals if standing.ended else [],
         "bundle": letters.memory.bundle(match) is not None,
     }
@@ -70,7 +72,8 @@ def tournament_facts(told: TournamentView) -> JsonObject:
     """A tournament in a line: what it is, and how the player stands in it."""
     title = str(rules(told.rules).title) if told.rules in GAMES else told.rules
     names = ("tournament", "seq", "format", "phase", "entrants", "entered", "place", "of", "points", "running")
-    return {"title": title, **{name: getattr(told, name) for name in names}}
+    closes = told.agreement.get("closes") if told.phase == "open" else None
+    return {"title": title, "closes": closes, **{name: getattr(told, name) for name in names}}
 
 
 def composed(agent: Agent, standing: MatchView) -> JsonObject | None:
@@ -151,10 +154,11 @@ def tournament_terms(letters: Correspondence, name: str, templates: Templates) -
         matches = terms.of_matches
         facts = {"id": name, "organiser": told.organiser, "format": terms.format, "terms": terms, "hash": told.hash}
         facts |= {
-            "closes": terms.closes[:10] if terms.closes else None,
+            "closes": Moment(utc(terms.closes)) if terms.closes else None,
             "m": {"match": None, "title": rules(matches.game).title, "terms": matches, "phase": "open"},
         }
-        text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants)
+        begun = told.phase != "open" and terms.format != LADDER
+        text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants, begun=begun)
     except Exception as error:  # the server may have sent anything
         raise Impossible("The terms of {tournament} cannot be shown: do not enter it.", tournament=name) from error
     return clean(text.rstrip("\n")) + "\n", told.hash

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import ExitStack
-from datetime import UTC, datetime
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -25,9 +25,10 @@ from pbem.player.known import MatchKnown
 from pbem.player.memory import Memory
 from pbem.player.player_modes import agent_of, matches_like
 from pbem.player.results import PlayResult, ToldLine, line_of, lines
+from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from pbem.match.view import MatchView
@@ -149,6 +150,23 @@ class PlayTable:
     def account(self) -> Account:
         """The account."""
         return self.folders.load(self.name)
+
+    def meant_by(self, match: str) -> list[str]:
+        """The accounts that a match alone can mean: those that play it, one at home only if no other does."""
+        usual, playing = self.folders.usual, [name for name in self.folders.accounts if self._plays(name, match)]
+        return [name for name in playing if name in usual] or playing or usual
+
+    def _plays(self, account: str, match: str) -> bool:
+        file = self.folders.memory(account)
+        if not file.exists():
+            return False
+        with closing(Memory(file)) as memory:
+            return memory.standing(match) is not None
+
+    def turn_to(self, match: str) -> None:
+        """Take the account that plays a match, unless one is named, or several do."""
+        if not self.name and len(meant := self.meant_by(match)) == 1:
+            self.name = meant[0]
 
     @property
     def at_home(self) -> bool:
@@ -359,8 +377,11 @@ class PlayTable:
 
     # Sentences.
 
-    def say(self, match: str, what: str, word: str = "", *, public: bool = False) -> SentForm:
-        """Prepare a command beside orders; `word` is what follows the match. Raises `Impossible`."""
+    def say(self, match: str, what: str, word: str = "", *, readers: str = "") -> SentForm:
+        """Prepare a command beside orders; `word` is what follows the match, `readers` who gets press.
+
+        Raises `Impossible`.
+        """
         letters, now, words = self.letters, self.now(), f"{what} {match} {word}".strip()
         match what:
             case "accept":
@@ -368,7 +389,9 @@ class PlayTable:
             case "reveal":
                 return self.agent.reveal(match, now)
             case "press":
-                return letters.tell(f"press {match}{' public' if public else ''}", now, match=match, text=word)
+                sent = letters.tell(f"press {match}{readers}", now, match=match, text=word)
+                letters.memory.talked(match, letters.account.name, word)
+                return sent
             case "join" | "decline" | "withdraw":
                 return letters.tell(words, now, match=match)
             case "resign":
@@ -377,6 +400,11 @@ class PlayTable:
             case "draw" | "annul" | "extend" | "claim":
                 return letters.say(match, words, now)
         raise Impossible("{what}: the page has no such command.", what=what)
+
+    def demand_announceable(self, game: str, lines: Iterable[str]) -> None:
+        """Raise `Refused` if the server would not announce a tournament with these option lines."""
+        options = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+        TournamentTerms.propose(game, options, timedelta()).demand_open(self.now())
 
     def clear(self, standing: MatchView, turn: int | None = None) -> SentForm | None:
         """Prepare the withdrawal of what is due, or of orders for another turn; None: they waited here alone."""

@@ -261,7 +261,7 @@ class Program:
             for number in range(1, games + 1):
                 plan.setup(number, options, standing.seat)
                 if terms.kind == "continued":  # the next game may begin with all ships, if the opponent gives up
-                    options = rules(terms.game).carry(options, Result(0, (_MOST_SCORE,) * len(terms.players)))
+                    options = rules(terms.game).carry(options, Result((), (_MOST_SCORE,) * len(terms.players)))
         except ValueError:
             return False
         return True
@@ -392,6 +392,9 @@ class Program:
         return (same or len(refused) >= _REFUSALS) and not may_repeat(refused, now)
 
     def _options(self, standing: MatchView) -> Options:
+        agreed = self.letters.matches.agreed_or_entered(standing.match)
+        if agreed is not None and not rules(standing.rules).secret_setups:  # no letter asks for one
+            return agreed.first_options()
         asked = self.memory.paper(standing.match, standing.game, 0, "setup")
         if asked is None:
             raise Impossible("the letter that asks for the setup of game {game} has not come", game=standing.game)

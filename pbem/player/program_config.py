@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
+from pbem.games import BUILT_IN
+from pbem.games.outside import UnusableGame, enable
 from pbem.match.option_lines import duration
-from pbem.player.account_file import Account, beside, read_settings
+from pbem.player.account_file import Account, BadAccount, beside, read_settings
 from pbem.player.blind import OCTETS
-from pbem.player.opponent import STRATEGIES, Chance, strategy
+from pbem.player.opponent import STRATEGIES, Chance, is_played, strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set
@@ -84,9 +86,6 @@ class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     games: dict[str, GameLimits] = {}
 
     def __post_init__(self) -> None:
-        for game in self.games:
-            if game not in STRATEGIES:
-                raise ValueError(f"games.{game}: no such game; there are {', '.join(STRATEGIES)}")
         if not self.account.key:
             raise ValueError("account.key: a program signs; name the file of its key")
         if not self.games:
@@ -117,7 +116,14 @@ class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load(path: Path) -> ProgramSettings:
-    """The settings of a file; raises `BadAccount` with all known faults."""
+    """The settings of a file, with its games enabled; raises `BadAccount` with all known faults."""
     settings = read_settings(ProgramSettings, path)
+    for game in settings.games:
+        try:
+            enable([game] if game not in BUILT_IN else [])
+        except UnusableGame as error:
+            raise BadAccount(f"{path}: games.{game}: {error}") from error
+        if not is_played(game):
+            raise BadAccount(f"{path}: games.{game}: its package has no players")
     account = msgspec.structs.replace(settings.account, key=beside(path, settings.account.key))
     return msgspec.structs.replace(settings, account=account, memory=beside(path, settings.memory))

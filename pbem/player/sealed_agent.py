@@ -117,12 +117,14 @@ class Agent:
         """Check the news about sealed matches: a contradiction is a separate event, and stops the match."""
         faults = []
         for match in dict.fromkeys(event.match for event in events if event.kind == "news"):
-            if self.letters.matches.standing(match).sealed and not self.held.accused(match):
+            if not self.held.accused(match):
                 faults += self._judge(match, now)
         return faults
 
     def _judge(self, match: str, now: datetime) -> list[Event]:
-        """Check the news about a match; records an accusation, and returns it as an event."""
+        """Check the news about a sealed match; records an accusation, and returns it as an event."""
+        if not self.letters.matches.standing(match).sealed:
+            return []
         try:
             # In one transaction, because `pbem play` may read letters at the same time.
             with self.memory.transaction(), self.held.unless_taken_back(match):
@@ -147,9 +149,12 @@ class Agent:
         return self._judge(match, now)
 
     def _is_wrong(self, match: str) -> bool:
-        """True if what was signed contradicts itself."""
+        """True if what was signed in a sealed match contradicts itself."""
+        standing = self.letters.matches.standing(match)
+        if not standing.sealed:
+            return False
         try:
-            self.game(self.letters.matches.standing(match))
+            self.game(standing)
         except Contradiction:
             return True
         except Impossible:
@@ -418,6 +423,13 @@ class Agent:
         except (Contradiction, Impossible):
             return False
 
+    def to_reveal(self, match: str) -> MatchView:
+        """The state of a match in which secrets are to be revealed; raises `Impossible`."""
+        standing = self.letters.matches.standing(match)
+        if not standing.reveals:
+            raise Impossible("Nothing is to be revealed in {match} now.", match=match)
+        return standing
+
     def reveal(self, match: str, now: datetime) -> SentForm:
         """Reveal everything by the player's decision, although no checked step ends the game.
 
@@ -425,9 +437,7 @@ class Agent:
         """
         self.held.demand_none(match)
         with self.vault.alone():
-            standing = self.letters.matches.standing(match)
-            if not standing.reveals:
-                raise Impossible("Nothing is to be revealed in {match} now.", match=match)
+            standing = self.to_reveal(match)
             file = self.letters.matches.setup_file(match)
             if file is None or not SealedState.read(file["sealed"]).revealing:
                 raise Impossible(

@@ -7,7 +7,9 @@ only its command is used here, in a process of its own: `pbem play` has to work 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import re
 import socket
 import subprocess
 import tempfile
@@ -62,6 +64,25 @@ def begin() -> None:
             replace(folder / name, content.replace(b":2525", b":" + port))
     except OSError as error:
         raise TrialServerError(f"{folder}: {error.strerror}") from error
+
+
+def offer(game: str) -> None:
+    """Have this user's trial server and its house play a game, once they start; raises `TrialServerError`."""
+    begin()
+    listens_at()
+    config_file = home(os.environ)
+    house_file = config_file.with_name("house.toml")
+    try:
+        played, enabled = toml(house_file).get("games"), toml(config_file).get("games")
+        if isinstance(played, dict) and game in played:
+            return
+        # Only a game of another package is not in the examples; the server must enable it, too.
+        names = [*(enabled.get("enabled", ()) if isinstance(enabled, dict) else ()), game]
+        kept = re.sub(r"(?m)^\[games\]\nenabled = .*\n", "", config_file.read_text("utf-8"))
+        replace(config_file, f"{kept}[games]\nenabled = {json.dumps(names)}\n".encode())
+        replace(house_file, f"{house_file.read_text('utf-8')}[games.{game}]\n".encode())
+    except OSError as error:
+        raise TrialServerError(f"{config_file.parent}: {error.strerror}") from error
 
 
 def letters(address: str) -> Path:

@@ -49,6 +49,8 @@ def agrees(form: AnyForm, match: Match, seat: int, evidence: bytes, *, by_rules:
     wanted = asked.options.get("seats", str(min(match.rules.seats))).strip()
     if not wanted.isdecimal() or len(terms.players) != max(len(asked.players) + 1, int(wanted)):
         return False
+    if terms.anonymous and asked.players:
+        return False
     named = zip(asked.players, terms.players[1:], strict=False)
     if any(name not in {other, ""} for name, other in named if "@" not in name):
         return False

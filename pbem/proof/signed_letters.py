@@ -32,6 +32,7 @@ from pbem.requests import (
     PLACE,
     Accept,
     Clear,
+    Draw,
     Resign,
     Sections,
     SignedForm,
@@ -293,6 +294,8 @@ def _name_of(wanted: AnyForm) -> str:
         words.append("match" if request.whole else "game")
     elif isinstance(request, Substitute):
         words += [request.name, "for", request.leaver, *filter(None, [request.hash])]
+    elif isinstance(request, Draw) and request.sharing:
+        words += [request.word, "for", *request.sharing]
     elif not isinstance(request, _IN_ITS_WORDS):
         values = (getattr(request, name) for name in request.__struct_fields__ if name != "match")
         words += [str(value) for value in values if value]

@@ -304,7 +304,7 @@ _SAYS: Mapping[str, Callable[[Tournament, JsonObject], str]] = {
     "challenged": lambda _t, body: f"{body['player']} challenges {body['against']}, signed",
     "started": lambda _t, body: f"the lot gives {', '.join(body['order'])}",
     "paired": _says_paired,
-    "result": lambda _t, body: f"{body['match']} is over: winner {body['winner']}, {body['reason']}",
+    "result": lambda _t, body: f"{body['match']} is over: winners {body['winners']}, {body['reason']}",
     "ruled": _says_ruled,
     "restored": lambda _t, body: (
         f"the server was restored from a backup (generation {body['generation']}): it forgot what came after that"

@@ -267,6 +267,8 @@ def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:
 def _result(match: Match) -> str:
     if match.outcome is None:
         return f"the match goes on; scores so far {list(match.totals)}"
-    winner = match.outcome["winner"]
-    who = f"{match.name(winner)} won" if winner else "a draw"
+    winners = match.outcome["winners"]
+    who = f"{match.name(winners[0])} won" if len(winners) == 1 else "a draw" if winners else "nobody won"
+    if 1 < len(winners) < len(match.seats):
+        who = f"{', '.join(map(match.name, winners))} share it"
     return f"{who}, scores {match.outcome['scores']}, {match.outcome['reason']}"

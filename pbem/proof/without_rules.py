@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pbem.mail import commands
 from pbem.match.modes import MODES
 from pbem.match.remaking import evidence_path
+from pbem.match.terms import named_in_terms
 from pbem.match.transcript import TranscriptError, canonical, sha256_hex
 from pbem.proof.agreement import agrees
 from pbem.proof.named_papers import keys_in, letter_of, named, named_letter, revealed
@@ -51,7 +52,10 @@ def _check_kinds(found: Bundle, play: Play) -> None:
     agreed = found.entries[0].body
     seats = [str(seat) for seat in range(1, len(agreed["terms"]["players"]) + 1)]
     names = [player["name"] for player in agreed["players"].values()]
-    if not (sorted(agreed["players"]) == sorted(agreed["letters"]) == seats and names == agreed["terms"]["players"]):
+    expected = [*named_in_terms(names, anonymous="anonymous" in agreed["terms"])]
+    if not (
+        sorted(agreed["players"]) == sorted(agreed["letters"]) == seats and expected == agreed["terms"]["players"]
+    ):
         raise TranscriptError(1, None, "agreed: other seats or players than in the terms")
     others = frozenset[str]().union(*(mode.entries for mode in MODES)) - play.entries
     for entry in found.entries[1:]:

@@ -13,6 +13,7 @@ import re
 import sys
 import time
 import traceback
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ def configure_logs(config: LogConfig) -> None:
     """Send structured logs to standard error, one line each, with no word of any letter in them."""
     renderer: structlog.typing.Processor = structlog.processors.JSONRenderer()
     if config.format == "text" or (config.format == "auto" and sys.stderr.isatty()):
-        renderer = structlog.dev.ConsoleRenderer(colors=False)
+        renderer = _in_words
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -44,6 +45,38 @@ def configure_logs(config: LogConfig) -> None:
     logging.lastResort = ComplaintListener(Complaints())
     # aiosmtpd logs commands and addresses; what matters of them is logged by `pbem.smtp`.
     logging.getLogger("mail.log").setLevel(logging.CRITICAL)
+
+
+_EVERYDAY: Mapping[str, str] = {
+    "store open": "",
+    "decides": "",
+    "ready": "",
+    "letter handled": "Letter {inbox} came: {outcome}.",
+    "letter sent": "Letter {outbox} went out.",
+    "letter waits": "Letter {outbox} was not taken ({code}), and is tried again later.",
+    "letter given up": "Letter {outbox} was not taken ({code}), and is given up: `pbem outbox show {outbox}`.",
+    "mailbox out of reach": "The mailbox does not answer: {trouble}. Tried again in {again:.0f} s.",
+    "what lay in the mailbox before is left alone": "Older letters in the mailbox are left alone: {letters}.",
+    "outage": "The server did not run, or had no mailbox, for {seconds} s: deadlines move by as much.",
+    "house started": "The house has begun to play.",
+    "site published": "The site is at {address}",
+    "site not published": "The site is not up to date: {error}",
+    "stopping": "Stopping ...",
+    "stopped": "Stopped.",
+}
+"""The words for a terminal of what happens every day; "" where other words on it say so."""
+
+
+def _in_words(_logger: object, _method: str, event: structlog.typing.EventDict) -> str:
+    """A line for whoever watches a terminal: the time there, and what happened; other events name their facts."""
+    time_here = datetime.fromisoformat(event.pop("timestamp")).astimezone()
+    level, name = event.pop("level"), event.pop("event")
+    if not (words := _EVERYDAY.get(name, name)):
+        raise structlog.DropEvent
+    facts = "" if name in _EVERYDAY else "".join(f", {key} {value}" for key, value in event.items())
+    said = words.format_map(event) if name in _EVERYDAY else words
+    loud = "" if level in {"debug", "info"} else f"{level.upper()}: "
+    return f"{time_here:%H:%M:%S}  {loud}{said}{facts}"
 
 
 def _frames(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -92,7 +92,8 @@ def served_site(place: tuple[str, int], config_file: Path) -> Iterator[tuple[str
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made, "site")
 
-        def publish() -> None:
+        def publish(address: str) -> None:
+            is_told = False
             while not stop.is_set():
                 command = bound("publish", str(folder), "--config", str(config_file))
                 with subprocess.Popen(  # noqa: S603 - this very program
@@ -102,16 +103,21 @@ def served_site(place: tuple[str, int], config_file: Path) -> Iterator[tuple[str
                     wrong = done.stderr.read().decode(errors="replace").strip()
                 if done.returncode:
                     log.warning("site not published", error=wrong[-200:])
+                elif not is_told:  # before, whoever looks finds nothing there
+                    log.info("site published", address=address)
+                    is_told = True
                 stop.wait(SOON if done.returncode else AGAIN)
 
         with _Site(place, folder) as site:
-            threads = [threading.Thread(target=work, daemon=True) for work in (publish, site.serve_forever)]
+            host, port = str(site.server_address[0]), int(site.server_address[1])
+            address = f"http://{host}:{port}/"
+            publisher = threading.Thread(target=publish, args=(address,), daemon=True)
+            threads = [publisher, threading.Thread(target=site.serve_forever, daemon=True)]
             for thread in threads:
                 thread.start()
             try:
-                host, port = site.server_address[:2]
-                yield str(host), int(port)
+                yield host, port
             finally:
                 stop.set()
                 site.shutdown()
-                threads[0].join()
+                publisher.join()

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 Pool = Literal["people", "programs"]
 """A table of ratings: that of matches among people, or that of matches with a program in a seat."""
 
+_HIDDEN = '%"anonymous": true%'
+"""The terms of a match that hides who plays, as the store holds them."""
+
 POOLS: tuple[Pool, ...] = ("people", "programs")
 
 
@@ -112,13 +115,13 @@ class People:
     # Letters that nobody asked for.
 
     def played_together(self, player: str, other: str) -> bool:
-        """True if these two have, or had, seats in a match that began."""
+        """True if these two have, or had, seats in a match that began, and that does not hide who plays."""
         query = (
             "SELECT 1 FROM seats AS own JOIN seats AS theirs ON theirs.match = own.match"
             " JOIN matches ON number = own.match WHERE own.player = ? AND theirs.player = ?"
-            " AND phase IN ('setup', 'playing', 'closed') LIMIT 1"
+            " AND (phase = 'closed' OR phase IN ('setup', 'playing') AND terms NOT LIKE ?) LIMIT 1"
         )
-        return self._database.execute(query, (player, other)).fetchone() is not None
+        return self._database.execute(query, (player, other, _HIDDEN)).fetchone() is not None
 
     def hold_back(self, player: str, match: int, due: str) -> None:
         """Tell the player of a match, which is proposed or in which a seat is offered, no earlier than then."""
@@ -218,6 +221,11 @@ class People:
             " DO UPDATE SET asked = turns.asked + 1, in_time = turns.in_time + excluded.in_time",
             (player, int(in_time)),
         )
+
+    def count_abandoned(self, game: str, player: str, players: Iterable[str]) -> None:
+        """Count one more match of these players that this one left unfinished."""
+        found = self.standing(game, player, self.pool(players))
+        self.record(game, [replace(found, abandoned=found.abandoned + 1)])
 
     def standings(self, game: str, pool: Pool, most: int) -> list[PlayerStanding]:
         """The players of a game, the best rated first, by the rating's lower bound (mean less three deviations)."""

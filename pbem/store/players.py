@@ -80,6 +80,8 @@ class Challenge(msgspec.Struct, frozen=True):
     name: str
     key: KeyRow
     challenge: str
+    match: str | None = None
+    """The match of an invitation, in which the player then has a seat."""
 
 
 class WaitingAddress(msgspec.Struct, frozen=True):
@@ -277,18 +279,18 @@ class Players:
     def challenges(self, address: str) -> list[Challenge]:
         """The registrations that wait for an answer from this address, one per name and key, oldest first."""
         query = (
-            "SELECT address, name, format, fingerprint, public, challenge FROM challenges"
+            "SELECT address, name, format, fingerprint, public, challenge, match FROM challenges"
             " WHERE address = ? COLLATE NOCASE ORDER BY created, fingerprint, name"
         )
         rows = self._database.execute(query, (address,))
-        return [Challenge(row[0], row[1], KeyRow(row[2], row[3], row[4]), row[5]) for row in rows]
+        return [Challenge(row[0], row[1], KeyRow(row[2], row[3], row[4]), row[5], row[6]) for row in rows]
 
     def await_answer(self, waiting: Challenge, time: str, too_old: str) -> None:
         """Store a challenge, or renew it; delete all from before `too_old`."""
         self._database.execute("DELETE FROM challenges WHERE created < ?", (too_old,))
         row = {"address": waiting.address, "name": waiting.name, "challenge": waiting.challenge, "created": time}
         key = "address COLLATE NOCASE, name, fingerprint"
-        self._database.put("challenges", key, **row, **waiting.key.document())
+        self._database.put("challenges", key, **row, match=waiting.match, **waiting.key.document())
 
     def answered(self, address: str) -> None:
         """Delete the challenges of this address."""

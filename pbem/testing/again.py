@@ -48,6 +48,7 @@ def whole_hash(record: Record) -> str:
         for seat, orders in world.orders[number].items() if number < len(world.orders) else ():
             everything += [faults(judge.order, state, seat, text) for text in _cut(orders)]
         everything += [list(reports), list(state.scores), [*state.due], list(state.remaining)]
+        everything.append(str(parts.pace(judge, state)))
     return sha256_hex(canonical({"all": everything, "told": list(told.values())}))
 
 

@@ -10,9 +10,11 @@ import os
 import tempfile
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
+from email import message_from_bytes, policy
 from itertools import count
 from pathlib import Path
 from random import Random
+from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 import structlog.testing
@@ -23,6 +25,7 @@ from pbem.desk.letter_handling import WorkingDesk
 from pbem.desk.reading import InProcess
 from pbem.desk.wiring import Desk
 from pbem.games import part_of
+from pbem.games.outside import template_folders
 from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
@@ -47,14 +50,15 @@ _MATCH = "m1"
 _ADDRESS = f"pbem@{_SERVER}"
 _NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 _TOGETHER = 16  # letters that leave at once
-_TURNS = 15  # after which the match is resigned: what happens then is like what happened before
+_ORDERS = 40  # after which the match is resigned: what happens then is like what happened before
+_COLUMNS = 78
 _NAMES = ("ann", "bob", "carl", "dora", "emil", "fay", "gus", "hal", "ida")
 
 
 def play_by_mail(subject: Subject) -> None:
     """Play a match of a game by mail, and verify its bundle; raises `Nonconforming`."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as afterwards:
-        office = _Office(Path(folder), afterwards)
+        office = _Office(subject, Path(folder), afterwards)
         raw, seats = subject.players.options[0]
         people = [_Person(office, name, afterwards) for name in _NAMES[:seats]]
         for person in people:
@@ -86,14 +90,12 @@ def _play(subject: Subject, people: list[_Person]) -> None:
         running = [person for person in people if person.standing.phase in {"setup", "playing"}]
         if not running:
             return
-        if turn > _TURNS * len(people):
-            first = running[0]
-            first.post(first.letters.say(_MATCH, "resign m1 match", _NOW))
-            continue
         person = next((one for one in running if one.standing.asked), None)
         if person is None:
             raise Nonconforming("nobody is asked for anything, and the match is not over")
-        if person.standing.phase == "setup":
+        if turn > _ORDERS:
+            person.post(person.letters.say(_MATCH, "resign m1 match", _NOW))
+        elif person.standing.phase == "setup":
             options = person.letters.judge.options(_MATCH)
             text = subject.players.setup(random, options, person.standing.seat)
             person.post(person.letters.set_up(_MATCH, text, _NOW))
@@ -105,7 +107,8 @@ def _play(subject: Subject, people: list[_Person]) -> None:
 class _Office:
     """The desk of a server, and its post."""
 
-    def __init__(self, folder: Path, afterwards: ExitStack) -> None:
+    def __init__(self, subject: Subject, folder: Path, afterwards: ExitStack) -> None:
+        self._subject = subject
         config, vault = Config(server=_SERVER, operator="operator@check.example"), Vault(os.urandom(32), os.urandom)
         database = afterwards.enter_context(closing(Database(folder / "store.sqlite")))
         composer, reader = Composer(_SERVER, "pbem", Templates()), InProcess(config.limits)
@@ -122,13 +125,31 @@ class _Office:
             self._work.tick(_NOW)
         for line in logged:
             if error := line.get("exc_info"):
-                raise Nonconforming(f"a letter cannot be handled: {type(error).__name__}: {error}") from error
+                raise Nonconforming(f"{_letter_of(error)}: {self._subject.raised(error)}") from error
         sent: list[Sent] = []
         while rows := self._desk.outbox.exchange(sent, _NOW, _TOGETHER).rows:
             for row in rows:
                 if row.recipient in self.people:
+                    _check_width(row.raw)
                     self.people[row.recipient].inbox.receive(row.raw, _NOW)
             sent = [Sent(row.id, "250 ok", _NOW, "delivered") for row in rows]
+
+
+def _letter_of(error: Exception) -> str:
+    """The letter that cannot be made, by its own template, which is the outermost; the game's are inside it."""
+    ours = template_folders()[0]
+    called = (Path(frame.filename) for frame in extract_tb(error.__traceback__))
+    letter = next((path for path in called if path.is_relative_to(ours)), None)
+    return "a letter cannot be handled" if letter is None else f"{letter.relative_to(ours).as_posix()} cannot be made"
+
+
+def _check_width(raw: bytes) -> None:
+    """Check that no line of a letter's text is wider than a terminal."""
+    letter = message_from_bytes(raw, policy=policy.default)
+    text = letter.get_body(("plain",))
+    for line in text.get_content().splitlines() if text else ():
+        said = f"the letter {letter['Subject']!r} has a line of {len(line)} columns, and may have {_COLUMNS}: {line}"
+        demand(len(line) <= _COLUMNS, said)
 
 
 class _Person:

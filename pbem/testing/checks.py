@@ -10,12 +10,14 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from fractions import Fraction
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from pbem.games import Fault, Refused, parts
 from pbem.games.draws import Draws, play_turn
+from pbem.games.outside import unpinned
 from pbem.json_object import DEPTH, depth
 from pbem.mail.commands import parse
 from pbem.match.record import read, write
@@ -25,7 +27,7 @@ from pbem.player import forms
 from pbem.requests import SubmitOrders, SubmitSetup
 from pbem.testing.again import reports_hash, whole_hash
 from pbem.testing.secrecy import recalled, secret, told
-from pbem.testing.subject import Nonconforming, demand, readers, record_of, shown
+from pbem.testing.subject import Nonconforming, PlayedGame, demand, play_on, readers, record_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,6 +76,12 @@ def _used(node: ast.AST) -> Iterator[tuple[int, str]]:
         elif isinstance(child, ast.Call) and isinstance(child.func, ast.Name):
             yield child.lineno, child.func.id
         yield from _used(child)
+
+
+def pinned(subject: Subject) -> None:
+    """Name the exact versions of the libraries beside pbem, and have them: no hash covers the code of these."""
+    found = unpinned(subject.name)
+    demand(not found, f"without an exact version that is installed here: {', '.join(found)}")
 
 
 def options(subject: Subject) -> None:
@@ -210,6 +218,8 @@ def turns(subject: Subject) -> None:
             state.due and set(state.due) <= set(state.remaining), f"{what}: {state.due} of {state.remaining} are due"
         )
         demand(len(after.scores) == len(game.setups), f"{what}: scores {after.scores}")
+        pace = parts.pace(judge, state)
+        demand(isinstance(pace, Fraction) and 0 < pace <= 1, f"{what}: pace {pace!r} is no Fraction up to 1")
         orders = {seat: judge.order(state, seat, text) for seat, text in game.orders[number].items()}
         seed = game.chance[number]
         again = play_turn(judge, state, orders, seed)
@@ -259,7 +269,8 @@ def ends(subject: Subject) -> None:
         )
         demand(not last.due, f"the game is over, and {last.due} are due")
         demand(tuple(last.scores) == tuple(result.scores), f"scores {last.scores} are not those of {result}")
-        demand(0 <= result.winner <= len(game.setups), f"no seat has won: {result}")
+        winners = [seat for seat in range(1, len(game.setups) + 1) if seat in result.winners]
+        demand(list(result.winners) == winners, f"these are no seats in their order: {result}")
         demand(all(type(score) is int for score in result.scores), f"scores are whole numbers: {result}")
         demand(last.turn == len(game.orders), f"after turn {len(game.orders)}, the last, the state says {last.turn}")
         carried = judge.carry(game.options, result)
@@ -267,6 +278,29 @@ def ends(subject: Subject) -> None:
         refused = _refuses(f"options({changed})", judge.options, changed, seats)
         same = not refused and judge.options(changed, seats) == carried
         demand(same, f"`carry` gives options that `options` refuses or reads otherwise: {changed}")
+
+
+def without(subject: Subject) -> None:
+    """Once a seat has resigned and the others play on, it stays out, and they come to an end."""
+    judge, random = subject.judge, Random(f"without {subject.name}")
+    for game in subject.played:
+        number = random.randrange(len(game.orders))
+        state, seats = game.states[number], range(1, len(game.setups) + 1)
+        seat = random.choice(state.remaining)
+        after = parts.without(judge, state, seat, judge.editions[-1])
+        if after is None:
+            continue
+        what = f"without seat {seat} from turn {state.turn} on"
+        demand(after.turn == state.turn, f"{what}: the state says turn {after.turn}")
+        told = {one: [shown(judge, reports, one) for reports in game.reports[:number]] for one in seats}
+        rest = PlayedGame(game.game, game.options, game.setups, states=[after])
+        for most in (0, subject.players.turns):  # at once, and then to the end
+            play_on(judge, subject.players, random, rest, told, most)
+            for state in rest.states:
+                demand(seat not in state.remaining, f"{what}: it remains in turn {state.turn}")
+                due, remaining = set(state.due), set(state.remaining)
+                demand(due <= remaining, f"{what}: {due} of {remaining} are due in turn {state.turn}")
+        demand(rest.states[-1].result is not None, f"{what}: the game is not over after {len(rest.orders)} turns")
 
 
 def notation(subject: Subject) -> None:
@@ -314,8 +348,11 @@ def plain(subject: Subject) -> None:
             for number, reports in enumerate(game.reports):
                 told_so_far.append(shown(subject.judge, reports, reader))
                 view = parts.view(subject.judge, game.states[number + 1], reader, told_so_far)
-                for what, value in (("reports", list(reports)), ("the view", view)):
+                offers = list(parts.offers(subject.judge, view)) if reader and view.get("entitled") else []
+                for what, value in (("reports", list(reports)), ("the view", view), ("the offers", offers)):
                     _check_plain(f"{what} of turn {number + 1}", value)
+                lines = all(isinstance(offer, str) and offer.isprintable() for offer in offers)
+                demand(lines, f"`offers` of turn {number + 1} are not lines of text: {offers}")
 
 
 def _check_plain(what: str, value: object) -> None:
@@ -373,10 +410,10 @@ def write_records(subject: Subject) -> list[Path]:
     written = []
     for edition in subject.judge.editions:
         folder = subject.records / f"edition-{edition}"
-        if folder.exists():
+        if any(folder.glob("*.pbem.toml")):
             continue
-        folder.mkdir(parents=True)
-        for case in range(len(subject.players.options)):
+        folder.mkdir(parents=True, exist_ok=True)
+        for case in range(len(subject.players.beginnings)):
             record = record_of(subject.play(case, 0, _RECORDED), edition)
             record = record._replace(extra={"reports": reports_hash(record)})
             path = folder / f"{case + 1}.pbem.toml"
@@ -397,8 +434,8 @@ def mail(subject: Subject) -> None:
 CHECKS: Final[Mapping[str, Callable[[Subject], None]]] = {
     check.__name__: check
     for check in (
-        *(pure, options, texts, ahead, turns, chance, ends, notation, told, secret, recalled, plain, again, editions),
-        mail,
+        *(pure, pinned, options, texts, ahead, turns, chance, ends, without, notation, told, secret, recalled, plain),
+        *(again, editions, mail),
     )
 }
 """The checks by name, the quickest first; each raises `Nonconforming`."""

@@ -39,6 +39,10 @@ def told(subject: Subject) -> None:
             public = judge.show(report, None) or {}
             for reader in readers(seats):
                 known = judge.show(report, reader)
+                if "to" in report and reader not in {*report["to"], report.get("seat")}:
+                    others = judge.show({**report, "to": []}, reader)
+                    said = f"seat {reader}, which `to` does not name, is shown more for those whom it names: {report}"
+                    demand(known == others, said)
                 for planted in ("planted", {"planted": "planted"}, [{"planted": "planted"}]):
                     more = judge.show({**report, "planted": planted}, reader)
                     demand("planted" not in str(more), f"a field that is not known is shown of {report['kind']}")
@@ -63,8 +67,8 @@ def secret(subject: Subject) -> None:
     changes = [*players.changes, *whole(subject.judge, players)]
     for seed in range(_WORLDS):
         random = Random(f"{subject.name} {seed}")
-        case = random.randrange(len(players.options))
-        reader = random.choice([*readers(players.options[case][1])])
+        case = random.randrange(len(players.beginnings))
+        reader = random.choice([*readers(players.beginnings[case].seats)])
         first = world(subject.judge, players, random, case, random.choice((3, 8, 24)))
         other = vary(random, first, reader, changes)
         varied += bool(other.changes)
@@ -149,7 +153,7 @@ def _recalled(subject: Subject, view: Mapping[str, Any], seat: int) -> State | N
 
 def world(judge: Rules, players: RandomPlayers, random: Random, case: int, most: int) -> World:
     """A game between random players, in canonical text."""
-    played = play(judge, players, random, *players.options[case], most)
+    played = play(judge, players, random, players.beginnings[case], most)
     orders = [
         {seat: judge.order(state, seat, text).text for seat, text in texts.items()}
         for state, texts in zip(played.states, played.orders, strict=False)
@@ -211,6 +215,7 @@ def seen(found: World, reader: int | None, texts: Iterable[str] = ()) -> Iterato
             yield f"show, turn {number}", list(told[-1])
         yield f"view, after turn {number}", parts.view(found.judge, state, reader, told)
         yield f"due, after turn {number}", {seat: forced is None for seat, forced in state.due.items()}
+        yield f"pace, after turn {number}", parts.pace(found.judge, state)
         if reader is not None and reader in state.due:
             own = found.orders[number][reader] if number < len(found.orders) else ""
             yield f"answers to orders, turn {number + 1}", [*answers(found.judge, state, reader, [own, *texts])]

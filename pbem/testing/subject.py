@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from random import Random
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pbem.games import GAMES, Refused, ShownReports, part_of, parts, rules
 from pbem.games.draws import play_turn
@@ -64,7 +64,7 @@ class World:
                 (
                     list(shown(self.judge, reports, reader)),
                     {seat: forced is None for seat, forced in state.due.items()},
-                    state.result is not None and (state.result.winner, state.result.reason),
+                    state.result is not None and (state.result.winners, state.result.reason),
                 )
                 for state, reports in self.positions()
             ]
@@ -74,6 +74,15 @@ class World:
 
 Change = Callable[[Random, World, int], None]
 """Changes one secret of a seat in a world, perhaps to something illegal."""
+
+
+class Beginning(NamedTuple):
+    """The part of a game that is not left to random players: its options, perhaps setups and turns, too."""
+
+    options: Mapping[str, Any]
+    seats: int
+    setups: Sequence[str] = ()
+    turns: Sequence[Turn] = ()
 
 
 @dataclass(frozen=True)
@@ -90,10 +99,21 @@ class RandomPlayers:
     """Texts that are nearly setups or orders: they are refused, and nothing worse."""
     changes: Sequence[Change] = ()
     """The secrets of other seats that a reader cannot have learned, beside whole setups and orders: see `secrecy`."""
+    openings: Sequence[Record] = ()
+    """Games of your own, which random players continue: positions to which random play would hardly lead."""
     secrets: bool = True
     """False if every player may know everything."""
     turns: int = 2000
     """The number of turns within which any game is over."""
+
+    @property
+    def beginnings(self) -> list[Beginning]:
+        """The beginnings of the games that are played: of one for each of the options, then the openings."""
+        played = [
+            Beginning(one.options, len(one.seats), [setup for _, setup in one.seats], one.turns)
+            for one in self.openings
+        ]
+        return [Beginning(raw, seats) for raw, seats in self.options] + played
 
 
 @dataclass
@@ -118,32 +138,48 @@ def shown(judge: Rules, reports: Sequence[Report], reader: int | None) -> ShownR
     return ShownReports(found for report in reports if (found := judge.show(report, reader)) is not None)
 
 
-def play(
-    judge: Rules, players: RandomPlayers, random: Random, raw: Mapping[str, Any], seats: int, most: int
-) -> PlayedGame:
-    """Play a game at random, this number of turns at the most; raises what the rules raise."""
-    options = judge.options(raw, seats)
-    setups = [judge.setup(options, seat, players.setup(random, options, seat)) for seat in range(1, seats + 1)]
+def play(judge: Rules, players: RandomPlayers, random: Random, beginning: Beginning, most: int) -> PlayedGame:
+    """Play a game at random from a beginning on, this number of turns at the most; raises what the rules raise."""
+    seats = beginning.seats
+    options = judge.options(beginning.options, seats)
+    written = beginning.setups or [players.setup(random, options, seat) for seat in range(1, seats + 1)]
+    setups = [judge.setup(options, seat, text) for seat, text in enumerate(written, start=1)]
     state = judge.begin(options, setups)
     played = PlayedGame(judge.name, options, [setup.text for setup in setups], states=[state])
-    told: dict[int, list[ShownReports]] = {seat: [] for seat in range(1, seats + 1)}
-    while state.result is None and len(played.orders) < most:
+    told: Told = {seat: [] for seat in range(1, seats + 1)}
+    for turn in beginning.turns:
+        seed = random.randbytes(32).hex() if judge.chance else ""
+        _turn(judge, played, told, turn.orders, turn.chance or seed)
+    play_on(judge, players, random, played, told, most)
+    return played
+
+
+Told = dict[int, list[ShownReports]]
+"""By seat, the reports of each turn that it was shown."""
+
+
+def play_on(judge: Rules, players: RandomPlayers, random: Random, played: PlayedGame, told: Told, most: int) -> None:
+    """Play a game on at random from its last position, until it has this number of turns at the most."""
+    while (state := played.states[-1]).result is None and len(played.orders) < most:
         texts = {
             seat: players.orders(random, dict(parts.view(judge, state, seat, told[seat])))
             if forced is None
             else forced.text
             for seat, forced in state.due.items()
         }
-        orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}
-        seed = random.randbytes(32).hex() if judge.chance else ""
-        state, reports = play_turn(judge, state, orders, seed)
-        for seat, known in told.items():
-            known.append(shown(judge, reports, seat))
-        played.orders.append(texts)
-        played.chance.append(seed)
-        played.reports.append(reports)
-        played.states.append(state)
-    return played
+        _turn(judge, played, told, texts, random.randbytes(32).hex() if judge.chance else "")
+
+
+def _turn(judge: Rules, played: PlayedGame, told: Told, texts: Mapping[int, str], seed: str) -> None:
+    state = played.states[-1]
+    orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}
+    state, reports = play_turn(judge, state, orders, seed)
+    for seat, known in told.items():
+        known.append(shown(judge, reports, seat))
+    played.orders.append(dict(texts))
+    played.chance.append(seed)
+    played.reports.append(reports)
+    played.states.append(state)
 
 
 def readers(seats: int) -> Iterator[int | None]:
@@ -180,33 +216,35 @@ class Subject:
     @cached_property
     def folder(self) -> Path:
         """The folder of the game's module."""
-        return Path(import_module(GAMES[self.name]).__file__ or "").parent
+        return Path(import_module(GAMES[self.name]).__file__ or "").resolve().parent
 
     @cached_property
     def played(self) -> list[PlayedGame]:
         """Games between random players, each to its end; raises `Nonconforming` if one cannot be played."""
         return [
             self.play(case, seed, self.players.turns)
-            for case in range(len(self.players.options))
+            for case in range(len(self.players.beginnings))
             for seed in range(self.seeds)
         ]
 
     def play(self, case: int, seed: int, most: int) -> PlayedGame:
         """One game between random players, this number of turns at the most."""
-        raw, seats = self.players.options[case]
+        beginning = self.players.beginnings[case]
+        under = f"with options {dict(beginning.options)}" + (" and an opening" if beginning.turns else "")
         try:
-            return play(self.judge, self.players, Random(f"{self.name} {case} {seed}"), raw, seats, most)
+            return play(self.judge, self.players, Random(f"{self.name} {case} {seed}"), beginning, most)
         except Refused as refused:
-            said = f"its random players do what the rules refuse, with options {dict(raw)}: {refused}"
+            said = f"its random players do what the rules refuse, {under}: {refused}"
             raise Nonconforming(said) from refused
         except Exception as error:  # whatever a game raises
-            said = f"with options {dict(raw)}, a random game raises {self.raised(error)}"
+            said = f"{under}, a random game raises {self.raised(error)}"
             raise Nonconforming(said) from error
 
     def raised(self, error: Exception) -> str:
-        """The exception, and the last place in the game's module that led to it."""
-        at = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(self.folder)]
-        place = f" ({Path(at[-1].filename).relative_to(self.folder).as_posix()}, line {at[-1].lineno})" if at else ""
+        """The exception, and the last place in the game's package, templates included, that led to it."""
+        frames = [(Path(frame.filename).resolve(), frame.lineno) for frame in extract_tb(error.__traceback__)]
+        at = [(path, line) for path, line in frames if path.is_relative_to(self.folder)]
+        place = f" ({at[-1][0].relative_to(self.folder).as_posix()}, line {at[-1][1]})" if at else ""
         return f"{type(error).__name__}: {error}{place}"
 
     def positions(self) -> Iterator[tuple[PlayedGame, int]]:

@@ -35,9 +35,6 @@ _LENGTHENING = ("entered", "challenged", "ruled")
 _SILENCE = 2
 """The number of matches in a row, lost by silence, after which a player is withdrawn."""
 
-_LONGEST = timedelta(days=366)
-"""The longest time for which entries stay open."""
-
 
 def _refused(what: str, token: str | None, says: Phrase) -> Refused:
     return Refused(Fault(what, token, says))
@@ -62,8 +59,7 @@ def begun(entry: Entry) -> Tournament:
         raise ValueError("the hash is not that of the terms")
     if entry.time < body["received"]:
         raise ValueError("its letter was received after it")
-    if terms.closes is not None and not utc(entry.time) < utc(terms.closes) <= utc(entry.time) + _LONGEST:
-        raise _refused("closes", terms.closes, Phrase("entries close in the future, within a year"))
+    terms.demand_open(utc(entry.time))
     tournament = Tournament(
         body["tournament"],
         body["server"],
@@ -286,7 +282,7 @@ def _resulted(tournament: Tournament, entry: Entry) -> Tournament:
         raise _untrue(entry, f"no result of {entry.body['match']} is awaited")
     result = MatchResult.read(entry.body)
     lists = (result.players, result.missed, result.scores)
-    if any(len(each) != len(pairing.names) for each in lists) or max(result.winner, *result.silent, 0) > len(
+    if any(len(each) != len(pairing.names) for each in lists) or max(*result.winners, *result.silent, 0, 0) > len(
         lists[0]
     ):
         raise _untrue(entry, "not the result of a match of two")
@@ -309,7 +305,7 @@ def _changed(tournament: Tournament, pairing: Pairing, **changes: object) -> Tou
 def _ranked(tournament: Tournament, pairing: Pairing, result: MatchResult) -> Tournament:
     """In a ladder, a challenger who won takes the place of the other, and those between move down."""
     challenger, other = pairing.names
-    if result.winner != 1 or not {challenger, other} <= set(tournament.ladder) or pairing.annulled:
+    if result.winners != (1,) or not {challenger, other} <= set(tournament.ladder) or pairing.annulled:
         return tournament
     if tournament.ladder.index(challenger) < tournament.ladder.index(other):
         return tournament

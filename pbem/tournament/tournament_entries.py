@@ -112,7 +112,7 @@ FORMS: Mapping[str, Form] = {
             "match": _match,
             "closed": hash_,
             "players": list_of(_name),
-            "winner": number,
+            "winners": seats,
             "scores": list_of(whole),
             "reason": text,
             "turns": number,
@@ -133,9 +133,6 @@ FORMS: Mapping[str, Form] = {
 
 WIN, DRAW, LOSS = 2, 1, 0
 
-_DRAWN = ("agreed length", "agreement", "rules")
-"""The reasons with which a match without a winner is a draw. With any other, it has no result."""
-
 
 class MatchResult(msgspec.Struct, frozen=True):
     """The body of an entry `result`, but for the match's name."""
@@ -144,7 +141,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     """The head of the match's last entry."""
     players: tuple[str, ...]
     """The players at the end: a substitute may have taken a seat."""
-    winner: int
+    winners: tuple[int, ...]
     scores: tuple[int, ...]
     reason: str
     turns: int
@@ -162,14 +159,14 @@ class MatchResult(msgspec.Struct, frozen=True):
     @property
     def points(self) -> tuple[int, int]:
         """The points of each seat."""
-        if self.winner:
-            return (WIN, LOSS) if self.winner == 1 else (LOSS, WIN)
-        return (DRAW, DRAW) if self.played else (LOSS, LOSS)
+        if len(self.winners) > 1:
+            return (DRAW, DRAW) if self.turns else (LOSS, LOSS)
+        return WIN if 1 in self.winners else LOSS, WIN if 2 in self.winners else LOSS
 
     @property
     def played(self) -> bool:
-        """True if it counts in tie-breaks: a turn was resolved, and there was a winner or a draw."""
-        return self.turns > 0 and (self.winner > 0 or self.reason in _DRAWN)
+        """True if it counts in tie-breaks: a turn was resolved, and somebody won, or both in a draw."""
+        return self.turns > 0 and bool(self.winners)
 
 
 def result_of(entries: Sequence[Entry]) -> JsonObject | None:
@@ -191,7 +188,7 @@ def result_of(entries: Sequence[Entry]) -> JsonObject | None:
         "match": agreed["match"],
         "closed": closed.head,
         "players": [players[seat] for seat in sorted(players)],
-        **{key: closed.body[key] for key in ("winner", "scores", "reason")},
+        **{key: closed.body[key] for key in ("winners", "scores", "reason")},
         "turns": sum(entry.type == "turn" for entry in entries),
         "missed": [missed[seat] for seat in sorted(missed)],
         "silent": sorted(silent),

@@ -6,19 +6,21 @@ Implements docs/bundle.md, 12.2.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import Refused
+from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.option_lines import Choice, Day, Number, Option, OptionLines, Time
 from pbem.match.terms import Terms, hash_of_tournament
+from pbem.match.transcript import utc
 from pbem.phrase import Phrase, either
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import timedelta
+    from datetime import datetime
 
     from pbem.json_object import JsonObject
 
@@ -28,6 +30,8 @@ FEWEST: Mapping[object, int] = {ROUND_ROBIN: 3, DOUBLE: 3, SWISS: 16, LADDER: 0}
 """The fewest entrants with which a tournament is played: in smaller fields, a Swiss one runs out of opponents."""
 
 _DAY = 86400
+_LONGEST = timedelta(days=366)
+"""The longest time for which entries stay open."""
 _ROBINS = (ROUND_ROBIN, DOUBLE)
 _STARTED = (*_ROBINS, SWISS)
 _OF_ONE_MATCH = {"players", "tournament", "pairing"}
@@ -187,6 +191,12 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if proposed != self:
             raise ValueError("these are not the terms that their lines give")
 
+    def demand_open(self, now: datetime) -> None:
+        """Raise `Refused` unless entries close after this time, and within a year of it."""
+        if self.closes is not None and not now < utc(self.closes) <= now + _LONGEST:
+            day = OPTIONS["closes"][0].written(self.closes)
+            raise Refused(Fault("closes", day, Phrase("entries close on a day to come, within a year")))
+
     def hash(self, server: str, tournament: str) -> str:
         """The hash of the terms, which each entry repeats."""
         return hash_of_tournament(server, tournament, self.document())
@@ -247,6 +257,8 @@ class _Announcement(OptionLines):
                 self.refuse(key, lines.get(key), says)
         if not terms.pace or not (terms.games or terms.target):
             self.refuse("pace", None, Phrase("the matches of a tournament have deadlines and an end: pace, games"))
+        if terms.anonymous:
+            self.refuse("anonymous", "yes", Phrase("the matches of a tournament are not anonymous"))
         template = terms.document()
         del template["players"]
         return template

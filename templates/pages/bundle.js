@@ -72,14 +72,14 @@ const BUNDLE = (() => {
 
   /**
    * A game record in its canonical form (TOML).
-   * @typedef {{winner: number, scores: number[], reason: string}} Result
+   * @typedef {{winner: number, winners: ?number[], scores: number[], reason: string}} Result winners: several, if not all
    * @typedef {{name: string, setup: string}} Seat
-   * @typedef {{options: Object<string, *>, seats: Seat[], turns: Object<string, string>[], resigned: {seat: number, turn: number}[], result: ?Result}} Played turns: orders by seat
+   * @typedef {{options: Object<string, *>, seats: Seat[], turns: Object<string, string>[], left: {seat: number, turn: number}[], result: ?Result}} Played turns: orders by seat
    * @param {string} source
    * @returns {Played}
    */
   function record(source) {
-    const found = { options: {}, seats: [], turns: [], resigned: [], result: null }, lines = source.split("\n");
+    const found = { options: {}, seats: [], turns: [], left: [], result: null }, lines = source.split("\n");
     /** @type {Object<string, *>} */
     let into = found;
     for (let at = 0; at < lines.length; at++) {
@@ -89,7 +89,7 @@ const BUNDLE = (() => {
         into = {};
         if (section[1] === "seat") found.seats.push(into);
         else if (section[1] === "turn") found.turns.push(into);
-        else if (section[1] === "resigned") found.resigned.push(into);
+        else if (section[1] === "left") found.left.push(into);
         else found[section[1]] = into;
         continue;
       }
@@ -132,11 +132,13 @@ const BUNDLE = (() => {
   /**
    * How the match ended, by the transcript; null while it goes on.
    * @param {Map<string, Uint8Array>} files
-   * @returns {?{winner: string, scores: number[], reason: string}} winner: a name, or ""
+   * @returns {?{winners: string[], seat: number, scores: number[], reason: string}} winners: names, none where all share; seat: of the only one
    */
   function outcome(files) {
     const entries = text(files.get("transcript.jsonl")).split("\n").filter(Boolean).map((line) => json(line, "transcript.jsonl")), { type, body, seq } = entries[entries.length - 1];
-    return type === "closed" ? { ...body, seat: body.winner - 1, winner: body.winner ? holders(entries, seq)[body.winner].name : "" } : null;
+    if (type !== "closed") return null;
+    const players = holders(entries, seq), winners = body.winners.length < body.scores.length ? body.winners : [];
+    return { ...body, winners: winners.map((seat) => players[seat].name), seat: winners.length === 1 ? winners[0] - 1 : -1 };
   }
 
   return { Wrong, must, utf8, text, bytesOf, hex, sha256, unpacked, unzip, json, canonical, field, games, holders, outcome };

@@ -257,7 +257,7 @@ const COMPOSER = (() => {
     byId(back ? "undo" : "redo").click();
   });
 
-  if (location.hash.length > 1) linked();
+  if (location.hash.length > 1 && location.hash !== "#signing") linked();
   else {
     const [newest] = recall();
     if (newest) attempt(() => newest);

@@ -5,7 +5,7 @@
   const NAME = new RegExp(`^${FORMS.written.player}$`);
   /** @type {?(Key|Passkey)} */
   let key = null;
-  const hindrance = PASSKEY.hindrance();
+  const hindrance = PASSKEY.hindrance(), [joined] = (new URLSearchParams(location.search).get("join") || "").match(new RegExp(`^${FORMS.written.match}$`)) || [""];
 
   function show(found) {
     key = found;
@@ -45,7 +45,7 @@
     const to = HOME.server && HOME.server.address, ready = NAME.test(name) && to;
     byId("add").disabled = !(ready && key);
     if (!ready) { letter.removeAttribute("href"); letter.setAttribute("aria-disabled", "true"); return; }
-    letter.href = COMPOSER.link(to, "[pbem] register", `register ${name}\n${byId("public").value}\n`.trimEnd() + "\n");
+    letter.href = COMPOSER.link(to, "[pbem] register", `register ${name}${joined && ` ${joined}`}\n${byId("public").value}\n`.trimEnd() + "\n");
     letter.removeAttribute("aria-disabled");
   }
 
@@ -78,6 +78,11 @@
     said.textContent = say("Signed: send all of it in a letter.");
   });
 
+  if (joined) {  // an invitation leads here: to the key first, and the letter that registers joins that match
+    byId("joining").textContent = say("You answer the invitation to match {match}: make a passkey or a key, choose a name, and send the letter. It joins the match, too.", { match: joined });
+    byId("signing").open = true;
+    byId("signing").scrollIntoView();
+  }
   byId("no-passkey").textContent = hindrance;
   if (HOME.server) byId("server").value = HOME.server.server;
   KEYRING.kept().then(show, () => show(null));

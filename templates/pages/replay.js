@@ -39,7 +39,7 @@
   const name = (seat) => game.seats[seat].name;
 
   function events() {
-    const left = game.resigned.filter(({ turn }) => turn === at + 1).map(({ seat }) => make("p", {}, say("Then {player} resigned, and the others played on.", { player: name(seat - 1) })));
+    const left = game.left.filter(({ turn }) => turn === at + 1).map(({ seat }) => make("p", {}, say("Then {player} left, and the others played on.", { player: name(seat - 1) })));
     if (!at) return [make("p", {}, say("The setups are in.")), ...left];
     const given = Object.entries(game.turns[at - 1]).filter(([seat]) => !reader || Number(seat) === reader).map(([seat, text]) => make("li", {}, make("b", {}, `${name(seat - 1)}: `), make("code", {}, GAME.orders(text))));
     const told = GAME.told(game.reports[at - 1], game.seats.map((seat) => seat.name), data.sealed ? 0 : reader).map(([title, lines, none = say("nothing")]) => [
@@ -101,13 +101,18 @@
   const turns = (count) => (count === 1 ? say("1 turn") : say("{count} turns", { count }));
 
   const numbers = (scores) => scores.join(say(" to "));
-  /** A result, the winner's number first; "" where nobody won. */
-  const won = (winner, seat, scores) => (winner ? say("{winner} won, {scores}", { winner, scores: numbers([scores[seat], ...scores.filter((_, other) => other !== seat)]) }) : "");
+  /** A result, the only winner's number first; "" where nobody won, or all share. */
+  const won = (winners, seat, scores) => (winners.length > 1 ? say("{winners} share it, {scores}", { winners: winners.join(say(" and ")), scores: numbers(scores) })
+    : winners.length ? say("{winner} won, {scores}", { winner: winners[0], scores: numbers([scores[seat], ...scores.filter((_, other) => other !== seat)]) }) : "");
+
+  /** The names of those who won a game, and not all share. */
+  const winnersOf = ({ winner, winners }) => (winners || (winner ? [winner] : [])).map((seat) => name(seat - 1));
 
   /** How the match ended, or else this game: it may be another's than its last game, or end without one. */
   function end() {
-    const { winner, seat, scores } = outcome || { winner: game.result.winner && name(game.result.winner - 1), seat: game.result.winner - 1, scores: game.result.scores };
-    return winner && data.seat === seat + 1 ? say("You won, {scores}", { scores: numbers([scores[seat], ...scores.filter((_, other) => other !== seat)]) }) : won(winner, seat, scores) || say("Nobody won, {scores}", { scores: numbers(scores) });
+    const { winners, seat, scores } = outcome || { winners: winnersOf(game.result), seat: game.result.winner - 1, scores: game.result.scores };
+    const own = winners.length === 1 && data.seat, ordered = (first) => ({ scores: numbers([scores[first], ...scores.filter((_, other) => other !== first)]) });
+    return own ? (own === seat + 1 ? say("You won, {scores}", ordered(seat)) : say("You lost, {scores}", ordered(own - 1))) : won(winners, seat, scores) || say("Nobody won, {scores}", { scores: numbers(scores) });
   }
 
   function readers() {
@@ -175,9 +180,9 @@
     at = 0;
     for (const button of byId("games").children) button.setAttribute("aria-pressed", String(Number(button.dataset.game) === game.number));
     const players = game.seats.map((seat) => seat.name).join(say(" and ")), reason = because(outcome ? outcome.reason : game.result.reason), length = turns(steps.length - 1);
-    const { winner, scores } = game.result, result = won(winner && name(winner - 1), winner - 1, scores) || say("nobody won, {scores}", { scores: numbers(scores) });
+    const { winner, scores } = game.result, winners = winnersOf(game.result), result = won(winners, winner - 1, scores) || say("nobody won, {scores}", { scores: numbers(scores) });
     const each = say("Game {game}: {result} ({reason}).", { game: game.number, result, reason: because(game.result.reason) });
-    const apart = games.length > 1 || !outcome || outcome.reason !== game.result.reason || (outcome.winner || "") !== (winner ? name(winner - 1) : "");
+    const apart = games.length > 1 || !outcome || outcome.reason !== game.result.reason || outcome.winners.join() !== winners.join();
     byId("end").textContent = end();
     byId("about").textContent = [apart ? say("{title}: {players}.", { title: data.title, players }) : say("{title}: {players}, {length}.", { title: data.title, players, length }), ...(outcome ? [say("How it ended: {reason}.", { reason })] : []), ...(apart ? [each] : [])].join(" ");
     const turned = decisive();

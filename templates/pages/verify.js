@@ -208,20 +208,21 @@ const VERIFY = (() => {
   /** Whether records, from which this page draws, say what openings, reports and the entries of the ends say. */
   function drawn(files, entries) {
     const games = BUNDLE.games(files);
-    for (const { number, seats, turns, resigned, result } of games) {
+    for (const { number, seats, turns, left, result } of games) {
       const path = `records/game-${number}.pbem.toml`;
       const ended = entries.find((entry) => entry.type === "ended" && entry.body.game === number);
-      must(ended && result && ended.body.winner === result.winner && canonical(ended.body.scores) === canonical(result.scores) && ended.body.reason === result.reason,
+      const winners = result && (result.winner ? [result.winner] : result.winners || (["rules", "agreement"].includes(result.reason) ? seats.map((_, at) => at + 1) : []));
+      must(ended && result && canonical(ended.body.winners) === canonical(winners) && canonical(ended.body.scores) === canonical(result.scores) && ended.body.reason === result.reason,
         say("{path}: its result is not that of the entry `ended`", { path }));
       const played = entries.filter((entry) => entry.type === "turn" && entry.body.game === number);
       // What was secret in a sealed game may have ended it sooner, or let nobody choose in what was left.
       const sealed = Boolean(entries[0].body.terms.sealed), count = sealed ? ended.body.turns : played.length;
       must(count === turns.length, say("{path}: {turns} turns, and {entries} in the transcript", { path, turns: turns.length, entries: count }));
       const begun = entries.find(({ type, body }) => (type === "commitments" || type === "sealed") && body.game === number).seq;
-      const left = entries.filter(({ type, seq }) => type === "resigned" && !sealed && seq > begun && seq < ended.seq - 1);
+      const gone = entries.filter(({ type, seq }) => type === "left" && seq > begun && seq < ended.seq);
       const due = ({ seq }) => played.filter((entry) => entry.seq < seq).length + 1;
-      const listed = left.map((entry) => [due(entry), entry.body.seat]).sort(([one, first], [two, second]) => one - two || first - second);
-      must(canonical(listed) === canonical(resigned.map(({ seat, turn }) => [turn, seat])), say("{path}: not the resignations of the transcript", { path }));
+      const listed = gone.map((entry) => [due(entry), entry.body.seat]).sort(([one, first], [two, second]) => one - two || first - second);
+      must(canonical(listed) === canonical(left.map(({ seat, turn }) => [turn, seat])), say("{path}: not those who left, by the transcript", { path }));
       seats.forEach(({ name, setup }, at) => {
         const opening = text(files.get(`openings/game-${number}-seat-${at + 1}.txt`));
         must(name === holders(entries, ended.seq)[at + 1].name, say("{path}: seat {seat} is another player's", { path, seat: at + 1 }));
@@ -241,15 +242,15 @@ const VERIFY = (() => {
 
   /** Whether the match ended as its games say, where they do: if it was played to its length, or ended with its only game, or without a winner. */
   function closed(entries) {
-    const { type, seq, body: { winner, scores, reason } } = entries[entries.length - 1], { kind, victory } = entries[0].body.terms;
+    const { type, seq, body: { winners, scores, reason } } = entries[entries.length - 1], { kind, victory } = entries[0].body.terms;
     if (type !== "closed") return;
     const games = entries.filter((entry) => entry.type === "ended").map(({ body }) => body), last = games[games.length - 1], single = kind === "single";
     const totals = Object.keys(entries[0].body.players).map((_, seat) => games.reduce((sum, game) => sum + game.scores[seat], 0)), most = Math.max(...totals);
-    const first = totals.indexOf(most) === totals.lastIndexOf(most) ? totals.indexOf(most) + 1 : 0;
-    const due = reason === "agreed length" ? (single || victory === "last game" ? last.winner : first)
-      : single && last && reason === last.reason ? last.winner
-        : ["abandoned", "annulled"].includes(reason) || reason.startsWith("operator: ") ? 0 : winner;
-    must(winner === due && canonical(scores) === canonical(totals), say("entry {seq}: winner and scores of the match do not follow from its games", { seq }));
+    const first = totals.flatMap((total, seat) => (total === most ? [seat + 1] : []));
+    const due = reason === "agreed length" ? (single || victory === "last game" ? last.winners : first)
+      : single && last && reason === last.reason ? last.winners
+        : ["abandoned", "annulled"].includes(reason) || reason.startsWith("operator: ") ? [] : winners;
+    must(canonical(winners) === canonical(due) && canonical(scores) === canonical(totals), say("entry {seq}: winner and scores of the match do not follow from its games", { seq }));
   }
 
   // Players' letters: plain text with the signature beneath it, or a text attachment with its signature beside it.

@@ -20,6 +20,7 @@ from desk.test_tournaments import SMALL, Club
 from in_a_box.terminal import Terminal
 from machines import waiting
 from machines.post_office import PBEM
+from PIL import Image
 from playwright.sync_api import expect
 
 from pbem.identity import parse_key
@@ -120,7 +121,8 @@ def begin(page: Page, options: str) -> None:
     page.locator("#propose [type=submit]").click()
     page.locator("#yes").click()
     page.locator("#accounts a", has_text="m2").click(timeout=_LONG)
-    expect(page.locator("#whose-move")).to_contain_text("setup of game 1: your move", timeout=_LONG)
+    until_then = re.compile(r"^setup of game 1: your move, until [A-Z]\w+day,? \d+ [A-Z]\w+ \d{4}, \d\d:\d\d$")
+    expect(page.locator("#whose-move")).to_have_text(until_then, timeout=_LONG)  # as letters write it
 
 
 def fill_in(page: Page, user: Path, **more: str) -> None:
@@ -154,6 +156,7 @@ def test_from_nothing_to_the_first_report_by_clicks(
         with page.context.expect_page() as taught:
             page.locator(f"#{name}").click()
         expect(taught.value.locator("h1")).to_have_text(title)
+        demand_accessible(taught.value)
         expect(page.locator(f'.card.spaceships a[href="{name}?game=spaceships"]')).to_have_count(1)
         taught.value.close()
     frame = page.frame_locator("#board")
@@ -178,12 +181,19 @@ def test_from_nothing_to_the_first_report_by_clicks(
     expect(frame.locator("#last")).to_contain_text("Gx3")
     page.locator("header a").click()
     expect(page.locator("#accounts a")).to_have_text("m1: Spaceships with house (a program)")
-    # The address opened the page once.
-    other = chromium.new_context()
-    answer = other.new_page().goto(address)
-    assert answer is not None
-    assert answer.status == 403
-    other.close()
+    boards = page.locator("#accounts img")  # five planes of five squares, a gap between them; two spaces
+    expect(boards).to_have_js_property("naturalWidth", 5 * 5 * 6 + 4 * 6)
+    expect(boards).to_have_js_property("naturalHeight", 2 * 5 * 6 + 6)
+    demand_accessible(page)
+    # The address opened the page once, and that of its tab opens nothing in another browser.
+    for used in (address, page.url):
+        other = chromium.new_context()
+        shut = other.new_page()
+        answer = shut.goto(used)
+        assert answer is not None
+        assert answer.status == 403
+        expect(shut.locator("h1")).to_have_text("This address was used up")
+        other.close()
     page.locator("#stop").click()
     expect(page.locator("#state")).to_have_text("Stopped. This page can be closed.")
     assert process.wait(30) == 0
@@ -388,8 +398,8 @@ def test_conditions_are_put_together_on_a_telephone(start: Callable[..., HomePag
 def test_orders_in_advance_of_a_sealed_match_wait_here(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser")
     practise(page)
-    begin(page, "sealed: yes\nfleet: cost:3")
-    order(page, "MD Rv1 Rv2 Rv3", "a legal setup")
+    begin(page, "sealed: yes\nfleet: cost:6")
+    order(page, "MD1 Rv1 Rv2 Rv3\nMD2 Bx1 Bx2 Bx3", "a legal setup")
     expect(page.locator("#sure-title")).to_have_text("Keep these words", timeout=_LONG)
     page.locator("#yes").click()
     expect(page.locator("#whose-move")).to_contain_text("turn 1: your move", timeout=_LONG)
@@ -409,17 +419,42 @@ def test_orders_in_advance_of_a_sealed_match_wait_here(start: Callable[..., Home
     page.locator("#stored button").first.click()
     page.locator("#yes").click()
     expect(page.locator("#stored p")).to_have_count(1, timeout=_LONG)
-    order(page)
+    order(page, "", "no orders: you would do nothing")  # so that Gx3 is surely not hit, and the house not beaten
     expect(page.locator("#told")).to_contain_text(
         "m2, turn 2: of the orders that waited here, branch 2 counts:", timeout=2 * _LONG
     )
     expect(page.locator("#stored")).to_be_empty()
 
 
+AWAY = """
+globalThis.rung = [];
+Object.defineProperty(document, "hidden", { get: () => Boolean(globalThis.away) });
+globalThis.Notification = class extends EventTarget {
+  static requestPermission() {}
+  constructor(title, { body }) { super(); rung.push([title, body]); }
+};
+"""
+"""A browser whose tab counts as hidden on demand, and which notes its notices."""
+
+
+def test_who_asked_for_a_notice_gets_one_while_the_tab_is_hidden(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser", script=AWAY)
+    practise(page)
+    page.locator("header a").click()
+    page.locator("#bell").check()
+    page.locator("#accounts a").click()
+    expect(page.frame_locator("#board").locator("#task")).to_be_visible()
+    page.evaluate("away = true")
+    order(page)
+    until(page, "rung.length === 1")
+    assert page.evaluate("rung") == [["Your move - m1", "m1: Spaceships with house (a program)"]]
+
+
 def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser")
     practise(page)
     page.locator("#talk").click()
+    expect(page.locator("#talked p").first).to_have_text(re.compile("^house"))
     demand_accessible(page)
     page.locator("#sentences button", has_text="Resign the match").click()
     expect(page.locator("#read-back")).to_have_text("resign m1 match")
@@ -430,7 +465,12 @@ def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> Non
     demand_accessible(page)
     board = page.frame_locator("#board")  # both fleets, the proof and a way to step through, in place
     expect(board.locator("#badge")).to_have_class(re.compile("good"), timeout=_LONG)
-    expect(board.locator("#end")).to_contain_text("house won")
+    expect(board.locator("#end")).to_have_text(re.compile("^You lost, "))
+    with page.expect_download() as picture:
+        page.locator("#picture").click()
+    with Image.open(picture.value.path()) as saved:
+        assert saved.format == "PNG"
+        assert min(saved.size) > 600, "both fleets can be read"
     expect(board.locator("#boards h3")).to_have_text(["house", "guest"])
     expect(board.locator('#boards section:has(h3:text-is("house")) [data-ship="DS"]')).to_have_count(8)
     with page.context.expect_page() as opened:
@@ -613,13 +653,37 @@ def test_a_tournament_is_entered_and_left(start: Callable[..., HomePage], user: 
     page.locator("#no").click()
     assert not list(ann.terminal.drafts.glob("*.eml"))
     ann.signs(page, "#enter")
-    expect(page.locator("#tournament-standing")).to_have_text("players so far: 2; you are in")
+    expect(page.locator("#tournament-standing")).to_contain_text("players so far: 2, until ")
+    expect(page.locator("#tournament-standing")).to_contain_text("; you are in")
     expect(page.locator("#enter")).to_be_hidden()
     assert ann.club.t.entrants["ann"].team == "reds"
     ann.signs(page, "#leave")
-    expect(page.locator("#tournament-standing")).to_have_text("players so far: 1")
+    expect(page.locator("#tournament-standing")).to_contain_text("players so far: 1")
     expect(page.locator("#leave")).to_be_hidden()
     assert "ann" not in ann.club.t.entrants
+
+
+def test_a_tournament_is_announced_read_back_and_shown_with_its_number(
+    start: Callable[..., HomePage], user: Path, referee: Referee
+) -> None:
+    ann = Entrant(user, referee)
+    page, _, _ = start("--account", "ann@play.example", "--browser")
+    page.locator("summary", has_text="Announce a tournament").click()
+    demand_accessible(page)
+    page.locator("#announce button").click()
+    expect(page.locator("#closes")).to_be_focused()  # the day is missing
+    closes = (referee.now + timedelta(days=9)).date()
+    page.locator("#closes").fill(f"{closes}")
+    page.locator("#most").fill("6")
+    page.locator("#announce button").click()
+    expect(page.locator("#read-back")).to_contain_text(f"closes: {closes}")
+    expect(page.locator("#read-back")).to_contain_text("keys: optional")
+    page.locator("#yes").click()
+    ann.carry(page)
+    expect(page.locator("#tournament-title")).to_have_text("t2: Spaceships, round robin")
+    expect(page.locator("#tournament-terms")).to_contain_text("6 at most")
+    expect(page.locator("#tournament-invites")).to_contain_text("enter t2")
+    demand_accessible(page)
 
 
 def test_terms_that_are_not_those_of_the_hash_are_not_entered(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from pbem.games import BUILT_IN
 from pbem.i18n import LANGUAGES
@@ -23,6 +24,7 @@ def test_a_lesson_is_finished_by_clicking(tmp_path: Path, tab: Page, game: str, 
     page.write_text(lesson_page(game, "play.example", (), language), "utf-8")
     tab.set_viewport_size({"width": 390, "height": 844})
     tab.goto(page.as_uri())
+    places = set()
     for number in range(5):
         step = tab.evaluate(f"LESSON.steps[{number}]")
         assert tab.locator("#words").inner_text() == step["words"]
@@ -40,10 +42,22 @@ def test_a_lesson_is_finished_by_clicking(tmp_path: Path, tab: Page, game: str, 
         assert set(step["then"]) <= {
             square.get_attribute("data-name") for square in tab.locator("table.grid button").all()
         }
+        places.add(str(tab.locator("#back").bounding_box()))
         if number < 4:
             tab.locator("#next").click()
+    assert len(places) == 1, "the buttons stay where they are"
     assert tab.locator("#end").is_visible()
+    assert [one["id"] for one in Axe().run(tab).response["violations"]] == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_lesson_at_home_leads_to_a_game_and_to_the_rules(tmp_path: Path, tab: Page) -> None:
+    page = tmp_path / "lesson.html"
+    page.write_text(lesson_page("spaceships"), "utf-8")
+    tab.goto(page.as_uri())
+    links = tab.locator("#end a")
+    assert links.all_text_contents() == ["Play now", "Rules"]
+    assert [link.get_attribute("href") for link in links.all()] == ["./#play-spaceships", "rules?game=spaceships"]
 
 
 def test_a_click_elsewhere_is_told_apart(tmp_path: Path, tab: Page) -> None:

@@ -66,11 +66,6 @@ class Keyboard:
             back = "document.activeElement.compareDocumentPosition(document.getElementById(id)) & 2"
             self.tab(control, back=bool(self.page.evaluate(f"(id) => {back}", control)))
 
-    def choose(self, control: str, letter: str) -> None:
-        """Choose in a list by the letter with which the choice begins."""
-        self.reach(control)
-        self.page.keyboard.press(letter)
-
     def press(self, control: str) -> None:
         self.reach(control)
         self.page.keyboard.press("Enter")
@@ -97,11 +92,6 @@ class Mouse:
 
     def press(self, control: str) -> None:
         self.page.locator(f"#{control}").click()
-
-    def choose(self, control: str, letter: str) -> None:
-        entries = self.page.locator(f"#{control} option").all_inner_texts()
-        wanted = next(entry for entry in entries if entry.lower().startswith(letter.lower()))
-        self.page.locator(f"#{control}").select_option(label=wanted)
 
     def final(self) -> None:
         self.page.locator("#final").check()
@@ -146,7 +136,7 @@ def masters_orders(hand: Hand, seat: int) -> str:
 def shooting_setup(hand: Hand, seat: int) -> str:
     row, ship = (1, "C") if seat == 1 else (9, "F")
     hand.squares("The board", f"b{row}", f"d{row}", f"h{row}")
-    hand.choose(f"facing-{ship}", "w")
+    hand.press("facing-W")
     return f"{ship} h{row} W"
 
 

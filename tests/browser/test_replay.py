@@ -14,6 +14,7 @@ from browser.waiting import until
 from in_a_box.referee import ANN, BOB, Referee, attachment, form_in
 from pages.strange_site import SETUPS
 from playing.random_players import PLAYERS, sensible_orders
+from playwright.sync_api import expect
 
 from pbem.desk.public import Public
 from pbem.i18n import LANGUAGES
@@ -323,6 +324,14 @@ def test_an_invitation_is_opened_by_its_code_and_answered(
     assert min(box["width"], box["height"]) >= 180
     assert code.evaluate("(one) => getComputedStyle(one).backgroundColor") == "rgb(255, 255, 255)", "in the dark, too"
     assert "body=join%20m2" in str(tab.get_by_role("link", name="Join m2").get_attribute("href"))
+    # With a key: it is made where the link leads, and one letter registers and joins.
+    tab.get_by_role("link", name="Make a passkey or a key").click()
+    expect(tab.locator("#joining")).to_contain_text("the invitation to match m2")
+    tab.locator("#make").click()
+    expect(tab.locator("#public")).not_to_have_value("")
+    tab.locator("#name").fill("dora")
+    assert "body=register%20dora%20m2%0D%0Assh-ed25519%20" in str(tab.locator("#register").get_attribute("href"))
+    tab.go_back()
     tab.get_by_role("link", name="Try the board").click()
     assert tab.locator("h1").inner_text() == "Shoot 'em up Spaceships"
 

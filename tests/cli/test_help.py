@@ -8,6 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from pbem.cli import main
 from pbem.cli.command_table import COMMANDS, help_text
 from pbem.cli.group import group
 
@@ -53,3 +54,8 @@ def test_the_help_is_the_same_with_click_and_fits_a_terminal() -> None:
     shown = CliRunner().invoke(group, ["--help"]).stdout
     assert shown == f"{help_text()}\n"
     assert max(map(len, shown.splitlines())) <= 79
+
+
+def test_whoever_asks_for_help_without_dashes_gets_it(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["help"])
+    assert capsys.readouterr().out == f"{help_text()}\n"

@@ -106,6 +106,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ann, bob = referee.begun()
     referee.turn((ann, "Gx3 bGx1Gx3"), (bob, ""))
     referee.turn((ann, "Ox4"))
+    referee.send(ann, f"tournament new spaceships\n{placed(ann)}closes: 2026-03-10\nend\n")
     with referee.database.transaction():
         Players(referee.database).note_unreachable("bob", to_db(START), 1)
         aside = referee.inbox.put
@@ -138,10 +139,13 @@ def test_status_says_how_the_server_stands(house: House) -> None:
     assert "play.example, generation 1" in text
     assert "does not run" in text
     assert "1 aside" in text
-    assert "unreachable  bob, since 2026-03-01 12:00 UTC" in text
+    assert "unreachable  bob, since Sun 1 Mar 2026, 12:00 UTC" in text
     assert "1 playing" in text
-    assert "  m1         turn 2 waits for bob since 2026-03-01 12:00 UTC" in text
+    assert "turn 2 waits for bob since Sun 1 Mar 2026, 12:00 UTC, until Sun 8 Mar 2026, 12:00 UTC\n" in text
+    assert "  t1         open: 0 entered; matches begun: 0\n" in text
     found = house.found("status")
+    assert found["waiting"][0]["until"].startswith("2026-03-08T12:00")
+    assert [t["tournament"] for t in found["tournaments"]] == ["t1"]
     assert (found["outbox"]["failed"], found["players"], found["daemon"]) == (1, 2, None)
 
 

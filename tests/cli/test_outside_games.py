@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
+from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from cli.test_operator import House
-from in_a_box.outside import enabled, found_in, install
+from in_a_box.outside import RACE, enabled, found_in, install
 from in_a_box.referee import Referee, new
 from in_a_box.terminal import Terminal
 
 from pbem.cli.play.terminal import Terminal as Front
-from pbem.games import outside
+from pbem.games import GAMES, outside, part_of, parts, rules
 from pbem.letters.render import Templates
+from pbem.pages import hash_of
+from pbem.player import program_config, trial_server
 from pbem.player.account_file import places
+from pbem.player.opponent import Chance, Position, strategy
 from pbem.player.page_room import PlayRoom
 from pbem.player.play_table import PlayTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from in_a_box.referee import Mailbox
 
+    from pbem.player.page_port import PageAnswer
+
 
 @pytest.fixture
-def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
-    with enabled(tmp_path / "site"):
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Terminal]:
+    with enabled(tmp_path / "site", *getattr(request, "param", ())):
         referee = Referee(tmp_path, templates=Templates())
         found = Terminal(tmp_path, referee)
         monkeypatch.setenv("HOME", str(found.home))
@@ -131,11 +139,88 @@ def test_the_page_at_home_shows_the_text_and_takes_what_is_written(
     terminal.bring()
     room.look()
     assert "closed" in shown("match")
-    assert shown("replay") == "Pages do not know this game. `pbem verify` checks its bundle."
+    assert "bob: guess 2" in shown("replay")
+    del GAMES["marbles"]
+    assert shown("replay") == "The bundle of m1 cannot be shown."
+    GAMES["marbles"] = "pbem_marbles"
     assert done("practise", game="marbles") == {"error": "marbles is no game that programs play."}
     assert 'data-game="spaceships"' in shown("")
     assert 'data-game="marbles"' not in shown("")
     assert '<option value="marbles">' in shown("")
+
+
+def test_the_house_at_home_plays_it_at_random(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same seed and letters give the same setup and orders."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    with enabled(tmp_path / "site"):
+        for _ in range(2):
+            trial_server.offer("marbles")
+        trial_server.offer("spaceships")
+        config = tmp_path / ".local/share/pbem/pbem.toml"
+        assert tomllib.loads(config.read_text("utf-8"))["games"] == {"enabled": ["marbles"]}
+        assert {"spaceships", "marbles"} <= program_config.load(config.with_name("house.toml")).games.keys()
+        judge, plays = rules("marbles"), strategy("marbles")
+        options = judge.options({}, 2)
+        state = judge.begin(options, [judge.setup(options, seat, "hide 3") for seat in (1, 2)])
+        position = Position(options, 1, parts.view(judge, state, 1, []), [])
+        seeds = [bytes([seed]) * 32 for seed in range(8)]
+        setups = [[plays.setup(1, Chance(seed), options, 1) for seed in seeds] for _ in range(2)]
+        orders = [[plays.orders(1, Chance(seed), position) for seed in seeds] for _ in range(2)]
+        for first, again in (setups, orders):
+            assert first == again
+            assert len(set(first)) > 1
+        for text in orders[0]:
+            judge.order(state, 1, text)
+        for text in setups[0]:
+            judge.setup(options, 1, text)
+
+
+@pytest.mark.parametrize("terminal", [("race", RACE)], indirect=True)
+def test_the_page_at_home_draws_what_the_game_draws_and_offers_orders(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal.register()
+    bob = terminal.referee.registered("bob")
+    terminal.referee.send(bob, new(bob, "race", "ann"))
+    terminal("accept", "m1", "--yes")
+    terminal.referee.send(bob, bob.filled("orders", "final\nthrow it"))
+    assert "m1" in terminal()
+    page = page_of(terminal, monkeypatch)
+    composer = page("composer")
+    text = composer.content.decode()
+    score, _ = terminal.referee.match().under_way.scores
+    words = f"A track of thirty fields: seat 1 is on field {score}, seat 2 on field 0."
+    assert f'alt="{words}"' in text
+    drawn = re.search(r'<img src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"', text)
+    assert drawn
+    assert b64decode(drawn[1]).decode() == part_of("race", "boards").boards({"scores": [score, 0]})[0].svg
+    assert '<option value="throw luck"></option>' in text
+    inline = re.search(r"<script>(.*)</script>", text, re.DOTALL)
+    assert inline
+    assert f"script-src '{hash_of(inline[1])}';" in composer.policy
+    assert "img-src data:;" in composer.policy
+    assert "script-src" not in page("board").policy
+    board = page("board").content.decode()
+    assert words in board
+    assert "<textarea" not in board
+    assert "<script" not in board
+
+
+def page_of(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], PageAnswer]:
+    """The views of match m1 on the page at home."""
+    table = PlayTable(places({"HOME": str(terminal.home)}), "ann@play.example", Front())
+    room = PlayRoom(table.folders, "", "en", print)
+    monkeypatch.setattr(room.work, "ask", lambda work, _: work())  # no other thread
+    of = {"account": room.seat(table), "match": "m1"}
+    room.look()
+
+    def page(what: str) -> PageAnswer:
+        answer = room.view(what, of)
+        assert answer is not None
+        return answer
+
+    return page
 
 
 # The server.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import stat
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,7 @@ import icalendar
 import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from desk.test_tournaments import Club
 from in_a_box.bulletins import FIELD
 from in_a_box.referee import Referee, attachment, new, placed
 from in_a_box.table import ANN, BOB, SMALL
@@ -23,12 +25,14 @@ from pbem.games import part_of
 from pbem.games.squares import Glance
 from pbem.mail_providers import PROVIDERS, MailProvider
 from pbem.match.transcript import announcement, canonical, sha256_hex
+from pbem.player import mail_out
 from pbem.player.account_file import Places
 from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
 from pbem.player.play_table import PlayTable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from in_a_box.referee import Mailbox
@@ -43,6 +47,20 @@ def terminal(tmp_path: Path, referee: Referee, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("HOME", str(found.home))  # for `~`
     monkeypatch.setattr(PlayTable, "now", lambda _: referee.now)
     return found
+
+
+@pytest.fixture
+def prompt(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """The terminal, where the referee answers while it waits."""
+    wait = PlayTable.wait
+
+    def answered(table: PlayTable, until: Callable[[], bool], what: str) -> bool:
+        terminal.post()
+        terminal.bring()
+        return wait(table, until, what)
+
+    monkeypatch.setattr(PlayTable, "wait", answered)
+    return partial(terminal, "--wait", "5")
 
 
 def agreed(terminal: Terminal) -> Mailbox:
@@ -81,7 +99,8 @@ def test_a_newcomer_registers_with_three_words_and_a_password(
 ) -> None:
     home = MailProvider("Home", "home.example", "127.0.0.1:1", "smtps://127.0.0.1:1", "https://home.example/programs")
     monkeypatch.setitem(PROVIDERS, "home.example", home)
-    shown = terminal("register", typed="ann\nplay.example\nann@home.example\ns3cret\n", status=4)
+    shown = terminal("register", typed="ann\nplay.example\nann@\nann@home.example\ns3cret\n", status=4)
+    assert "Write it like anna@mail.example." in shown, "and asked again"
     assert "Your password at Home (a password for programs: https://home.example/programs)" in shown
     folder = terminal.home / ".config/pbem"
     account = Places(folder, folder).load()
@@ -92,6 +111,13 @@ def test_a_newcomer_registers_with_three_words_and_a_password(
     token_only = home._replace(password=None)
     monkeypatch.setitem(PROVIDERS, "home.example", token_only)
     assert "give a --token-command" in terminal("register", typed="ann\nb.example\nann@home.example\n", status=2)
+
+
+def test_a_machine_without_sendmail_says_so(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mail_out, "_SENDMAIL", "/nowhere/sendmail")
+    given = ("--address", "ann@home.example", "--key", "~/key", "--new-key")
+    shown = terminal("register", "ann@play.example", *given)
+    assert "Not sent yet: register: /nowhere/sendmail: No such file or directory" in shown
 
 
 def test_a_registration_that_went_astray_is_sent_again_at_once(terminal: Terminal) -> None:
@@ -149,6 +175,42 @@ def test_words_teach_whoever_writes_something_else(terminal: Terminal) -> None:
     assert "Where nobody can answer, say --yes." in terminal("m1", "--nothing", typed="", status=4)
 
 
+def test_with_several_accounts_all_are_listed_and_a_match_is_found_where_it_is(terminal: Terminal) -> None:
+    begun(terminal)
+    folder = terminal.home / ".config/pbem"
+    ann = Places(folder, folder).load()
+    elsewhere = {"server": "else.example", "key": "", "mail_in": "imaps://ann@127.0.0.1:1"}
+    Places(folder, folder).save(msgspec.structs.replace(ann, **elsewhere))
+    shown = terminal(status=4)
+    assert "No letters were fetched: 127.0.0.1:1: Connection refused. This is known" in shown
+    assert "ann@else.example  (not registered yet)" in shown
+    assert "  m1    Spaceships with bob" in shown
+    assert "  pbem play m1 Gx3" in terminal("m1"), "its account need not be named"
+    said = "You have several accounts; name one of them: pbem play --account ann@else.example, ann@play.example"
+    assert said in terminal("ask", "list", status=4)
+    state = terminal.home / ".local/state/pbem"
+    (state / "ann@else.example.sqlite").write_bytes((state / "ann@play.example.sqlite").read_bytes())
+    assert "You have several accounts" in terminal("m1", status=4)
+    assert "  pbem play --account ann@play.example m1 Gx3" in terminal("--account", "ann@play.example", "m1")
+
+
+def test_nobody_is_asked_to_sign_what_makes_no_sense(terminal: Terminal) -> None:
+    begun(terminal)
+    sent = len(terminal.sent)
+    assert "is not one of 'offer', 'accept', 'decline'" in terminal("draw", "m1", "maybe", status=2)
+    assert "soon is no time; write one such as 12h or 3d" in terminal("extend", "m1", "soon", status=2)
+    assert "Nothing is to be revealed in m1 now." in terminal("reveal", "m1", status=4)
+    assert "Nothing is held against anybody in m1." in terminal("take-back", "m1", status=4)
+    assert "A command comes before the match: pbem play resign m1" in terminal("m1", "resign", status=4)
+    assert "Sign and send? [y/N]" in terminal("resign", "m1", typed="\n", status=4), "Enter alone loses no game"
+    assert len(terminal.sent) == sent
+    terminal("resign", "m1", "--whole", typed="y\n")
+    terminal()
+    shown = terminal("resign", "m1", status=4)
+    assert "m1 is closed: there is nothing to say about it now." in shown
+    assert "Sign and send?" not in shown
+
+
 def test_what_changed_is_cut_to_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     boards = [("a space", "", part_of("spaceships", "boards").blank()[0])]
     _show_glance([f"change {at}" for at in range(40)], Glance(boards, ["a sign"]), ["next"])
@@ -180,13 +242,24 @@ def test_orders_are_asked_about_once_and_nothing_is_sent_without_a_yes(terminal:
     terminal("m1", "Rv1", typed="\n")
     assert len(terminal.sent) == sent + 1
     assert "turn 1: waiting for the others" in terminal()
-    assert "Yours (it stands):" in terminal("m1")
+    shown = terminal("m1")
+    assert "\nYours (it stands): Rv1\n  pbem play m1 --full    shows all of it\n" in shown
+    assert len(shown.splitlines()) < 24, "what waits fits in a terminal, too"
+    assert "\nYours (it stands):\n\n    orders m1 turn 1\n" in terminal("m1", "--full")
+
+
+def test_help_fits_in_a_terminal_and_a_ruling_is_a_number(terminal: Terminal) -> None:
+    assert max(map(len, terminal("--help").splitlines())) <= 80
+    assert "'x' is not a valid integer." in terminal("rules", "spaceships", "x", status=2)
 
 
 def test_the_rest_of_the_language(terminal: Terminal) -> None:
     bob = begun(terminal)
     terminal("press", "m1", "Good", "luck!", "--yes")
     assert "Good luck!" in bob.text
+    terminal("press", "m1", "--to", "bob", "Not", "publicly.", "--yes")
+    assert "writes to you alone" in bob.text
+    terminal("press", "m1", "--to", "bob", "--public", "Both?", status=2)
     terminal.referee.send(bob, "press m1\nserver play.example\nplayer bob\nrev 1\n船\nend\n")
     terminal.charset = "latin-1"
     assert "\\u8239" in terminal("letter", "m1")
@@ -202,7 +275,7 @@ def test_the_rest_of_the_language(terminal: Terminal) -> None:
     assert "proposed; others have not agreed yet" in terminal()
     terminal("withdraw", "m2", "--yes")
     terminal("resign", "m1", "--whole", "--yes")
-    assert "bob won" in terminal()
+    assert "closed: you lost to bob" in terminal()
 
 
 def test_a_name_that_is_taken_is_told(terminal: Terminal) -> None:
@@ -409,17 +482,64 @@ def test_tournaments_are_entered_listed_and_left(terminal: Terminal) -> None:
     shown = terminal("enter", "t1", typed="y\n")
     assert "tournament t1, by bob" in shown
     assert "0 players have entered so far.\nTo enter is to accept all your matches in it." in shown
-    assert "  t1: round robin, 1 entered so far\n" in terminal()
+    assert re.search("  t1    Spaceships, round robin +open, until .+; 1 entered, you too\n", terminal())
     terminal("leave", "t1", "--yes")
-    assert "t1:" not in terminal()
+    assert "t1 " not in terminal()
 
 
-def test_a_tournament_is_announced_and_friends_are_told_how_to_enter(terminal: Terminal) -> None:
+def test_what_cannot_be_entered_is_said_once(terminal: Terminal, prompt: Callable[..., str]) -> None:
+    terminal.register()
+    shown = prompt("enter", "t9", status=1)
+    assert "there is no such tournament here" in shown
+    assert "have not come" not in shown
+
+
+def test_a_latecomer_is_told_before_signing_that_entries_are_closed(
+    terminal: Terminal, prompt: Callable[..., str]
+) -> None:
+    terminal.register()
+    club = Club(terminal.referee, "bob", "carl", "dora")
+    club.announce("bob", "entrants: 3")
+    club.enter("bob", "carl", "dora")
+    shown = prompt("enter", "t1", typed="n\n", status=4)
+    assert "Entries are closed: only a substitute" in shown
+    assert "entered so far" not in shown
+
+
+def test_a_tournament_is_announced_and_friends_are_told_how_to_enter(
+    terminal: Terminal, prompt: Callable[..., str]
+) -> None:
     terminal.register()
     assert "say when entries close" in terminal("tournament", "new", "spaceships", status=1)
-    shown = terminal("tournament", "new", "spaceships", "closes: 2026-03-10", "pace: 3d", typed="y\n")
+    shown = prompt("tournament", "new", "spaceships", "closes: 2026-03-10", "pace: 3d", typed="y\n")
     assert "tournament new spaceships\ncloses: 2026-03-10\npace: 3d\n" in shown
-    assert "  t1: round robin, 0 entered so far; to enter: pbem play enter t1\n" in terminal()
+    assert "Announced. Your friends write to pbem@play.example: enter t1\n" in shown
+    assert "; 0 entered; to enter: pbem play enter t1\n" in terminal()
+    assert "; 1 entered, you too\n" in prompt("enter", "t1", "--yes")
+    shown = terminal("tournament", "new", "spaceships", "closes: 2026-02-01", "--yes", status=1)
+    assert "nothing was signed or sent:\n  - entries close on a day to come" in shown
+
+
+def test_an_organiser_rules_at_the_terminal(terminal: Terminal, prompt: Callable[..., str]) -> None:
+    terminal.register()
+    terminal("tournament", "new", "spaceships", "closes: 2026-03-10", "--yes")
+    club = Club(terminal.referee, "bob", "carl", "dora")
+    club.enter("bob", "carl", "dora")
+    assert "Missing option '--reason'" in terminal("tournament", "rule", "t1", "close", status=2)
+    shown = prompt("tournament", "rule", "t1", "close", "--reason", "too few of us", "--yes")
+    assert "rule t1 close\nreason: too few of us\n" in shown
+    assert "Your ruling counts; everybody in the tournament is told.\n" in shown
+    assert club.t.phase == "ended"
+
+
+def test_a_ladder_is_climbed_at_the_terminal(terminal: Terminal, prompt: Callable[..., str]) -> None:
+    terminal.register()
+    club = Club(terminal.referee, "bob")
+    club.announce("bob", "format: ladder")
+    club.enter("bob")
+    prompt("enter", "t1", "--yes")
+    prompt("tournament", "challenge", "t1", "bob", "--yes")
+    assert [set(pairing.players) for pairing in club.awaited] == [{"ann", "bob"}]
 
 
 def test_deadlines_for_the_calendar(terminal: Terminal) -> None:
@@ -443,5 +563,5 @@ def test_deadlines_for_the_calendar(terminal: Terminal) -> None:
     terminal()
     assert f"{path}: 0 deadlines." in terminal("--calendar", str(path))
     assert icalendar.Calendar.from_ical(path.read_bytes()).walk("VEVENT") == []
-    assert "go without a command" in terminal("--calendar", str(path), "m1", status=2)
+    assert "go without a command: pbem play --browser" in terminal("--calendar", str(path), "m1", status=2)
     assert "Not a directory" in terminal("--calendar", str(path / "x"), status=4)

@@ -61,7 +61,7 @@ def test_orders_in_advance_are_played_when_their_turn_comes(terminal: Terminal, 
     shown = terminal()
     assert "turn 2: waiting for the others" in shown
     assert "stored" not in shown
-    assert "\nYours (it stands):\n\n    orders m1 turn 2\n" in terminal("m1")
+    assert "\nYours (it stands): Rv3\n" in terminal("m1")
     terminal.referee.turn((bob, ""))
     assert "turn 3: your move" in terminal()
     assert "Rv3" in heard(bob, 2)
@@ -87,7 +87,7 @@ def test_conditions_are_read_back_branch_by_branch(terminal: Terminal, bob: Mail
     assert "orders for the turn that is due have no conditions: the report is here" in refused
     terminal("m1", "Rv1", "--final", "--yes")
     terminal.referee.turn((bob, ""))
-    assert "\nYours (it stands):\n" in terminal("m1")
+    assert "\nYours (it stands): If Rv1 hit then Rv3" in terminal("m1")
     terminal.referee.turn((bob, ""))
     assert "Rv3" in heard(bob, 2)
 

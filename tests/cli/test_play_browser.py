@@ -11,6 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -238,11 +239,16 @@ def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:
     options = "spaceships with bob\nsealed: yes"
     assert acted(room, ("new", {**anna, "what": "new", "word": options})) == [{"sent": True}]
     (sent,) = table.letters.memory.in_state("sent")
-    cup = "spaceships\nformat: round robin\ncloses: 2026-12-20"
+    gone = {**anna, "what": "tournament", "word": "spaceships\ncloses: 2026-01-01"}
+    (refused,) = acted(room, ("announce", gone))
+    assert refused is not None
+    assert "entries close on a day to come" in refused["error"]
+    closes = (table.now() + timedelta(days=9)).date()
+    cup = f"spaceships\nformat: round robin\ncloses: {closes}"
     assert acted(room, ("announce", {**anna, "word": cup})) == [{"sent": True}]
     _, announced = table.letters.memory.in_state("sent")
     assert announced.form.startswith("tournament new spaceships\n")
-    assert "closes: 2026-12-20\n" in announced.form
+    assert f"closes: {closes}\n" in announced.form
     assert sent.form.startswith("new spaceships with bob\n")
     assert "sealed: yes\n" in sent.form
     told = room.news.after(0, 1)[1]

@@ -35,8 +35,11 @@ def test_the_public_pages_are_served_and_nothing_else(tmp_path: Path) -> None:
         'server = "play.example"\nstore = "pbem.sqlite"\nkeys = "keys"\n[smtp]\nlisten = "127.0.0.1:0"\n'
     )
     words = ("--config", str(config), "--site", f"127.0.0.1:{port}")
-    with serving(tmp_path / "ready", *words):
-        until(lambda: asked(port, "/")[0] == 200, 60)
+    log = tmp_path / "log"
+    with log.open("wb") as errors, serving(tmp_path / "ready", *words, stderr=errors):
+        until(lambda: '"site published"' in log.read_text(), 60)
+        assert f'"address": "http://127.0.0.1:{port}/"' in log.read_text()
+        assert asked(port, "/")[0] == 200, "whoever is told of it finds it there"
         assert "mailto:pbem@play.example" in asked(port, "/")[1]
         assert asked(port, "/spaceships.de.html?later")[0] == 200
         assert asked(port, "/index.html", "HEAD") == (200, "")

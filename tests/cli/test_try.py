@@ -97,6 +97,10 @@ def test_one_command_to_the_board_and_another_to_the_report(user: Path, game: st
     assert in_a_terminal(user, "play", "m1").count("\x1b[") > 20
     assert "\x1b[" not in in_a_terminal(user, "play", "m1", NO_COLOR="1")
     assert log.read_bytes() == before
+    plain = in_a_terminal(user, "play", "--wait", "0", "ask", "list", NO_COLOR="1")
+    assert "\x1b[" not in plain
+    waiting = "Waiting for the server on this machine (Ctrl-C: go on without)"
+    assert f"{waiting}\r{' ' * len(waiting)}\r" in plain, "no rest of it stays behind"
     # The same game is shown again, and nothing was left running.
     again = pbem(user, "play", "try", game)
     assert "new:" not in again.stdout

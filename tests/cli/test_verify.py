@@ -245,7 +245,7 @@ class TestJson:
         assert document["sha256"] == hashlib.sha256(proof.read_bytes()).hexdigest()
         assert (document["server"], document["server_key"], document["match"]) == ("play.example", KEY, "m1")
         assert document["server_key_known"] is True
-        assert document["result"] == {"winner": 1, "scores": [3, 0], "reason": "agreed length"}
+        assert document["result"] == {"winners": [1], "scores": [3, 0], "reason": "agreed length"}
         assert [check["seq"] for check in document["checks"]] == [None] * 3 + list(range(1, 9)) + [None]
         assert all(check["holds"] for check in document["checks"])
         turn = document["checks"][5]

@@ -32,7 +32,13 @@ _FOUND_ALIKE: set[tuple[str, str]] = set()
 
 _WRITTEN = frozenset(
     {
-        *("answers/press.txt", "answers/whole_sentence.txt", "letters/answer.txt", "letters/passed_on.txt"),
+        *(
+            "answers/press.txt",
+            "answers/press_to.txt",
+            "answers/whole_sentence.txt",
+            "letters/answer.txt",
+            "letters/passed_on.txt",
+        ),
         *("letters/digest.txt", "letters/press.txt", "letters/short.txt"),
         *(
             "letters/together.html",

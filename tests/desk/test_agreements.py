@@ -39,7 +39,7 @@ class TestDraws:
         assert types(referee)[-5:] == ["draw", "draw", "ended", "revealed", "closed"]
         found = proved(referee, ann)
         assert "seat 2, of a draw: accept, signed" in found
-        assert "game 1 ended: winner 0, scores [3, 2], agreement" in found
+        assert "game 1 ended: winners [1, 2], scores [3, 2], agreement" in found
 
     def test_declined(self, referee: Referee) -> None:
         ann, bob = begun(referee)
@@ -114,7 +114,10 @@ class TestReasons:
         assert said in " ".join(body(reveal).split())
         found = bundle.read(attachment(reveal, ".zip"))
         ended = next(entry for entry in found.entries if entry.type == "ended")
-        assert (ended.body["reason"], ended.body["winner"]) == (reason, winner)
+        assert (ended.body["reason"], ended.body["winners"]) == (
+            reason,
+            [winner] if winner else [1, 2] if reason == "agreement" else [],
+        )
         record = read(found.papers["records/game-1.pbem.toml"].decode())
         assert record.result is not None
         assert (record.result.reason, record.result.winner) == (reason, winner)

@@ -136,7 +136,7 @@ def test_a_signed_letter_brings_a_player_back(referee: Referee, table: tuple[Mai
     referee.send(bob, "status m1\n")
     assert since(referee, bob) is None
     assert "A letter from bob has arrived" in body(ann.find("can be reached again"))
-    assert "2026-03-01 at 13:00" in body(ann.find("can be reached again"))
+    assert "Sunday 1 March 2026, 13:00 UTC" in body(ann.find("can be reached again"))
 
 
 def test_what_others_can_send_brings_nobody_back(referee: Referee, table: tuple[Mailbox, Mailbox]) -> None:

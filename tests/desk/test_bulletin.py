@@ -95,7 +95,7 @@ def test_a_match_is_followed_by_bulletins_alone(referee: Referee) -> None:
     assert match(bob)["said"] == {"draw": 1}
     referee.send(ann, "draw m1 accept\n")
     assert match(ann)["phase"] == "closed"
-    assert match(ann)["ended"] == [{"winner": 0, "scores": [3, 2], "reason": "agreement", "turns": 1}]
+    assert match(ann)["ended"] == [{"winners": [1, 2], "scores": [3, 2], "reason": "agreement", "turns": 1}]
     assert match(ann)["outcome"]
     key = referee.signing_key.public_key()
     counted = [letter for person in (ann, bob) for letter in person.letters if letter[FIELD]]

@@ -214,32 +214,37 @@ def check(table: Table) -> None:
     entries = table.entries()
     proof(table)
     ends = [entry["body"] for entry in entries if entry["type"] == "ended"]
-    assert [ended["winner"] for ended in ends] == [ended.winner for ended in match.games]
+    assert [ended["winners"] for ended in ends] == [list(ended.winners) for ended in match.games]
     losers = dict(given_up(entries))
     if ends:
-        assert ends[-1]["winner"] not in losers or ends[-1]["game"] != match.game
+        assert only(ends[-1]) not in losers or ends[-1]["game"] != match.game
         said(
             table,
             "the end",
-            ends[-1]["winner"],
+            only(ends[-1]),
             *(rf"You {word} .* game {ends[-1]['game']}\b" for word in ("won", "lost")),
         )
     if match.phase != "closed":
         return
     (closed,) = [entry["body"] for entry in entries if entry["type"] == "closed"]
     assert match.outcome is not None
-    assert closed["winner"] == match.outcome["winner"]
-    assert closed["winner"] not in [seat for seat, whole in losers.items() if whole or match.terms.kind == "single"]
+    assert closed["winners"] == match.outcome["winners"]
+    assert only(closed) not in [seat for seat, whole in losers.items() if whole or match.terms.kind == "single"]
     if match.terms.kind == "single" and ends:
-        assert closed["winner"] == ends[-1]["winner"]
+        assert closed["winners"] == ends[-1]["winners"]
     elif ends and closed["reason"] != "agreed length" and ends[-1]["game"] == match.game:
-        assert closed["winner"] in {0, ends[-1]["winner"]} or ends[-1]["winner"] == 0
-    said(table, "the match is closed", closed["winner"], "You have won the match", "You have lost the match")
+        assert only(closed) in {0, only(ends[-1])} or only(ends[-1]) == 0
+    said(table, "the match is closed", only(closed), "You have won the match", "You have lost the match")
     for seat, box in enumerate(table.boxes, 1):
         standing = referee.desk.archive._people.standing(table.game, box.name)
-        assert standing.won == (closed["winner"] == seat)
+        assert standing.won == (only(closed) == seat)
         assert standing.played in {0, 1}
-        assert standing.played or not closed["winner"] or not match.games
+        assert standing.played or not only(closed) or not match.games
+
+
+def only(ended: dict[str, Any]) -> int:
+    """The one winner; 0 if several share, or nobody won."""
+    return int(ended["winners"][0]) if len(ended["winners"]) == 1 else 0
 
 
 def said(table: Table, subject: str, winner: int, won: str, lost: str) -> None:
@@ -259,10 +264,10 @@ def proof(table: Table) -> None:
     assert last.holds, last
     verified(content)
     match = table.referee.match()
-    if match.outcome is not None and match.outcome["winner"]:
-        assert last.found.startswith(f"{match.name(match.outcome['winner'])} won")
+    if match.outcome is not None and only(match.outcome):
+        assert last.found.startswith(f"{match.name(only(match.outcome))} won")
     elif match.outcome is not None:
-        assert " won" not in last.found
+        assert last.found.startswith("a draw" if match.outcome["winners"] else "nobody won")
 
 
 def pairs(ends: Iterable[str]) -> list[Any]:

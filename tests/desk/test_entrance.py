@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from desk.test_keyless import Phones
-from in_a_box.referee import body
+from in_a_box.referee import body, confirming
 
 from pbem.identity import ssh
 
@@ -47,7 +47,11 @@ def test_a_seat_that_is_gone_leaves_the_account(phones: Phones) -> None:
     assert phones.referee.desk.players.level("carl") == "mailbox"
 
 
-def test_with_a_key_one_joins_afterwards(referee: Referee) -> None:
-    dora = referee.person("dora")
+def test_with_a_key_the_seat_comes_with_the_proof_of_it(referee: Referee) -> None:
+    ann, dora = referee.registered("ann"), referee.person("dora")
+    referee.send(ann, "new spaceships\nend\n")
     referee.send(dora, f"register dora m1\n{ssh.public(dora.key)}\n", sign=False)
-    assert "first register, and then send `join m1`" in " ".join(dora.text.split())
+    assert referee.match().names != ("ann", "dora")
+    referee.send(dora, confirming(dora))
+    assert any("You have a seat in m1." in dora.letters.text(at) for at in range(len(dora.letters)))
+    assert referee.match().names == ("ann", "dora")

@@ -135,7 +135,7 @@ def test_resign_and_other_sentences_are_about_the_match_of_the_letter(phones: Ph
     ann, bob = phones.playing()
     assert "has 3 days more" in phones.reply(bob, "extend 3d")
     phones.reply(bob, "Draw offer.")
-    assert phones.referee.match().offers == {"draw": {2}}
+    assert phones.referee.match().offers == {"draw": {2: (1, 2)}}
     phones.reply(ann, "draw decline")
     assert not phones.referee.match().offers["draw"]
     assert "> report m1" in phones.reply(bob, "report")

@@ -77,8 +77,8 @@ class TestOrder:
                 "Your space, as it was",
                 f"{other}'s space, as it was",
                 "pbem verify",
-                "For a rematch",
                 "turn 3",
+                "For a rematch",
                 RULE,
             )
             places = [text.index(words) for words in order]

@@ -134,6 +134,21 @@ def test_from_the_invitation_to_the_third_turn(referee: Referee, language: str) 
     held(ann.find(", the end"))
 
 
+def test_no_hash_stands_above_the_foot(referee: Referee) -> None:
+    """Of the letters once the terms are agreed: answers, the beginning, a report, and the end in its order."""
+    ann, phone = playing(referee)
+    phone.reply("Gx3")
+    referee.turn((ann, ""))
+    phone.reply("resign")
+    told = phone.bob.letters[-6:]
+    assert any("Your orders for turn 1 stand" in body(letter) for letter in told)
+    assert any("Your setup stands" in body(letter) for letter in phone.bob.letters)
+    for letter in (*told, phone.bob.find("game 1 begins")):
+        assert re.search("[0-9a-f]{64}", body(letter).split("-" * 72)[0]) is None
+    end = body(phone.bob.find(", the end"))
+    assert end.index("You lost Spaceships") < end.index("You have lost the match") < end.index("The setup of ann")
+
+
 @pytest.mark.parametrize("breaks", [72, 78])
 @pytest.mark.parametrize("words", ["resign m1 game 1", "orders m1 turn 1 Gx3 end"])
 def test_what_an_opponent_writes_is_never_obeyed_out_of_the_quote(referee: Referee, breaks: int, words: str) -> None:
@@ -177,3 +192,80 @@ def test_what_a_phone_writes_beneath_is_not_told_as_not_understood(referee: Refe
     assert "Not understood" not in ann.text
     referee.send(ann, f"status\n\nSent them all away, and {foot}\n", sign=False)
     assert f"Not understood, and ignored:\n\n  Sent them all away, and {foot}"[:90] in ann.text
+
+
+# What people write without being told how: an answer to a message, and a closing beneath an answer.
+
+SAID = "Sunday is good for me, at 5 pm.\n\nI hit your Gx3 then, fine?"
+
+
+def talked(referee: Referee) -> tuple[Mailbox, Phone]:
+    """The first turn of m1, in which Ann has written to Bob."""
+    ann, phone = playing(referee)
+    referee.send(ann, "press m1\nShall we talk on Sunday?\nend\n")
+    return ann, phone
+
+
+@pytest.mark.parametrize("words", [SAID, "Fine, thanks!", "Yes!"])
+def test_plain_words_in_answer_to_a_message_are_a_message(referee: Referee, words: str) -> None:
+    ann, phone = talked(referee)
+    turn = phone.bob.find("begins")
+    assert "just write above the quoted text" in body(phone.bob.last)
+    phone.reply(words)
+    told = body(ann.last)
+    assert "bob writes to you" in told
+    assert all(f"  : {line}" in told for line in words.split("\n") if line)
+    assert "iPhone" not in told
+    assert "play.example wrote" not in told
+    phone.reply("Gx3", turn)
+    assert standing(referee) == "Gx3"
+
+
+def test_a_message_is_answered_when_the_match_is_over(referee: Referee) -> None:
+    ann, phone = playing(referee)
+    referee.send(ann, "resign m1 match\n")
+    referee.send(ann, "press m1\nGood game!\nend\n")
+    phone.reply("It was, and thanks")
+    assert "  : It was, and thanks" in body(ann.last)
+
+
+@pytest.mark.parametrize("words", ["Gx3 Gx4", "Gx3 sRv1\n\nHave fun", "Hello\n\nGx3 Gx4", "gx3", "resign", BOB])
+def test_orders_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, words: str) -> None:
+    ann, phone = talked(referee)
+    came = len(ann.letters)
+    phone.reply(words)
+    assert not [letter for letter in ann.letters[came:] if "writes to you" in body(letter)]
+
+
+@pytest.mark.parametrize(
+    "closing",
+    [
+        "Kind regards,\nBob",
+        "Best,\nBob",
+        "Viele Grüße\nBob",
+        "LG Bob",
+        "Mit freundlichen Grüßen\n\nBob van der",
+        "Cheers",
+    ],
+)
+def test_a_closing_beneath_an_answer_says_no_more(referee: Referee, closing: str) -> None:
+    ann, bob = referee.registered("ann"), referee.person("bob")
+    phone = Phone(referee, bob, "en")
+    referee.send(ann, "new spaceships with bob@mail.example\nsettle: 0\nend\n")
+    phone.reply("register bob")
+    phone.reply("register bob")
+    phone.reply(f"Yes, gladly!\n\n{closing}", bob.letters[-2])
+    assert referee.match().phase == "setup"
+    phone.reply(f"{BOB}\n\n{closing}")
+    assert "Not understood" not in body(bob.last)
+
+
+@pytest.mark.parametrize("more", ["Regards, but not before May", "Cheers\nBob\nOnly with two games", "Not now\nBob"])
+def test_what_is_more_than_a_closing_is_asked_about(referee: Referee, more: str) -> None:
+    ann, bob = referee.registered("ann"), referee.person("bob")
+    phone = Phone(referee, bob, "en")
+    referee.send(ann, "new spaceships with bob@mail.example\nsettle: 0\nend\n")
+    phone.reply("register bob")
+    phone.reply("register bob")
+    phone.reply(f"Yes, gladly!\n\n{more}", bob.letters[-2])
+    assert referee.match().phase == "proposed"

@@ -161,7 +161,7 @@ def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
         assert "Level of the orders: ann key, bob mailbox." in body(ann.find(f"game 1, turn {turn}"))
     html = bob.find("game 1, turn 3").get_body(("html",))
     assert html is not None
-    assert "Answer this letter with your orders alone" in html.get_content()
+    assert "Answer this letter with your orders" in html.get_content()
     assert "Level of the orders: ann key, bob mailbox." in html.get_content()
     post.reply(bob, "transcript m1")
     part = checks(attachment(bob.last, ".pbem.zip"))
@@ -188,7 +188,7 @@ def test_a_token_is_good_for_one_letter(post: Post) -> None:
     post.reply(bob, form.replace("end", "bOy3Oy5\nend"), to=asked)
     changed = form.replace("\nrev 1", "\nrev 2").replace("end", "Gx3\nend")
     post.reply(bob, changed, to=asked)
-    assert "good for one letter, which came on 2026-03-01" in " ".join(bob.text.split())
+    assert "good for one letter, which came on Sunday 1 March 2026" in " ".join(bob.text.split())
     assert post.standing(2) == "bOy3Oy5"
     # The refusal brings a fresh one.
     post.reply(bob, changed)
@@ -674,7 +674,7 @@ def test_who_has_no_key_is_never_told_to_sign_and_the_form_of_each_letter_counts
     post.referee.registered("carl")
     post.referee.wait(timedelta(days=4))
     assert "a reminder" in str(bob.last["Subject"])
-    assert "Answer this letter with your orders alone" in bob.text
+    assert "Answer this letter with your orders" in bob.text
     post.reply(bob, bob.filled("orders", "Gx3"))
     assert post.standing(2) == "Gx3"
     post.referee.send(ann, "substitute m1 carl for ann\n")
@@ -711,3 +711,19 @@ def test_a_topic_beside_the_mail_is_confirmed_by_an_answer(post: Post) -> None:
     assert not topics.is_confirmed("bob"), "anybody can have written that"
     post.reply(bob, f"set notify {topic.code}")
     assert topics.is_confirmed("bob")
+
+
+def test_an_anonymous_match_tells_nobody_else_who_has_no_key(post: Post) -> None:
+    ann, bob = post.referee.registered("ann"), post.registered("bob")
+    post.referee.send(ann, "new spaceships\nanonymous: yes\nsettle: 0\nkind: scored\ngames: 2\nend\n")
+    post.reply(bob, "join m1")
+    post.reply(bob, form_in(bob.text, "accept", lines=1))
+    post.referee.send(ann, ann.filled("setup", ANN))
+    post.reply(bob, bob.filled("setup", BOB), to=reply_to(bob.find("send your setup")))
+    post.referee.turn((ann, "Rv1"))
+    post.reply(bob, bob.filled("orders", "final\nRv1"), to=reply_to(bob.find("game 1 begins")))
+    assert "turn 1" in str(ann.last["Subject"])
+    post.reply(bob, "resign m1 game 1", to=reply_to(bob.find("turn 1")))
+    assert ann.find("game 1, the end")
+    post.referee.send(ann, "status m1\ndiary m1\n", sign=False)
+    assert not any("mailbox" in body(letter) or "bob" in body(letter) for letter in ann.letters)

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
+from attackers.forgers import both, fails_for_both
 from in_a_box.inquiries import proved, types
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
 from judges.golden import reads_like
+from world.mutations import signed_again
+
+from pbem.match.changed import replace
+from pbem.proof import bundle
+
+if TYPE_CHECKING:
+    from pbem.proof.bundle import Bundle
 
 SMALL = "fleet: cost:3"
 ANN = "MD Rv1 Rv2 Rv3"
 BOB = "MD Gz3 Gz4 Gz5"
 DAY = timedelta(days=1)
+FOUR = {
+    "ann": "A b1 N\nB c1 N\nC d1 N",
+    "bob": "D b9 S\nE c9 S\nF d9 S",
+    "cem": "G a2 E\nH a3 E\nI a4 E",
+    "dan": "J i2 W\nK i3 W\nL i4 W",
+}
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox, Mailbox]:
@@ -55,7 +70,7 @@ class TestHandedOver:
         found = proved(referee, ann)
         assert "seat 2 wants carl in seat 2, signed" in found
         assert "seat 1 wants carl in seat 2, signed" in found
-        assert any(line.startswith("carl takes seat 2, as all agreed, signed; from here on") for line in found)
+        assert any(line.startswith("carl takes seat 2, as agreed, signed; from here on") for line in found)
         referee.send(ann, "standings\n", sign=False)
         assert "bob" not in ann.text, "who leaves in good order has given nothing up"
 
@@ -123,7 +138,7 @@ class TestGone:
         form = form_in(carl.text, "substitute")
         referee.send(bob, bob.filled("orders", "Rv1"))
         referee.send(carl, form)
-        assert "no longer does everybody agree" in carl.text
+        assert "the others no longer agree" in carl.text
         assert types(referee)[-1] == "substitute"
         referee.wait(DAY)
         assert types(referee)[-1] == "turn"
@@ -171,3 +186,79 @@ class TestRefused:
             referee.database.execute("INSERT INTO players VALUES ('dora', 'dora@mail.example', '2026')")
         referee.send(ann, "substitute m1 dora for ann\n")
         assert "dora is registered without one" in ann.text
+
+
+class TestByMajority:
+    """A table of four, whose terms let most of them decide."""
+
+    OPTIONS = "board: 9x9\nsettle: 0\nsubstitutes: majority"
+
+    def begun(self, referee: Referee, options: str = OPTIONS) -> list[Mailbox]:
+        people = [*referee.table("shoot-em-up", options, FOUR), referee.registered("eve")]
+        says(referee, people[3], "substitute m1 eve for dan\n")
+        return people
+
+    def agree(self, referee: Referee, *people: Mailbox) -> None:
+        for person in people:
+            says(referee, person, "substitute m1 eve for dan\n")
+
+    def test_most_of_the_others_agree(self, referee: Referee) -> None:
+        ann, bob, cem, dan, eve = self.begun(referee)
+        assert "Once most of you agree, the newcomer is asked" in " ".join(body(ann.last).split())
+        self.agree(referee, ann)
+        assert len(eve.letters) == 2, "one of three is no majority"
+        self.agree(referee, bob)
+        assert "will you take dan's seat?" in str(eve.last["Subject"])
+        referee.read_cold()
+        referee.send(eve, form_in(eve.text, "substitute"))
+        assert referee.match().name(4) == "eve"
+        assert "has taken your seat" in str(dan.last["Subject"])
+        found = proof(referee, cem)
+        assert both(found) is True
+        # One letter fewer is no majority: Bob's is left out, and the letter of the next entry has another number.
+        at = max(number for number, entry in enumerate(found.entries) if entry.type == "substitute")
+        papers = {path.replace("substituted-6", "substituted-5"): paper for path, paper in found.papers.items()}
+        fewer = replace(found, entries=(*found.entries[:at], *found.entries[at + 1 :]), papers=papers)
+        fails_for_both(signed_again(fewer), "the others no longer agree to it")
+
+    def test_half_of_the_others_is_no_majority(self, referee: Referee) -> None:
+        three = {name: setup for name, setup in FOUR.items() if name != "dan"}
+        ann, bob, cem = referee.table("shoot-em-up", self.OPTIONS, three)
+        eve = referee.registered("eve")
+        for person in (cem, ann):
+            says(referee, person, "substitute m1 eve for cem\n")
+        assert len(eve.letters) == 2
+        says(referee, bob, "substitute m1 eve for cem\n")
+        assert len(eve.letters) == 3
+
+    def test_all_must_agree_if_the_terms_say_nothing(self, referee: Referee) -> None:
+        ann, bob, cem, _, eve = self.begun(referee, "board: 9x9\nsettle: 0")
+        self.agree(referee, ann, bob)
+        assert len(eve.letters) == 2
+        self.agree(referee, cem)
+        referee.send(eve, form_in(eve.text, "substitute"))
+        found = proof(referee, cem)
+        assert both(found) is True
+        assert "substitutes" not in found.entries[0].body["terms"]
+
+    def test_nobody_is_replaced_against_their_will(self, referee: Referee) -> None:
+        ann, bob, cem, dan, eve = self.begun(referee)
+        says(referee, dan, "substitute m1 none for dan\n")
+        self.agree(referee, ann, bob, cem)
+        assert "dan plays on" in body(cem.last)
+        assert len(eve.letters) == 2
+
+    def test_of_two_the_other_one_decides(self, referee: Referee) -> None:
+        ann, bob, carl = begun(referee, "substitutes: majority")
+        says(referee, bob)
+        assert len(carl.letters) == 2
+        says(referee, ann)
+        assert len(carl.letters) == 3
+
+
+def proof(referee: Referee, person: Mailbox) -> Bundle:
+    """The bundle of the match, once the others have resigned it."""
+    for other in referee.people.values():
+        if other.name in referee.match().names and other.name != person.name:
+            referee.send(other, "resign m1 match\n")
+    return bundle.read(attachment(person.find("the end"), ".zip"))

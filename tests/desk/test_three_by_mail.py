@@ -135,7 +135,7 @@ def test_one_of_three_resigns_and_leaves_the_board_to_the_others(referee: Refere
         assert proven(person.find(", the end"))[-1].startswith("ann won, scores [3, 0, 0]")
     record = attachment(ann.find(", the end"), ".zip")
     text = read_bundle(record).papers["records/game-1.pbem.toml"].decode()
-    assert "[[resigned]]\nseat = 2\nturn = 1\n" in text
+    assert "[[left]]\nseat = 2\nturn = 1\n" in text
     assert replay(read_record(text)).result["winner"] == 1
 
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from desk.test_key_life import code_of
 from desk.test_keyless import Phones
@@ -148,7 +149,18 @@ def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Pa
 
     published()
     assert "enter%20t1" in (tmp_path / "pages" / "t1.html").read_text()
-    club.enter("ann", "bob", "carl")
+    club.enter("ann", "bob")
+    published()
+    page = (tmp_path / "pages" / "t1.html").read_text()
+    assert "<h1>A tournament of Spaceships (t1)</h1>" in page
+    assert "Entries close on Thursday 5 March 2026, 00:00 UTC, or when it is full." in page
+    assert "<li>2 of 12 players so far: ann, bob</li>" in page
+    assert "<li>7 days for each turn and setup</li>" in page
+    assert "Compute it again" not in page
+    index = (tmp_path / "pages" / "index.html").read_text()
+    assert "<title>play.example: games by e-mail</title>" in index
+    assert "entries until Thursday 5 March 2026, 00:00 UTC" in index
+    club.enter("carl")
     club.start()
     annulled = next(pairing for pairing in club.awaited if "ann" not in pairing.names)
     assert RULED in club.say("ann", f"rule t1 annul {annulled.match}\nreason: by error\nend")
@@ -532,6 +544,19 @@ def test_the_operator_rules_with_a_bare_word(club: Club) -> None:
     assert instruct(club, "pause") == ("refused", "the tournament is over")
 
 
+def test_who_may_play_on_for_another_is_told_how_to_enter(club: Club) -> None:
+    rules = club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    club.people["eve"] = club.referee.registered("eve")
+    assert RULED in club.say("ann", "rule t1 substitute eve for bob\nreason: ill\nend")
+    (told,) = letters_about(club.people["eve"], "[pbem t1] a ruling")
+    assert "eve may play on for bob." in told
+    assert f"enter t1 {rules}" in told
+    assert f"enter t1 {rules}" not in letters_about(club.people["carl"], "[pbem t1] a ruling")[-1]
+    assert "You are in." in club.say("eve", f"enter t1 {rules}")
+
+
 def test_no_program_enters_where_none_may(club: Club) -> None:
     rules = club.announce("ann", "programs: no")
     club.say("bob", "set program yes")
@@ -710,3 +735,15 @@ def test_two_without_keys_enter_in_the_same_words_and_one_again(club: Club) -> N
     club.start()
     assert len(club.awaited) == 3
     club.proof(club.bundles())
+
+
+def test_an_organiser_gets_the_page_to_pass_on(referee: Referee) -> None:
+    referee.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
+    referee.open_desk()
+    club = Club(referee, "ann")
+    club.announce("ann")
+    assert "\n    https://play.example/pbem/t1.html\n" in club.people["ann"].text
+    club.say("ann", "set language de")
+    text = club.say("ann", f"tournament new spaceships\ncloses: {CLOSES}\nentrants: 5\n{SMALL}\nend")
+    assert "\n    https://play.example/pbem/t2.de.html\n" in text
+    assert "  bis        Donnerstag, 5. März 2026, 00:00 Uhr UTC, oder wenn voll\n" in text

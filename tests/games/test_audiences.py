@@ -19,7 +19,7 @@ from pbem.games.audience import ANY, EVERYBODY, Audience, Shown, cut
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-OWNER, OPPONENT, ELIMINATED, OBSERVER, PUBLIC = Audience
+OWNER, NAMED, OPPONENT, ELIMINATED, OBSERVER, PUBLIC = Audience
 COLUMNS = (OWNER, OPPONENT, ELIMINATED, OBSERVER, PUBLIC)
 
 TABLES = {
@@ -70,6 +70,7 @@ def rows(game: str) -> Iterator[tuple[str, str, frozenset[Audience]]]:
         at = next(at for at, word in enumerate(words) if word in {"yes", "no"})
         kind, fields = " ".join(words[:at]), words[at + len(COLUMNS) :]
         readers = frozenset(column for column, word in zip(COLUMNS, words[at:], strict=False) if word == "yes")
+        readers |= {NAMED} if OPPONENT in readers else set()  # a named seat is an opponent who may read more
         yield from ((kind, field, readers) for field in fields)
 
 

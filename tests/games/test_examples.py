@@ -143,8 +143,8 @@ def test_a_sealed_match_is_proved_and_a_false_answer_convicted(
         play_sealed(referee, [ann, bob])
         match = referee.match()
         assert match.phase == "closed"
-        assert (match.games[0].reason, match.games[0].winner) == (
-            ("false", 1) if lie else ("rules", match.games[0].winner)
+        assert (match.games[0].reason, match.games[0].winners) == (
+            ("false", (1,)) if lie else ("rules", match.games[0].winners)
         )
         file = tmp_path / "m1.pbem.zip"
         file.write_bytes(attachment(ann.box.find("the end"), ".zip"))

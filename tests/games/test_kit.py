@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
+from importlib.metadata import version
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from in_a_box.outside import RACE, STICKS, found_in, install, record
+from in_a_box.outside import POWERS, RACE, STICKS, found_in, install, record
 
 from pbem.cli.group import group
 from pbem.games.outside import enable
+from pbem.match.record import Record, Turn
 from pbem.testing import CHECKS, Nonconforming, World, checks, subject, write_records
 from pbem.testing.secrecy import vary, whole
 
@@ -158,6 +161,12 @@ RULES = """,
         ),
     ),
     "a die of its own": ("pure", "uses random", "import re\n", "import re\nfrom random import choice\n"),
+    "orders to choose from in two lines": (
+        "plain",
+        "are not lines of text",
+        '"throw luck", ',
+        '"throw\\nluck", ',
+    ),
     "a secret card shown in a view": (
         *("secret", "view, after turn 1: "),
         *('"cards": cards if seat else []', '"cards": list(state.cards)'),
@@ -188,11 +197,41 @@ OF_RECALL: dict[str, tuple[str, str, *tuple[str, ...]]] = {
     ),
 }
 
+OF_MANY: dict[str, tuple[str, str, *tuple[str, ...]]] = {
+    "a whisper for all": (
+        *("told", "which `to` does not name, is shown more for those whom it names: "),
+        *('report.get("to", ())', 'range(1, 7) if report.get("to") else ()'),
+    ),
+    "a pace that is no fraction": (
+        *("turns", "pace 0.5 is no Fraction up to 1"),
+        *("return Fraction(1, 7) if state.beaten else Fraction(1)", "return 0.5"),
+    ),
+    "a seat that resigned and orders": (
+        *("without", " are due in turn "),
+        *("asked = self.beaten or self.remaining", "asked = (*self.left, *(self.beaten or self.remaining))"),
+        *("for seat in asked if seat in self.remaining", "for seat in asked"),
+    ),
+    "a seat that resigned and remains": (
+        *("without", "it remains in turn "),
+        *("left=state.left | {seat}", "left=state.left"),
+    ),
+    "a pace that says who whispered": (
+        *("secret", "pace, after turn "),
+        *("beaten=beaten, rounds", 'left=frozenset(range(10, 10 + str(told).count("to"))), beaten=beaten, rounds'),
+        *("Fraction(1, 7) if state.beaten else Fraction(1)", "Fraction(1, 1 + len(state.left))"),
+    ),
+}
 
-@pytest.mark.parametrize("fault", OF_CHANCE | OF_RECALL)
+
+@pytest.mark.parametrize("fault", OF_CHANCE | OF_RECALL | OF_MANY)
 def test_a_fault_planted_in_another_game_is_found_by_name(fault: str, tmp_path: Path) -> None:
-    game, (check, said, *pairs) = "race" if fault in OF_CHANCE else "sticks", (OF_CHANCE | OF_RECALL)[fault]
-    folder = install(tmp_path, f"pbem-{game}", game=game, source=RACE if game == "race" else STICKS)
+    source, faults = next(
+        (source, faults)
+        for source, faults in ((RACE, OF_CHANCE), (STICKS, OF_RECALL), (POWERS, OF_MANY))
+        if fault in faults
+    )
+    game, (check, said, *pairs) = source.name.removeprefix("pbem_"), faults[fault]
+    folder = install(tmp_path, f"pbem-{game}", game=game, source=source)
     rewrite(next(path for path in folder.glob("*.py") if pairs[0] in path.read_text("utf-8")), *pairs)
     with found_in(tmp_path):
         enable([game])
@@ -228,8 +267,15 @@ def test_a_varied_world_is_another(tmp_path: Path) -> None:
     [
         ("position.txt", None, "TemplateNotFound: 'marbles/position.txt'"),
         ("about.txt", None, "TemplateNotFound"),
-        ("events.txt", ("report.answer]", "report.nothing]"), "has no attribute 'nothing'"),
-        ("rules.txt", ("MARBLES", "{% if %}"), "TemplateSyntaxError"),
+        (
+            *("events.txt", ("report.answer]", "report.nothing]")),
+            "letters/events.txt cannot be made: UndefinedError: 'dict object' has no attribute 'nothing' (templates/",
+        ),
+        ("rules.txt", ("MARBLES", "{% if %}"), "(templates/marbles/rules.txt, line 1)"),
+        (
+            *("position.txt", ("guess so far", f"guess so far{'!' * 70}")),
+            "the letter '[pbem m1] Marbles, game 1, turn 1' has a line of 85 columns, and may have 78: ",
+        ),
     ],
 )
 def test_a_planted_fault_in_the_words_is_found_by_mail(
@@ -243,6 +289,63 @@ def test_a_planted_fault_in_the_words_is_found_by_mail(
         with pytest.raises(Nonconforming) as found:
             CHECKS["mail"](subject("marbles"))
         assert said in str(found.value)
+
+
+def test_a_game_of_many_that_ends_late_is_played_by_mail(tmp_path: Path) -> None:
+    """After some turns one after the other resigns, whose turn it is: the others play on."""
+    install(tmp_path, "pbem-powers", game="powers", source=POWERS)
+    with found_in(tmp_path):
+        enable(["powers"])
+        game = subject("powers")
+        assert len(game.played[0].orders) > 30
+        for check in CHECKS:
+            if check != "editions":
+                CHECKS[check](game)
+
+
+def test_random_players_continue_an_opening(tmp_path: Path) -> None:
+    """Where somebody would guess 30 only after long: a fault there is found in the first turns."""
+    path = install(tmp_path) / "__init__.py"
+    rewrite(path, "hidden = state.hidden[2 - seat]", "hidden = state.hidden[2 - seat] // (guess != 500)")
+    turns = (Turn({1: "guess 499"}), Turn({2: "guess 500"}))
+    opening = Record("marbles", (("", "hide 7"), ("", "hide 498")), turns, {"most": 999})
+    with found_in(tmp_path):
+        enable(["marbles"])
+        game = subject("marbles")
+        CHECKS["turns"](game)
+        played = replace(game, players=replace(game.players, openings=[opening._replace(turns=turns[:1])])).played[-1]
+        assert (played.setups, played.orders[0]) == (["hide 7", "hide 498"], {1: "guess 499"})
+        with pytest.raises(Nonconforming, match=r"with options {'most': 999} and an opening, .* ZeroDivisionError"):
+            CHECKS["turns"](replace(game, players=replace(game.players, openings=[opening])))
+        again = opening._replace(turns=(Turn({2: "guess 5"}),))
+        with pytest.raises(Nonconforming, match="an opening"):
+            CHECKS["turns"](replace(game, players=replace(game.players, openings=[again])))
+
+
+@pytest.mark.parametrize(
+    ("requires", "fault"),
+    [
+        ("jinja2", "jinja2"),
+        ("jinja2==0.1", "jinja2==0.1"),
+        ("no-such-library==1.0", "no-such-library==1.0"),
+        ("pbem-others>=1", "pbem-others>=1"),
+        (f"jinja2=={version('jinja2')}", None),
+        ("pbem[server]>=1", None),
+        ('pytest; extra == "test"', None),
+    ],
+)
+def test_a_library_without_its_version_is_found(requires: str, fault: str | None, tmp_path: Path) -> None:
+    """The code of libraries is not in the hash of the rules, to which the players agree."""
+    install(tmp_path)
+    with (tmp_path / "pbem_marbles-0.1.0.dist-info" / "METADATA").open("a") as metadata:
+        metadata.write(f"Requires-Dist: {requires}\n")
+    with found_in(tmp_path):
+        enable(["marbles"])
+        if fault is None:
+            CHECKS["pinned"](subject("marbles"))
+        else:
+            with pytest.raises(Nonconforming, match=rf"installed here: {fault}$"):
+                CHECKS["pinned"](subject("marbles"))
 
 
 def test_a_changed_edition_is_found(tmp_path: Path) -> None:
@@ -271,6 +374,12 @@ def test_the_command_runs_all_checks(tmp_path: Path) -> None:
         done = CliRunner().invoke(group, ["check-game", "marbles", "--write"])
         assert [line.split()[0] for line in done.output.splitlines()] == ["wrote"] * 3 + ["ok"] * len(CHECKS)
         assert done.exit_code == 0
+        for path in (folder / "records" / "edition-1").iterdir():
+            path.unlink()
+        done = CliRunner().invoke(group, ["check-game", "marbles", "--write", "--only", "editions", "--only", "pure"])
+        said = [line.split() for line in done.output.splitlines()]
+        assert [words[0] for words in said] == ["wrote"] * 3 + ["ok"] * 2
+        assert [words[1] for words in said[3:]] == ["editions", "pure"]
         (folder / "players.py").unlink()
     with found_in(tmp_path):
         done = CliRunner().invoke(group, ["check-game", "marbles"])

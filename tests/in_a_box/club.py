@@ -137,7 +137,8 @@ class Club:
             bodies.append(("substituted", {"seat": newcomer[0], "player": {"name": newcomer[1]}}))
         if silent:
             bodies.append(("forfeited", {"seats": list(silent)}))
-        bodies.append(("closed", {"winner": winner, "scores": [0, 0], "reason": reason}))
+        winners = [winner] if winner else [] if reason == "abandoned" else [1, 2]
+        bodies.append(("closed", {"winners": winners, "scores": [0, 0], "reason": reason}))
         entries: list[Entry] = []
         for kind, body in bodies:
             head = entries[-1].head if entries else BEFORE

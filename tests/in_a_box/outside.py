@@ -20,6 +20,10 @@ STICKS = Path(__file__).parents[1] / "toy" / "pbem_sticks"
 """A game without setups and secrets."""
 RACE = Path(__file__).parents[1] / "toy" / "pbem_race"
 """A game with a die for all to see, and secret cards."""
+POWERS = Path(__file__).parents[1] / "toy" / "pbem_powers"
+"""A game of many: whispers to some, powers without a player, retreats in a part of the pace."""
+MARCH = Path(__file__).parents[1] / "toy" / "pbem_march"
+"""A game of three to seven with empty orders, in which the others play on without whoever leaves."""
 
 
 def install(

@@ -27,6 +27,7 @@ from pbem.config.server import Config, HousePlayer, Identity
 from pbem.desk.letter_handling import WorkingDesk
 from pbem.desk.reading import InProcess
 from pbem.desk.wiring import Desk
+from pbem.games import rules
 from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer, Generation
@@ -466,7 +467,7 @@ class Referee:
 
     def _begin(self, game: str, options: str, setups: Mapping[str, str]) -> list[Mailbox]:
         people = self._agree(game, options, setups)
-        for person in people:
+        for person in people if rules(game).secret_setups else ():
             self.send(person, person.filled("setup", setups[person.name]))
         return people
 

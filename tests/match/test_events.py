@@ -18,7 +18,6 @@ from pbem.match.events import (
     endings,
     interventions,
     keys_changed,
-    silence,
     substituted,
 )
 from pbem.match.events.silence import claimable_seats
@@ -26,7 +25,7 @@ from pbem.match.modes import proposed
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Remaking
 from pbem.match.seat_clock import Calendar, Stop
-from pbem.match.state import Match, seated
+from pbem.match.state import Match, losing_seats, seated
 from pbem.match.step import Environment, Signed, Step
 from pbem.match.step import here as at_present
 from pbem.match.terms import Terms
@@ -342,7 +341,7 @@ class TestEnds:
             assert table.match.phase == "setup"
         table.win(2)
         assert table.match.phase == "closed"
-        assert table.match.outcome == {"winner": 2, "scores": [3, 6], "reason": "agreed length"}
+        assert table.match.outcome == {"winners": [2], "scores": [3, 6], "reason": "agreed length"}
 
     def test_the_last_game_decides_where_that_was_agreed(self) -> None:
         winners = {}
@@ -351,8 +350,8 @@ class TestEnds:
             for winner in (1, 1, 2):
                 table.win(winner)
             assert table.match.outcome is not None
-            winners[victory] = table.match.outcome["winner"]
-        assert winners == {"sum of scores": 1, "last game": 2}
+            winners[victory] = table.match.outcome["winners"]
+        assert winners == {"sum of scores": [1], "last game": [2]}
 
 
 class TestResigning:
@@ -463,19 +462,19 @@ class TestSubstitutes:
     def test_an_offer_is_not_the_newcomers(self) -> None:
         table = Table().agree().begin()
         table.draw(1, "offer")
-        assert self.taken(table).offers == {"draw": frozenset()}
+        assert self.taken(table).offers == {"draw": {}}
         assert refused(table.draw, 2, "accept") == ["draw"]
 
     def test_who_was_late_or_out_of_reach(self) -> None:
         match = self.taken(
             self.table(),
             missed=frozenset({1, 2}),
-            misses={1: 2, 2: 1},
+            misses={1: (5, 8), 2: (6,)},
             unreachable={1: START, 2: START},
             banks={1: 5, 2: 7},
         )
         assert match.missed == {2}
-        assert match.misses == {2: 1}
+        assert match.misses == {2: (6,)}
         assert match.unreachable == {2: START}
         assert match.banks == {2: 7}
 
@@ -570,12 +569,12 @@ class TestClocks:
 
     def test_who_loses_by_silence(self) -> None:
         """By two missed turns in a row, or by one where that was agreed; nobody in a match that waits."""
-        silent = {"missed": frozenset({1, 2}), "misses": {2: 2}}
+        silent = {"missed": frozenset({1, 2}), "misses": {1: (7,), 2: (5, 8)}}
         found = {
-            miss: silence.losing_seats(replace(Table(miss=miss).agree().begin().match, **silent))
-            for miss in ("pass", "forfeit", "wait", "default")
+            miss: losing_seats(replace(Table(miss=miss).agree().begin().match, **silent))
+            for miss in ("pass", "pass always", "forfeit", "wait", "default")
         }
-        assert found == {"pass": [2], "forfeit": [1, 2], "wait": [], "default": []}
+        assert found == {"pass": [2], "pass always": [], "forfeit": [1, 2], "wait": [], "default": []}
 
 
 class TestPauses:
@@ -687,7 +686,7 @@ WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
         lambda table: table.resign(1),
         "resign None: no game has begun; `resign m1 match` resigns the whole match",
     ),
-    (nominating, lambda table: table.take(1), "substitute m1: no longer does everybody agree to it"),
+    (nominating, lambda table: table.take(1), "substitute m1: the others no longer agree to it"),
     (
         nominating,
         lambda table: table.nominate(1, 1),

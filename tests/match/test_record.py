@@ -99,9 +99,9 @@ def test_no_record(text: str) -> None:
             for value in ("0", "-1", "true", "1.0", '"1"', "{}")
         ),
         f"rules = {'9' * 400}\n{GAME}",
-        f"resigned = 1\n{GAME}",
+        f"left = 1\n{GAME}",
         *(
-            f"resigned = [{one}]\n{GAME}"
+            f"left = [{one}]\n{GAME}"
             for one in (
                 "1",
                 "{}",
@@ -150,9 +150,9 @@ RESULT = "\n[result]\nwinner = 1\nscores = [1, 1]\n"
         (GAME + TURN + "3 = ''", "3", "turn 1 has no key '3'"),
         (GAME + TURN + TURN + "comment = ''", "comment", "turn 2 has no key 'comment'"),
         (GAME + TURN + "note = 1", None, "`note` is not a text"),
-        (f"resigned = [{{seat = 1, turn = 1, note = 'why'}}]\n{GAME}", "note", "a resignation has no key 'note'"),
-        (f"resigned = [{{seat = 1}}]\n{GAME}", None, "a resignation needs `seat` and `turn`"),
-        (f"resigned = [{{seat = 3, turn = 1}}]\n{GAME}", None, "seat 3 is none of this game, or resigned twice"),
+        (f"left = [{{seat = 1, turn = 1, note = 'why'}}]\n{GAME}", "note", "a seat that left has no key 'note'"),
+        (f"left = [{{seat = 1}}]\n{GAME}", None, "a seat that left needs `seat` and `turn`"),
+        (f"left = [{{seat = 3, turn = 1}}]\n{GAME}", None, "seat 3 is none of this game, or left twice"),
         (GAME + RESULT + "why = 1", "why", "the result has no key 'why'"),
         (GAME + "\n[result]\nwinner = 1", None, "the result needs `winner` and `scores`"),
         (GAME + RESULT.replace("[1, 1]", "[true, 1.0]"), None, "`scores` are whole numbers"),
@@ -216,8 +216,8 @@ OVER = GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n"
         (GAME.replace('setup = "LG Bz5"', ""), "the setup of this seat is missing, or no text"),
         (GAME + "\n[[turn]]\n1 = ''\n2 = 5\n", "the orders of this seat are missing, or no text"),
         (OVER + TURN, "the game was over before this turn"),
-        (GAME + TURN + "[[resigned]]\nseat = 1\nturn = 3\n", "turn 3, in which this seat resigned, never came"),
-        (GAME + TURN + "[[resigned]]\nseat = 1\nturn = 2\n", "the others do not play on when this seat resigns"),
+        (GAME + TURN + "[[left]]\nseat = 1\nturn = 3\n", "turn 3, in which this seat left, never came"),
+        (GAME + TURN + "[[left]]\nseat = 1\nturn = 2\n", "the others do not play on when this seat leaves"),
         (GAME + TURN + "[result]\nwinner = 0\nscores = [1, 1]", "the rules have not ended the game"),
         (OVER + "[result]\nwinner = 2\nscores = [1, 0]", "the result is winner 1, scores [1, 0]"),
         (OVER + "[result]\nwinner = 1\nscores = [1, 0]\nreason = 'forfeit'", "the rules had ended the game before"),
@@ -266,7 +266,7 @@ def test_canonical_form() -> None:
         'allowed = {KC = 1, LG = 2}\n\n[[seat]]\nname = "Ann"\nsetup = """\nDS Ov1-Yw2\nLG Rv1"""\n\n'
         '[[seat]]\nname = "B\\"ob"\nsetup = "LG Bz5"\n\n[[turn]]\n1 = "Gx3 m2 Ox4"\n2 = ""\n\n'
         '[[turn]]\n1 = ""\n2 = "sRv1"\nnote = "he\\nhesitated"\n\n'
-        "[[resigned]]\nseat = 2\nturn = 1\n\n[[resigned]]\nseat = 1\nturn = 3\n\n"
+        "[[left]]\nseat = 2\nturn = 1\n\n[[left]]\nseat = 1\nturn = 3\n\n"
         '[result]\nwinner = 1\nscores = [9, 0]\nreason = "rules"\n\n[extra.server]\nversion = "1"\n'
     )
 
@@ -304,6 +304,7 @@ RECORDS = st.builds(
         st.integers(0, 2),
         st.lists(st.integers(0, 99), max_size=3).map(tuple),
         st.sampled_from(("rules", "agreement", "resignation", "forfeit", "abandoned")),
+        st.just(()),  # of two seats, not some alone
     ),
     extra=st.none() | st.dictionaries(TEXT, VALUE, max_size=3),
 )
@@ -330,7 +331,7 @@ JUNK = st.recursive(
     max_leaves=5,
 )
 TOP = ("record", "rules", "note", "match", "round", "previous")
-KEYS = (*TOP, "options", "seat", "turn", "resigned", "result", "extra", "x")
+KEYS = (*TOP, "options", "seat", "turn", "left", "result", "extra", "x")
 
 
 @settings(deadline=None, max_examples=300)

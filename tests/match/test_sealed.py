@@ -65,7 +65,8 @@ def test_a_whole_game_is_played_revealed_and_proved(game: str, seats: int) -> No
         assert table.types()[-6:] == ["reveal", "reveal", "verdict", *END]
         assert table.entries[-4].body["verdicts"] == {"1": "honest", "2": "honest"}
     record = read(table.papers["records/game-1.pbem.toml"].decode())
-    assert replay(record).result["winner"] == table.match.games[0].winner
+    winners = table.match.games[0].winners
+    assert replay(record).result["winner"] == (winners[0] if len(winners) == 1 else 0)
     proved = table.proved()
     assert (proved.head, proved.outcome) == (table.match.head, table.match.outcome)
 
@@ -271,7 +272,7 @@ def test_who_does_not_reveal_loses(silent: int) -> None:
     assert table.types()[-4:] == ["missed", "verdict", "ended", "closed"]
     assert table.entries[-3].body["verdicts"] == {str(3 - silent): "honest", str(silent): "not revealed"}
     (ended,) = table.match.games
-    assert (ended.winner, ended.reason) == (3 - silent, "not revealed")
+    assert (ended.winners, ended.reason) == ((3 - silent,), "not revealed")
     assert ended.scores[silent - 1] == 0
     assert not told[0]
     table.proved()
@@ -282,17 +283,17 @@ def test_who_does_not_reveal_scores_nothing() -> None:
     table = SealedMatch("dueling-masters", 1, 2, max_turns="2")
     table.begin()
     table.play()
-    assert table_of(table.match).result == Result(0, (1, 1))
+    assert table_of(table.match).result == Result((1, 2), (1, 1))
     table.reveal(table.owners[1])
     table.wait(11)
     (ended,) = table.match.games
-    assert (ended.winner, ended.scores, ended.reason) == (2, (0, 1), "not revealed")
+    assert (ended.winners, ended.scores, ended.reason) == ((2,), (0, 1), "not revealed")
 
 
 def test_a_game_that_nobody_reveals_is_annulled() -> None:
     table = over()
     table.wait(11)
-    assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "annulled"}
+    assert table.match.outcome == {"winners": [], "scores": [0, 0], "reason": "annulled"}
     assert table.types()[-5:] == ["missed", "missed", "verdict", "ended", "closed"]
     table.proved()
 
@@ -335,8 +336,8 @@ def resigned_and_silent(**lines: str) -> SealedMatch:
 def test_who_resigned_does_not_win_because_the_other_is_silent(kind: str) -> None:
     table = resigned_and_silent(kind=kind, **({} if kind == "single" else {"games": "2"}))
     (ended,) = table.match.games
-    assert (ended.winner, ended.reason) == (0, "not revealed")
-    assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "not revealed"}
+    assert (ended.winners, ended.reason) == ((), "not revealed")
+    assert table.match.outcome == {"winners": [], "scores": [0, 0], "reason": "not revealed"}
 
 
 def test_a_late_step_is_taken_where_the_others_wait() -> None:
@@ -354,7 +355,7 @@ def test_an_offer_stands_until_the_turn_is_told() -> None:
     table.say(table.owners[2 - mover], "draw m1 offer", agree)
     prev = table.match.prev
     table.tell(table.owners[mover - 1])
-    assert table.match.offers["draw"] == {3 - mover}
+    assert table.match.offers["draw"] == {3 - mover: (1, 2)}
     assert prev != table.match.prev
     table.play(2)
     assert not table.match.offers
@@ -385,5 +386,5 @@ def test_who_does_not_reveal_loses_a_continued_match() -> None:
     table.reveal(table.owners[0])
     table.wait(11)
     assert table.match.outcome is not None
-    assert (table.match.outcome["winner"], table.match.outcome["reason"]) == (1, "not revealed")
+    assert (table.match.outcome["winners"], table.match.outcome["reason"]) == ([1], "not revealed")
     table.proved()

@@ -14,9 +14,9 @@ SENTENCES = {
     ("claim", 2): "game 1: the commitments open; the setups are signed and legal",
     ("claim", 3): "seat 2 missed turn 1 of game 1: pace and grace were over",
     ("claim", 4): "seat 1 claimed from the silent seats [2], signed",
-    ("claim", 5): "game 1 ended: winner 1, scores [3, 3], forfeit",
+    ("claim", 5): "game 1 ended: winners [1], scores [3, 3], forfeit",
     ("claim", 6): "game 1: the record replays",
-    ("claim", 7): "the match is closed: winner 1, scores [3, 3]",
+    ("claim", 7): "the match is closed: winners [1], scores [3, 3]",
     ("continued", 9): "game 2, turn 1: orders signed (ann: key, bob: key) and legal; the reports follow",
     ("default", 4): "game 1, turn 1: orders signed (ann: key, bob: key, by default) and legal; the reports follow",
     ("draw", 4): "a gift of 259200 seconds from seat 1 to seats [2], signed",
@@ -46,7 +46,7 @@ SENTENCES = {
     ("sealed-silent", 20): "game 1: seat 1: not revealed; seat 2: honest",
     ("substitute", 5): "seat 1 wants carl in seat 2, signed",
     ("substitute", 6): (
-        "carl takes seat 2, as all agreed, signed; from here on counts: SHA256:PNXsE0dvgXCbqG7iuHX1LJKiam6L487/"
+        "carl takes seat 2, as agreed, signed; from here on counts: SHA256:PNXsE0dvgXCbqG7iuHX1LJKiam6L487/"
         "JVhG8EHGeLU"
     ),
 }
@@ -70,7 +70,7 @@ def test_what_is_said_of_an_entry(name: str, seq: int) -> None:
         (
             "substituted",
             {"seat": 2, "player": {"name": "carl", "keys": []}},
-            "carl takes seat 2, as all agreed, signed; from here on counts: the mailbox",
+            "carl takes seat 2, as agreed, signed; from here on counts: the mailbox",
         ),
         (
             "turn",

@@ -75,6 +75,7 @@ def test_defaults() -> None:
         ("keys", "Demanded", "keys", "demanded"),
         ("sealed", "Yes", "sealed", True),
         ("unreachable", "Stands", "unreachable", "stands"),
+        ("substitutes", "Majority", "substitutes", "majority"),
     ],
 )
 def test_every_option(key: str, text: str, field: str, value: object) -> None:
@@ -247,9 +248,12 @@ CHANGED: dict[str, Any] = {
     "keys": "demanded",
     "sealed": True,
     "unreachable": "stands",
+    "substitutes": "majority",
     "rules_package": Package("pbem-marbles", "1.0", None),
     "tournament": {"id": "t1", "terms": {}},
     "pairing": {"round": 1, "board": 1, "entry": "0" * 64},
+    "press": "none",
+    "anonymous": True,
 }
 
 

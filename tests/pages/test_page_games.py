@@ -86,14 +86,15 @@ def test_whole_games_are_read_and_played_alike(game: str) -> None:
                 for state, orders in zip(played.states, played.orders, strict=False)
             ),
             played.options.changed,
-            result=RecordedResult(result.winner, result.scores, result.reason),
+            result=RecordedResult.of(result, seats),
         )
         found, materiel = scripts.evaluate(PLAY, [write(record), played.reports])
         assert materiel == [left(state) for state in played.states]
         assert found["seats"] == [{"name": name, "setup": setup} for name, setup in record.seats]
         assert found["turns"] == [{str(seat): text for seat, text in turn.orders.items()} for turn in record.turns]
         assert found["reports"] == json.loads(json.dumps(played.reports))
-        assert found["result"] == {"winner": result.winner, "scores": list(result.scores), "reason": result.reason}
+        said = {key: value for key, value in record.result._asdict().items() if value != ()} if record.result else {}
+        assert found["result"] == json.loads(json.dumps(said))
         assert found["options"].keys() == record.options.keys()
         simple = {name: value for name, value in record.options.items() if not isinstance(value, dict)}
         assert {name: found["options"][name] for name in simple} == simple

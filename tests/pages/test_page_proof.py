@@ -336,10 +336,10 @@ def test_letters_are_judged_in_the_shapes_that_mail_programs_give_them(
 def test_the_record_must_say_who_left_the_game_and_when(old: str | None, new: str, verifier: Scripts) -> None:
     found = good("one-leaves")
     record = found.papers["records/game-1.pbem.toml"].decode()
-    before, left, after = record.partition("[[resigned]]\nseat = 2\nturn = 2\n\n")
+    before, left, after = record.partition("[[left]]\nseat = 2\nturn = 2\n\n")
     other = before + (left.replace(old, new) if old else "") + after
     said = fails(verifier, rewritten(found, "records/game-1.pbem.toml", other.encode()))
-    assert said == "games: records/game-1.pbem.toml: not the resignations of the transcript"
+    assert said == "games: records/game-1.pbem.toml: not those who left, by the transcript"
 
 
 # Ed25519: what is judged before the browser is asked, whatever that may answer
@@ -552,6 +552,7 @@ def test_forms_whose_signature_the_page_cannot_check_are_not_published() -> None
 
 FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "newcomer", "record", "server", "setup",
          "sealed-answer", "sealed-letter", "sealed-resigned", "sealed-reveal", "sealed-scores", "sealed-step",
+         "left-another", "left-stays", "shared",
          "stays", "terms", "third", "trace", "version", "version-1", "version-3", "winner"}  # fmt: skip
 """The lies that the page finds; the others want the rules of the game, the clock, or a letter's date to be known."""
 
@@ -654,8 +655,8 @@ def test_a_sealed_match_that_ends_in_a_setup_after_a_game_that_was_not_revealed(
     scripts = Scripts(*checking("spaceships", sealed=True))
     assert fails(scripts, found) is None
     ended = scripts.evaluate(OUTCOME, packed(bundle.write(found)))
-    assert (ended["winner"], ended["reason"]) == (
-        ("bob", "resignation") if words.startswith("resign") else ("", "annulled")
+    assert (ended["winners"], ended["reason"]) == (
+        (["bob"], "resignation") if words.startswith("resign") else ([], "annulled")
     )
     referee.close()
 
@@ -688,7 +689,7 @@ def test_a_game_after_one_that_was_not_revealed_is_drawn_and_checked(tmp_path: P
     referee.close()
 
 
-@pytest.mark.parametrize("change", [{"winner": 2}, {"scores": [4, 0]}])
+@pytest.mark.parametrize("change", [{"winners": [2]}, {"scores": [4, 0]}])
 @pytest.mark.parametrize("name", ["ssh", "continued", "sealed", "sealed-silent", "sealed-shoot-em-up", "draw"])
 def test_the_match_must_end_as_its_games_say(verifier: Scripts, name: str, change: dict[str, object]) -> None:
     found = good(name)

@@ -153,9 +153,10 @@ def running(folder: Path, bob_setup: str, orders: str, seed: str) -> dict[str, s
 def test_a_running_match_shows_no_more_than_where_it_stands(tmp_path: Path) -> None:
     one = running(tmp_path / "one", BOB, "Gx3", "die")
     assert "<h1>Spaceships: ann, bob (m1)</h1>" in one["m1.html"]
-    assert "game 1, turn 3" in one["m1.html"]
+    assert re.search(r"Game 1\. Turn 3 is being played\.\sWhile it is played", one["m1.html"])
     assert re.search(
-        r"m1.html\">m1</a></th><td>Spaceships, several games</td><td>ann, bob</td><td>game 1, turn 3</td><td></td>",
+        r"m1.html\">m1</a></th><td>Spaceships, several games</td><td data-head=\"players\">ann, bob</td>"
+        r"<td data-head=\"stands at\">game 1, turn 3</td><td data-head=\"score of its games\"></td>",
         one["index.html"],
     )
     moved = BOB.replace("LS Rv1", "LS Bz5")
@@ -166,7 +167,7 @@ def test_a_running_match_shows_no_more_than_where_it_stands(tmp_path: Path) -> N
 def test_finished_games_of_a_running_match_wait_for_its_end(referee: Referee) -> None:
     _, bob = play(referee, f"{SMALL}\nkind: scored\ngames: 2")
     assert 'id="data"' not in files(referee)["m1.html"]
-    assert re.search(r"<td>game 2, setups</td><td>3 to 0</td>", files(referee)["index.html"])
+    assert re.search(r">game 2, setups</td><td[^>]*>3 to 0</td>", files(referee)["index.html"])
     referee.send(bob, "resign m1 match\n")
     data, published = carried(files(referee)["m1.html"])
     assert "records/game-1.pbem.toml" in published.papers
@@ -319,7 +320,7 @@ def test_who_must_sign_is_told_so_before_registering(referee: Referee) -> None:
         ("must be signed with a key", [True, False, False]),
         ("Answer by mail", [False, True, False]),
         ("nothing but your mailbox", [False, True, False]),
-        ("on the page of the game you make one", [True, True, False]),
+        ("This browser makes one and keeps it", [True, True, False]),
         ("This match is sealed: install pbem", [False, False, True]),
     ):
         assert [words.lower() in pages[f"m{match}.html"].lower() for match in (1, 2, 3)] == told
@@ -334,7 +335,9 @@ def test_a_program_is_called_one_and_has_tables_of_its_own(referee: Referee) -> 
     referee.send(bob, form_in(bob.text, "accept", lines=1))
     index = files(referee)["index.html"]
     assert ">bob (a program, 1 played)</td>" in index
-    assert index.count("<td>ann, bob (a program)</td>") == 2, "one that is played, and one that is finished"
+    assert index.count('<td data-head="players">ann, bob (a program)</td>') == 2, (
+        "one that is played, and one that is finished"
+    )
     assert "<caption>Spaceships, matches with programs</caption>" in index
     assert '<th scope="row">bob (a program)</th>' in index
     assert "<caption>Spaceships</caption>" not in index

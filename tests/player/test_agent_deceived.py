@@ -519,7 +519,7 @@ def test_both_agents_reveal_after_a_resignation(referee: Referee, owners: list[O
     assert (ann.decided, bob.decided) == before
     assert referee.match().phase == "closed"
     assert referee.match().games[-1] == Ended(
-        BOB, referee.match().totals, "resignation", referee.match().games[-1].turns
+        (BOB,), referee.match().totals, "resignation", referee.match().games[-1].turns
     )
 
 

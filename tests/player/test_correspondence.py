@@ -63,7 +63,7 @@ class TestAMatch:
             events = playing.post(playing.letters.order("m1", cell, referee.now, final=True))
             assert [event.said for event in events if event.kind == "answer"] == ["done"]
         standing = playing.letters.matches.standing("m1")
-        assert (standing.phase, standing.outcome and standing.outcome.winner) == ("closed", standing.seat)
+        assert (standing.phase, standing.outcome and standing.outcome.winners) == ("closed", (standing.seat,))
         proof = playing.proof
         assert proof.holds
         assert sum(letter.standing == "agrees" for letter in proof.letters) >= 5
@@ -115,6 +115,11 @@ class TestAMatch:
         with pytest.raises(Unfit, match="a character that programs read in different ways, U"):
             playing.letters.ask(f"list {odd}", referee.now)
         assert playing.memory.count() == before
+
+    def test_what_another_player_writes_is_kept_as_it_was_written(self, playing: Side, referee: Referee) -> None:
+        referee.send(bob_of(referee), "press m1\nGood luck!\n\nYou will need it.\nend\n")
+        playing.receive()
+        assert playing.memory.talk("m1") == [("bob", "Good luck!\n\nYou will need it.")]
 
     def test_press_that_would_be_a_command_is_not_signed(self, playing: Side, referee: Referee) -> None:
         before = playing.memory.count()
@@ -502,7 +507,7 @@ class TestBadInput:
             {"deadline": "soon"},
             {"ended": None},
             {"offers": [["draw"]]},
-            {"outcome": {"winner": "bob"}},
+            {"outcome": {"winners": ["bob"]}},
             {"head": {"seq": 2**70, "head": "f" * 64, "signature": "0" * 128}},
             {"head": {"seq": 2, "head": "\n", "signature": "0" * 128}},
             {"said": {"resign": "often"}},

@@ -203,6 +203,11 @@ class TestGoing:
                 mail_out._log_in(connection, "ann@mail.example", account(token_command="echo"))
         assert found.came == []
 
+    def test_a_machine_without_sendmail_is_told_what_is_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(mail_out, "_SENDMAIL", "/nowhere/sendmail")
+        with pytest.raises(NotSent, match=r"^/nowhere/sendmail: No such file or directory"):
+            mail_out.send(account(mail_out_="sendmail:"), SENT)
+
     def test_by_sendmail(self, tmp_path: Path) -> None:
         program = tmp_path / "sendmail"
         program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/words\ncat > {tmp_path}/letter\n')
@@ -371,7 +376,7 @@ class TestAccounts:
         assert folders.load() == folders.load("ann@play.example") == account()
         assert folders.memory("ann@play.example") == tmp_path / "state/pbem/ann@play.example.sqlite"
         folders.save(Account("bob", *msgspec_fields(account())[1:]))
-        with pytest.raises(BadAccount, match=r"--account: ann@play\.example, bob@play\.example"):
+        with pytest.raises(BadAccount, match=r"--account ann@play\.example, bob@play\.example"):
             folders.load()
         path.write_text(path.read_text() + 'nonsense = "x"\n')
         with pytest.raises(BadAccount, match="nonsense"):

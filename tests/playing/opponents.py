@@ -35,9 +35,9 @@ class Game:
 
     @property
     def winner(self) -> int:
-        """The seat that won, 0 for a draw or a game that is not over."""
+        """The seat that won alone, 0 for a draw or a game that is not over."""
         result = self.state.result if self.state else None
-        return result.winner if result else 0
+        return result.winners[0] if result and len(result.winners) == 1 else 0
 
     @property
     def digest(self) -> str:

@@ -16,6 +16,7 @@ from pbem.games.spaceships.fleet import STANDARD_FLEETS, is_agreed
 from pbem.games.spaceships.ships import TYPES, placements
 from pbem.games.spaceships.space import ADJACENT, CELLS, LINES, NAMES, PLACES, cells, mask_of, names
 from pbem.testing import RandomPlayers
+from pbem.testing.subject import Beginning
 from pbem.testing.subject import play as players_play
 
 if TYPE_CHECKING:
@@ -276,4 +277,4 @@ def play(
 ) -> PlayedGame:
     """Play a game at random, perhaps with another way to make orders."""
     players = PLAYERS[game] if orders is None else replace(PLAYERS[game], orders=orders)
-    return players_play(rules(game), players, random, raw, seats, most)
+    return players_play(rules(game), players, random, Beginning(raw, seats), most)

@@ -258,9 +258,9 @@ DEFAULT_ORDERS = "receipt of default orders of game 1, rev 1"
 @pytest.mark.parametrize(
     ("waits", "between", "left"),
     [
-        (True, ("resigned", {"seat": 1}), True),
-        (False, ("resigned", {"seat": 1}), False),
-        (True, ("resigned", {"seat": 2}), False),
+        (True, ("left", {"seat": 1, "game": 1, "turn": 3, "cause": "resigned"}), True),
+        (False, ("left", {"seat": 1, "game": 1, "turn": 3, "cause": "resigned"}), False),
+        (True, ("left", {"seat": 2, "game": 1, "turn": 3, "cause": "resigned"}), False),
         (True, ("draw", {"seat": 1}), False),
     ],
     ids=str,

@@ -77,8 +77,8 @@ def test_stock_tools_check_every_commitment(game: str, tmp_path: Path) -> None:
 # Lies
 
 
-@pytest.mark.parametrize(("resigning", "winner"), [(1, 2), (2, 0)])
-def test_an_illegal_fleet_is_convicted(resigning: int, winner: int) -> None:
+@pytest.mark.parametrize(("resigning", "winners"), [(1, (2,)), (2, ())])
+def test_an_illegal_fleet_is_convicted(resigning: int, winners: tuple[int, ...]) -> None:
     """Who gave up against it has not won either."""
     table = SealedMatch("spaceships", 7, 2, **SMALL)
     anna, _ = table.owners
@@ -97,7 +97,7 @@ def test_an_illegal_fleet_is_convicted(resigning: int, winner: int) -> None:
     verdicts = table.entries[-3].body["verdicts"]
     assert verdicts["2"] == "honest"
     assert (verdicts["1"]["false"]["turn"], verdicts["1"]["false"]["step"]) == (0, "setup")
-    assert (table.match.games[0].winner, table.match.games[0].reason) == (winner, "false")
+    assert (table.match.games[0].winners, table.match.games[0].reason) == (winners, "false")
     table.proved()
 
 
@@ -112,8 +112,8 @@ def test_who_lies_to_a_liar_wins_nothing() -> None:
     table.resign(table.owners[0])
     for owner in table.owners:
         table.reveal(owner)
-    assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "annulled"}
-    assert [seat for seat, in_time in reliability(table.match, table.entries) if not in_time] == [1, 2]
+    assert table.match.outcome == {"winners": [], "scores": [0, 0], "reason": "annulled"}
+    assert [who for who, in_time in reliability(table.match, table.entries) if not in_time] == [*table.match.names]
     table.proved()
 
 
@@ -274,7 +274,7 @@ def test_nobody_loses_by_silence_a_game_that_is_over(silence: str, by: Callable[
     by(table)
     for owner in table.owners:
         table.reveal(owner)
-    assert table.match.games[0].winner == 2
+    assert table.match.games[0].winners == (2,)
     fails_for_both(table.bundle(), "nobody")
 
 

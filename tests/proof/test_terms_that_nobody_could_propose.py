@@ -62,6 +62,9 @@ HONEST: dict[str, Terms] = {
     "a fleet": proposed(fleet="cost:3", first="1", additional="[1, 2]", additional_allowed="{KC = 2}"),
     "sealed": proposed(sealed="yes"),
     "masters": proposed("dueling-masters", homes="3", mobile_home="true", kind="continued"),
+    "some press": proposed(press="between turns"),
+    "no press": proposed(press="none"),
+    "anonymous": proposed(anonymous="yes"),
     "shooting": proposed("shoot-em-up", board="12x7", unreachable="stands"),
 }
 
@@ -83,7 +86,11 @@ LIES: list[dict[str, Any]] = [
     *({"pace": 0, "unreachable": "loses"}, {"options": {"fleet": "standard"}}, {"options": {"fleet": 7}}),
     *({"options": {"none": 1}}, {"options": {"additional": [0, True]}}, {"options": []}, {"more": 1}),
     *({"kind": "scored", "games": 0}, {"kind": "scored", "target": 10_000}, {"kind": "scored", "games": True}),
-    {"players": ["ann", "ann"]},
+    *({"players": ["ann", "ann"]}, {"players": ["seat-1", "seat-2"]}, {"press": "all"}, {"press": None}),
+    *({"anonymous": True}, {"anonymous": False}, {"anonymous": 1, "players": ["seat-1", "seat-2"]}),
+    {"anonymous": True, "players": ["seat-2", "seat-1"]},
+    {"anonymous": True, "players": ["seat-1", "seat-2"], "unreachable": "stands"},
+    {"anonymous": True, "players": ["seat-1", "seat-2"], "sealed": True, "keys": "demanded", "settle": 0},
 ]
 
 
@@ -92,6 +99,13 @@ def test_what_no_lines_give_does_not(lie: dict[str, Any]) -> None:
     assert not both(agreed(HONEST["plain"], **lie))
     if not lie.keys() - {"edition", "settle"}:  # what a proposal leaves to the server
         assert not both(agreed(HONEST["plain"], "new spaceships with bob\nend\n", **lie))
+
+
+def test_an_anonymous_match_is_proposed_to_nobody_by_name() -> None:
+    place = f"server {SERVER}\nplayer ann\nrev 1\nanonymous: yes\nend\n"
+    assert both(agreed(HONEST["anonymous"], f"new spaceships\n{place}"))
+    for name in ("bob", "seat-2", "bob@mail.example"):
+        assert not both(agreed(HONEST["anonymous"], f"new spaceships with {name}\n{place}"))
 
 
 def test_masters_do_not_pass() -> None:

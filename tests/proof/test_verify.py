@@ -210,14 +210,14 @@ class TestARewritingServer:
             ("turn", "turn", 2),
             ("turn", "game", 2),
             ("turn", "reports", "0" * 64),
-            ("ended", "winner", 2),
-            ("ended", "winner", 0),
+            ("ended", "winners", [2]),
+            ("ended", "winners", [1, 2]),
             ("ended", "scores", [3, 1]),
             ("ended", "scores", [0, 3]),
             ("ended", "turns", 2),
             ("ended", "reason", "resignation"),
             ("revealed", "record", "0" * 64),
-            ("closed", "winner", 2),
+            ("closed", "winners", [2]),
             ("closed", "scores", [0, 9]),
             ("closed", "reason", "resignation"),
         ],
@@ -418,7 +418,7 @@ class TestResignations:
         papers[f"letters/resign-{at + 1}-seat-{wrong}.eml"] = papers.pop(f"letters/resign-{at + 1}-seat-{seat}.eml")
         forged = replace(with_entry(found, at, lambda body: body.update(seat=wrong)), papers=papers)
         for other in range(at + 1, len(forged.entries)):
-            forged = with_entry(forged, other, lambda body: "winner" in body and body.update(winner=1))
+            forged = with_entry(forged, other, lambda body: "winners" in body and body.update(winners=[1]))
         word = (
             "resigned: `seat` names a seat that there is not"
             if wrong > 0
@@ -481,7 +481,7 @@ class TestARunningGame:
 
     def test_the_finished_game_is_still_proved(self, running: Bundle) -> None:
         fails(with_papers(running, {"records/game-1.pbem.toml": b"x"}), "entry 7: records/game-1.pbem.toml")
-        fails(signed_again(with_entry(running, 5, lambda body: body.update(winner=2))), "entry 6")
+        fails(signed_again(with_entry(running, 5, lambda body: body.update(winners=[2]))), "entry 6")
 
     @pytest.mark.parametrize("kind", ["closed", "ended", "resigned", "agreed", "commitments", "turn", "revealed"])
     def test_nothing_else_hides_behind_what_is_not_revealed(

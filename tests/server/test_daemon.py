@@ -285,6 +285,24 @@ def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
     assert not any(word in json.dumps(lines) for word in ("secret", "hello", "anna"))
 
 
+def test_a_terminal_is_told_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pbem.server.desk_work.TROUBLE_WAIT", 0.01)
+
+    async def scene(house: House) -> None:
+        house.desk.trouble = [ValueError("secret orders")]
+        await house.send()
+        await house.until(lambda: bool(house.post.sent))
+
+    configure_logs(LogConfig(format="text"))
+    run(configured(tmp_path), scene)
+    time, lines = r"\d\d:\d\d:\d\d  ", capsys.readouterr().err.splitlines()
+    assert re.fullmatch(f"{time}ERROR: desk trouble, .*exception ValueError.*", lines[0])
+    assert re.fullmatch(f"{time}Letter 1 went out.", lines[1])
+    assert [line[10:] for line in lines[2:]] == ["Stopping ...", "Stopped."]
+
+
 def test_an_interrupt_stops_the_server_cleanly(tmp_path: Path) -> None:
     with serving(tmp_path) as (server, port):
         assert deliver(port, TEXT)[0] == 250

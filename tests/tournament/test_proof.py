@@ -333,10 +333,17 @@ class TestLies:
         entries = [*club.entries[:-1], replace(other, time=club.entries[-1].time)]
         fails(signed_tournament(chained(entries), club.papers), "`ended` should stand here")
 
-    @pytest.mark.parametrize("key", ["winner", "turns", "missed", "silent", "players", "closed", "scores", "reason"])
+    @pytest.mark.parametrize("key", ["winners", "turns", "missed", "silent", "players", "closed", "scores", "reason"])
     def test_each_part_of_a_result(self, club: SignedClub, key: str) -> None:
         at = index(club.entries, "result")
-        lies = {"winner": 2, "turns": 9, "missed": [0, 1], "silent": [2], "players": ["eve", "ann"], "scores": [0, 3]}
+        lies = {
+            "winners": [2],
+            "turns": 9,
+            "missed": [0, 1],
+            "silent": [2],
+            "players": ["eve", "ann"],
+            "scores": [0, 3],
+        }
         lie = lies.get(key, "00" * 32 if key == "closed" else "agreement")
         entries = [*club.entries[: at + 1]]
         entries[at] = replace(entries[at], body={**entries[at].body, key: lie})

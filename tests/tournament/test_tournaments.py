@@ -492,13 +492,18 @@ class TestTerms:
             ("pace: none", "have deadlines and an end"),
             ("kind: scored", "have deadlines and an end"),
             ("fleet: none", "fleet"),
-            ("closes: 2026-02-01", "entries close in the future"),
-            ("closes: 2028-02-01", "entries close in the future"),
+            ("closes: 2026-02-01", "entries close on a day to come"),
+            ("closes: 2028-02-01", "entries close on a day to come"),
         ],
     )
     def test_what_cannot_be_played_is_refused(self, lines: str, fault: str) -> None:
         with pytest.raises(Refused, match=fault):
             Club(lines)
+
+    def test_a_day_is_refused_as_its_organiser_wrote_it(self) -> None:
+        with pytest.raises(Refused) as refused:
+            Club("closes: 2026-02-01")
+        assert [fault.token for fault in refused.value.faults] == ["2026-02-01"]
 
 
 KINDS = ("", "format: double round robin\nat-once: 3", "group: 5\nat-once: 2", "format: swiss\nround: 7d", LADDER)

@@ -120,6 +120,19 @@ def one_leaves(referee: Referee) -> bytes:
     return proof(referee, cem)
 
 
+def silent_leaves(referee: Referee) -> bytes:
+    """Bob is silent, and Ann claims: he leaves, and the others play on, until they share the game."""
+    terms = "board: 5x5\nsettle: 0\npace: 2d\ngrace: 1d\nmax_turns: 3"
+    ann, bob, cem = people = referee.table("shoot-em-up", terms, THREE)
+    referee.turn(*zip(people, TURNS, strict=True))
+    referee.turn((ann, "A: RRR\nB: LLL\nC: LRL"), (cem, "G: SSS\nH: SSS\nI: SSS"))
+    referee.wait(OVER)
+    referee.send(ann, "claim m1\n")
+    referee.send(ann, "draw m1 offer for cem ann\n")
+    referee.send(cem, "draw m1 accept for ann cem\n")
+    return proof(referee, bob)
+
+
 def early(referee: Referee, person: Mailbox, place: str, text: str) -> None:
     form = person.filled("orders", text)
     referee.send(person, form.replace(form.partition("\n")[0], f"orders m1 {place}", 1))
@@ -408,6 +421,7 @@ GOOD: dict[str, Callable[[Referee], bytes]] = {
     "dueling-masters": masters,
     "three-seats": three_seats,
     "one-leaves": one_leaves,
+    "silent-leaves": silent_leaves,
     "default": default,
     "conditional": conditional,
     "withdrawal": withdrawal,
@@ -605,13 +619,13 @@ LIES: dict[str, tuple[str, Callable[[Bundle], bytes]]] = {
     "revision": ("ssh", partial(edited, path="receipts/game-1-turn-2-seat-1.txt", old="rev 1", new="rev 2")),
     "report": ("ssh", partial(edited, path="reports/game-1-turn-1-seat-2.json", old="hit", new="miss")),
     "record": ("ssh", partial(edited, path="records/game-1.pbem.toml", old="winner = 1", new="winner = 2")),
-    "winner": ("ssh", partial(said, at=6, winner=2)),
+    "winner": ("ssh", partial(said, at=6, winners=[2])),
     "closed": ("ssh", partial(without_entry, at=8)),
     "backwards": ("ssh", partial(at_time, at=4, time="2026-02-01T12:00:00Z")),
     "carried-over": ("continued", partial(said, at=8, options={"fleet": "cost:3"})),
     "forced": ("dueling-masters", partial(said, at=3, orders={})),
     "stays": ("one-leaves", partial(said, at=4, seat=3)),
-    "third": ("three-seats", partial(said, at=8, winner=3)),
+    "third": ("three-seats", partial(said, at=8, winners=[3])),
     "not-missed": ("default", no_miss),
     "by-default": ("default", partial(said, at=4, default=[])),
     "branch": (
@@ -623,6 +637,13 @@ LIES: dict[str, tuple[str, Callable[[Bundle], bytes]]] = {
     "trace": ("withdrawal", trace_without),
     "draw": ("draw", partial(said, at=6, word="accept")),
     "gift": ("draw", partial(said, at=4, seconds=2592000)),
+    "left-stays": ("silent-leaves", partial(without_entry, at=6)),
+    "left-another": ("silent-leaves", partial(said, at=6, seat=3)),
+    "left-cause": ("silent-leaves", partial(said, at=6, cause="resigned")),
+    "left-rests": ("silent-leaves", partial(said, at=6, entries=[3])),
+    "left-late": ("silent-leaves", partial(said, at=6, turn=3)),
+    "sharing": ("silent-leaves", partial(said, at=8, sharing=[1])),
+    "shared": ("silent-leaves", partial(said, at=10, winners=[1])),
     "resigned": ("resignation", partial(said, at=4, match=True)),
     "deadline": ("claim", partial(said, at=3, deadline="2026-03-02T12:00:00Z")),
     "forfeit": ("forfeit", partial(said, at=6, seats=[1])),
@@ -675,8 +696,8 @@ LIES: dict[str, tuple[str, Callable[[Bundle], bytes]]] = {
         partial(altered, path="openings/game-1-turn-1-seat-1.txt", old="orders\n", new="orders\nsRv1 "),
     ),
     "sealed-silent": ("sealed-silent", partial(without_entry, at=19)),
-    "sealed-scores": ("sealed-silent", partial(said, at=21, winner=1)),
-    "sealed-resigned": ("sealed-silent", partial(said, at=21, winner=2)),
+    "sealed-scores": ("sealed-silent", partial(said, at=21, winners=[1])),
+    "sealed-resigned": ("sealed-silent", partial(said, at=21, winners=[2])),
     "sealed-commitment": ("sealed-running", partial(said, at=2, commitments={"1": "0" * 64, "2": "1" * 64})),
 }
 

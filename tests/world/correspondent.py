@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from pbem.games import GAMES
 from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.match.changed import replace
@@ -15,7 +16,7 @@ from pbem.player.account_file import Account
 from pbem.player.blind import PROGRAM, Plan, comment
 from pbem.player.correspondence import Correspondence
 from pbem.player.memory import Memory, may_repeat
-from pbem.player.opponent import STRATEGIES, edition
+from pbem.player.opponent import edition, is_played
 from pbem.player.program import PlanKnown, Program
 from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings
 from pbem.player.sealed_agent import Agent
@@ -43,7 +44,7 @@ def program(
     agent: Agent, account: Account, random: Callable[[int], bytes], level: int = 1, play: PlayerLimits | None = None
 ) -> Program:
     """A program that plays all games at a level."""
-    games = {game: GameLimits(level) for game in STRATEGIES}
+    games = {game: GameLimits(level) for game in GAMES if is_played(game)}
     account = replace(account, key=account.key or "none")  # one must be named, and nobody reads it
     settings = ProgramSettings(account=account, play=play or PlayerLimits(), games=games)
     return Program(agent, settings, random, words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
@@ -30,21 +31,22 @@ def demand(condition: object, ruling: int, reason: str) -> None:
 
 
 class Result(NamedTuple):
-    winner: int
+    winners: tuple[int, ...]
     scores: tuple[int, ...]
     reason: str = "rules"
 
 
 def best(scores: Sequence[int]) -> Result:
-    """The highest score wins; several of them draw."""
-    winner = scores.index(max(scores)) + 1 if list(scores).count(max(scores)) == 1 else 0
-    return Result(winner, tuple(scores))
+    """The highest score wins; several of them share."""
+    return Result(tuple(seat for seat, score in enumerate(scores, 1) if score == max(scores)), tuple(scores))
 
 
 class Position(ABC):
     """A game at the start of a turn, or over; `play` resolves a turn in place."""
 
     turn = 1
+    pace = Fraction(1)
+    """The fraction of the agreed pace for the turn that is due."""
     result: Result | None = None
     told: list[list[Report]] | None = None
     """The reports on which conditions rest, by turn; None in a sealed game."""
@@ -117,6 +119,7 @@ class Table(ABC):
     papers: ClassVar[Mapping[str, Paper]]
     reveals = True
     turn = 1
+    pace = Fraction(1)
     result: Result | None = None
     remaining: Sequence[int] = (1, 2)
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
-from verifier.rules import Conditional, Options, Paper, Refused, Report, Result, demand
+from verifier.rules import Conditional, Options, Paper, Refused, Report, Result, best, demand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -181,7 +181,7 @@ def collided(met: Sequence[Met]) -> tuple[list[Report], set[Fallen]]:
 def by_planets(one: int, two: int) -> Result | None:
     if one and two:
         return None
-    return Result(1 if one else 2 if two else 0, (one, two))
+    return best((one, two))
 
 
 class Game(Conditional):
@@ -360,7 +360,7 @@ class Game(Conditional):
         self.result = by_planets(*self.scores)
         stuck = not self.result and not self.mobile and not self.reaches(1) and not self.reaches(2)
         if stuck or (not self.result and self.turn == self.most):
-            self.result = Result(0, self.scores)
+            self.result = Result((1, 2), self.scores)
         self.turn += self.result is None
 
 
@@ -529,7 +529,7 @@ class Table(rules.Table):
         fighters = any(name[0] != "H" for seat in (1, 2) for name in self.alive[seat])
         still = self.passes == 2 or not (fighters or self.options.get("mobile_home"))
         if not self.result and (still or self.turn == self.options.get("max_turns", 400)):
-            self.result = Result(0, self.scores)
+            self.result = Result((1, 2), self.scores)
         self.played.append(self.reports)
         if not self.result:
             self.turn += 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
-from verifier.rules import Options, Paper, Position, Refused, Report, best, demand
+from verifier.rules import Options, Paper, Position, Refused, Report, Result, best, demand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -140,6 +140,7 @@ class Game(Position):
         given = {line[0]: line[3:] for text in orders.values() for line in text.split("\n")}
         self.reports = []
         for number in (1, 2, 3):
+            before = tuple(self.remaining)
             self.second_half(number, self.first_half(number, given))
             if number == 3:
                 for ship in self.ships:
@@ -147,7 +148,7 @@ class Game(Position):
             states = {ship.letter: f"{name(ship.square)} {ship.facing} {ship.shields}" for ship in self.living()}
             self.reports.append({"action": number, "kind": "state", "ships": states})
             if len(self.remaining) <= 1:
-                self.result = best(self.scores)
+                self.result = best(self.scores) if self.remaining else Result(before, self.scores)
                 return self.reports
         if self.turn == self.max_turns:
             self.result = best(self.scores)

@@ -921,7 +921,7 @@ class Table(rules.Table):
         for space in self.spaces.values():
             space.lost = len(space.destroyed - space.start)
         if self.over:
-            self.result = rules.Result(0, (0, 0))
+            self.result = rules.Result((1, 2), (0, 0))
             return
         self.committer = self.committer if self.done > 5 else 3 - self.committer
         self.turn += 1

@@ -25,7 +25,7 @@ def test_whoever_is_right_first_has_won() -> None:
     assert RULES.show(reports[0], 2) == {"seat": 1, "kind": "guess", "number": 5, "answer": "fewer"}
     state, _ = RULES.turn(state, {2: RULES.order(state, 2, "guess 3")})
     assert state.result is not None
-    assert state.result.winner == 2
+    assert state.result.winners == (2,)
 
 
 @pytest.mark.parametrize("text", ["", "hide", "hide 0", "hide 10", "hide 5 6", "guess 5"])

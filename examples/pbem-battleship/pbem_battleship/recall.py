@@ -37,5 +37,5 @@ def recalled(view: Mapping[str, Any], seat: int) -> State:
     ships = {name: tuple(cells) for name, cells in dict(view["own"]).items()}
     own = Side(ships, frozenset(view["seas"][str(seat)]), frozenset(view["seas"][str(3 - seat)]))
     sides = (own, Side()) if seat == 1 else (Side(), own)
-    result = Result(0, (0, 0)) if view["over"] else None
+    result = Result((), (0, 0)) if view["over"] else None
     return State(Options(view["shots"], view["turns"]), view["turn"], sides, result)

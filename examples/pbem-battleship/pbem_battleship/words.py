@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pbem.games.squares import Line, Square
+from pbem.games.squares import Glance, Line, Square
 from pbem.phrase import Phrase
-from pbem_battleship import FLEET, SHIPS
-from pbem_battleship.boards import LETTERS, boards
+from pbem_battleship import FLEET, SHIPS, SQUARES
+from pbem_battleship.boards import LETTERS, boards, truth
 
 __all__ = ["boards"]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pbem.games import Report
+    from pbem.games.squares import Board
 
 HIT: Final = Phrase("ship, hit")
 MISS: Final = Phrase("shot, no ship")
@@ -64,6 +65,31 @@ def true_seas(views: Mapping[int, Mapping[str, Any]], names: Mapping[int, str], 
     for owner in (seat, 3 - seat):
         sea = next(seas(views[owner], names))
         yield sea if owner == seat else sea._replace(whose=Phrase("The sea of {name}", name=names[owner]))
+
+
+def glance(view: Mapping[str, Any], names: Mapping[int, str]) -> Glance:
+    """The position in a terminal's few lines; the example shoots at the first squares that are left."""
+    due, other = view["entitled"], view["seas"][str(3 - view["seat"])]
+    left = [square for square in SQUARES if square not in other]
+    may = Line(Phrase("Shots in this turn"), [str(due["shots"])]) if due else None
+    return _at_a_glance(seas(view, names), boards(view), may, left[: due["shots"]] if due else [])
+
+
+def end_at_a_glance(views: Mapping[int, Mapping[str, Any]], names: Mapping[int, str], seat: int) -> Glance:
+    """The seas as they were, in a terminal's few lines."""
+    return _at_a_glance(true_seas(views, names, seat), truth(views, seat))
+
+
+def _at_a_glance(
+    told: Iterable[Sea], drawn: Sequence[Board], due: Line | None = None, example: Sequence[str] = ()
+) -> Glance:
+    both = [(sea.whose, "", board) for sea, board in zip(told, drawn, strict=True)]
+    return Glance(both, SIGNS, due, example)
+
+
+def in_brief(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Line]:
+    """The shots of a turn."""
+    return shots(reports, seat, names)
 
 
 def shots(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Line]:

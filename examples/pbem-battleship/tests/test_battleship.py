@@ -120,13 +120,13 @@ ALL = ["A1", "A2", "A3", "A4", "A5", "C2", "D2", "E2", "F2", "H4", "H5", "H6", "
 
 def test_both_may_sink_the_last_ship_in_one_turn() -> None:
     state, reports = played(begun(shots=9, turns="together"), " ".join(ALL[:9]), " ".join([*ALL[9:], "J1"]))
-    assert state.result == (0, (0, 0), "rules")
+    assert state.result == ((1, 2), (0, 0), "rules")
     assert (state.turn, state.due, len(reports)) == (2, {}, 18)
 
 
 def test_whoever_sinks_all_has_won_at_once() -> None:
     state, _ = played(begun(shots=9), " ".join(ALL[:9]), "B1 B2 B3 B4 B5 B6 B7 A1 J1", " ".join([*ALL[9:], "J1"]))
-    assert state.result == (1, (16, 0), "rules")
+    assert state.result == ((1,), (16, 0), "rules")
 
 
 def test_the_last_squares_are_fewer_than_the_shots() -> None:

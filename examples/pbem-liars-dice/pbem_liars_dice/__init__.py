@@ -8,10 +8,11 @@ among the templates.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games import Fault, Game, NoSetup, Refused, Result, faults, refuse
-from pbem.games.audience import ANY, Audience, Shown, audience, cut, everybody
+from pbem.games.audience import ANY, Shown, audience, cut, everybody, owner
 from pbem.games.player_text import one_of, plain, read_options
 from pbem.phrase import Phrase
 
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
 INTERFACE = 1
 """The number of the interface for which this is written."""
 
-_OWN: Final = frozenset({Audience.OWNER})
 SHOWN: Shown = {
-    "hand": {"seat": _OWN, "kind": _OWN, "dice": _OWN},
+    "hand": owner("seat", "kind", "dice"),
     "bid": everybody("seat", "kind", "number", "face"),
     "liar": {
         **everybody("seat", "kind", "bidder", "number", "face", "found", "loser", "faces"),
@@ -225,6 +225,18 @@ def ahead(state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
 def slips(text: str) -> str:
     """The orders that were probably meant: the player is asked."""
     return plain(text).lower()
+
+
+def offers(view: Mapping[str, Any]) -> list[str]:
+    """Orders to choose from: all bids that are higher than the last, the lowest first, and `liar`."""
+    if view["entitled"] == ["shake"]:
+        return ["shake "]
+    last = (view["bid"]["number"], view["bid"]["face"]) if view["bid"] else (0, 0)
+    bids = product(range(1, sum(view["counts"].values()) + 1), range(2 if view["ones"] == "wild" else 1, 7))
+    return [
+        *(f"bid {number} {face}" for number, face in bids if (number, face) > last),
+        *(["liar"] if last[0] else []),
+    ]
 
 
 def without(state: State, seat: int, edition: int) -> State | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pbem.testing import RandomPlayers
+from pbem_liars_dice import offers
 
 if TYPE_CHECKING:
     from random import Random
@@ -14,18 +15,10 @@ def orders(random: Random, view: dict[str, Any]) -> str:
     """Legal orders of a seat, from all that it knows: the higher the bid, the likelier it is called a lie."""
     if view["entitled"] == ["shake"]:
         return f"shake {random.choice(('luck', 'abracadabra', 'six6'))}"
-    total, bid = sum(view["counts"].values()), view["bid"]
-    least = 2 if view["ones"] == "wild" else 1
-    higher = [
-        (count, face)
-        for count in range(1, total + 1)
-        for face in range(least, 7)
-        if not bid or (count, face) > (bid["number"], bid["face"])
-    ]
-    if not higher or (bid and random.randrange(total) < 2 * bid["number"]):
+    bid, bids = view["bid"], [text for text in offers(view) if text != "liar"]
+    if not bids or (bid and random.randrange(sum(view["counts"].values())) < 2 * bid["number"]):
         return "liar"
-    count, face = random.choice(higher[:6])
-    return f"bid {count} {face}"
+    return random.choice(bids[:6])
 
 
 PLAYERS = RandomPlayers(

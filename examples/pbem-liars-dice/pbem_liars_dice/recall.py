@@ -37,6 +37,6 @@ def recalled(view: Mapping[str, Any], seat: int) -> State:
     hands = [(0,) * view["counts"][str(owner)] for owner in range(1, len(view["counts"]) + 1)]
     hands[seat - 1] = tuple(view["own"]) or hands[seat - 1]
     bid = Bid(**view["bid"]) if view["bid"] else None
-    result = Result(0, (0,) * len(hands)) if view["over"] else None
+    result = Result((), (0,) * len(hands)) if view["over"] else None
     options = Options(view["dice"], view["ones"], len(hands))
     return State(options, tuple(hands), view["due"], bid, view["turn"], result)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pbem_liars_dice import RULES, Bid, Options, State, without
+from pbem_liars_dice import RULES, Bid, Options, State, offers, without
 from pbem_liars_dice.boards import blank, boards, happened, truth
 from pbem_liars_dice.recall import view
 from pbem_liars_dice.words import hands, said, sheet_rows, standing, summary, told
@@ -46,6 +47,17 @@ def fault(state: State, text: str) -> str:
         RULES.order(state, state.seat, text)
     (found,) = refused.value.faults
     return found.rule
+
+
+def test_the_orders_to_choose_from_are_all_that_are_legal() -> None:
+    assert offers(view(RULES.begin(Options(seats=2), []), 1, [])) == ["shake "]
+    for bid, ones in ((None, "wild"), (Bid(2, 2, 3), "wild"), (Bid(2, 3, 6), "plain")):
+        state = at((1, 4), (2,), bid=bid, ones=ones)
+        legal = []
+        for text in ("liar", *(f"bid {number} {face}" for number in range(5) for face in range(1, 7))):
+            with suppress(Refused):
+                legal.append(RULES.order(state, 1, text).text)
+        assert sorted(offers(view(state, 1, []))) == sorted(legal)
 
 
 def test_all_shake_and_each_is_told_its_own_dice() -> None:
@@ -115,7 +127,7 @@ def test_the_turn_passes_over_whoever_is_out() -> None:
 def test_the_last_with_dice_has_won() -> None:
     after, (report,) = played(at((4,), (5,), seat=1, bid=Bid(2, 2, 5)), "liar")
     assert report["loser"] == 2
-    assert after.result == (1, (1, 0), "rules")
+    assert after.result == ((1,), (1, 0), "rules")
     assert (after.turn, after.due) == (9, {})
 
 

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.play.terminal_boards import drawn, in_lines, shaped
-from pbem.games import GAMES, part_of
+from pbem.games import GAMES, parts, rules
 from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.phrase import Span, clean
+from pbem.player import forms
 from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import Contradiction, Impossible
-from pbem.player.play_facts import match_facts, revealed, seen, terms_of, title_of
+from pbem.player.mail_in import NoMail
+from pbem.player.play_facts import match_facts, revealed, seen, terms_of, title_of, tournament_facts
 from pbem.player.results import indented, line_of
 from pbem.player.secret_vault import BadSecrets
 from pbem.requests import DEFAULT
+from pbem.tournament.tournament_terms import LADDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +29,9 @@ if TYPE_CHECKING:
     from pbem.games.squares import Glance
     from pbem.json_object import JsonObject
     from pbem.match.view import MatchView
+    from pbem.player.memory import SentForm
     from pbem.player.play_table import PlayTable
+    from pbem.tournament.tournament_state import TournamentView
 
 
 _ROWS = 24
@@ -48,10 +53,15 @@ _STATES = {
 }
 
 
-def list_matches(table: PlayTable) -> None:
-    """Fetch and send letters, and list all matches; and what alarms there are."""
-    table.fetch()
-    table.send()
+def list_matches(table: PlayTable) -> bool:
+    """Fetch and send letters, and list all matches and alarms; returns False if the mailbox cannot be reached."""
+    reached = True
+    try:
+        table.fetch()
+        table.send()
+    except NoMail as error:
+        click.echo(f"No letters were fetched: {clean(str(error))}. This is known from earlier ones:", err=True)
+        reached = False
     letters = table.letters
     account = table.account
     click.echo(f"{account.id}" + ("" if letters.memory.account().name else "  (not registered yet)"))
@@ -59,22 +69,40 @@ def list_matches(table: PlayTable) -> None:
     list_rows(table, rows)
     if not rows:
         click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
-    for told in letters.memory.tournaments():
-        is_own = told.organiser == letters.memory.account().name
-        if (told.entered or is_own) and told.phase != "ended":
-            running = f"{told.running} game{'' if told.running == 1 else 's'} running"
-            at = f"number {told.place} of {told.of}, {running}" if told.place else f"{told.entrants} entered so far"
-            if told.phase == "open" and is_own:
-                at += f"; to enter: pbem play enter {told.tournament}"
-            click.echo(f"  {line_of(f'{told.tournament}: {told.format}, {at}')}")
+    mine = letters.memory.account().name
+    list_tournaments(table, [told for told in letters.memory.tournaments() if told.entered or told.organiser == mine])
     for alarm in letters.memory.alarms():
-        click.echo(f"ALARM {alarm.time} {alarm.match}: {line_of(alarm.said)}", err=True)
+        click.echo(f"ALARM {_time(alarm.time)} {alarm.match}: {line_of(alarm.said)}", err=True)
+    return reached
 
 
 def list_rows(table: PlayTable, standings: Sequence[MatchView]) -> None:
     """A line for each of these matches: what it is, and whose move."""
-    for standing in standings:
-        click.echo(f"  {standing.match:5} {title_of(table.letters, standing):34} {_whose(table, standing)}".rstrip())
+    titles = [title_of(table.letters, standing) for standing in standings]
+    widest = max(map(len, titles), default=0)
+    for standing, title in zip(standings, titles, strict=True):
+        click.echo(f"  {standing.match:5} {title:{widest}}  {_whose(table, standing)}".rstrip())
+
+
+def list_tournaments(table: PlayTable, found: Iterable[TournamentView]) -> None:
+    """A line for each of these tournaments: what it is, and how the player stands in it."""
+    for told in found:
+        title = f"{tournament_facts(told)['title']}, {told.format}"
+        click.echo(line_of(f"  {told.tournament:5} {title:34} {_standing(table, told)}"))
+
+
+def _standing(table: PlayTable, told: TournamentView) -> str:
+    """How a tournament stands for the player, in words: entries and their end, or the player's place."""
+    if told.phase == "open":
+        terms = told.terms_for(table.account.server)
+        until = _until(terms.closes if terms else None, table.now())
+        entered = ", you too" if told.entered else f"; to enter: pbem play enter {told.tournament}"
+        return f"open{until}; {told.entrants} entered{entered}"
+    points = "" if told.format == LADDER else f", {told.points} point{'' if told.points == 1 else 's'}"
+    place = f"number {told.place} of {told.of}{points}" if told.place else f"{told.entrants} entered"
+    if told.phase == "ended":
+        return f"over: {place}"
+    return f"{place}, {told.running} of your games under way" if told.entered else f"being played: {place}"
 
 
 def _whose(table: PlayTable, standing: MatchView) -> str:
@@ -91,9 +119,12 @@ def _whose(table: PlayTable, standing: MatchView) -> str:
         case "playing":
             what = f"turn {standing.turn}"
         case "closed" if (outcome := standing.outcome) is not None:
-            winner = standing.players[outcome.winner - 1] if outcome.winner else ""
-            who = "a draw" if not winner else "you won" if outcome.winner == standing.seat else f"{winner} won"
-            scores = " : ".join(map(str, standing.totals if standing.ended else ()))
+            winners = outcome.winners if len(outcome.winners) < len(standing.players) else ()
+            names = ", ".join(standing.names[seat] for seat in winners)
+            lost = f"you lost to {names}" if standing.seat and standing.seat not in winners else f"{names} won"
+            who = "a draw" if not winners else "you won" if winners == (standing.seat,) else lost
+            totals = [*enumerate(standing.totals, start=1)] if standing.ended else []
+            scores = " : ".join(str(total) for seat, total in sorted(totals, key=lambda one: one[0] != standing.seat))
             return f"closed: {who}" + (f", {scores}" if scores else "")
         case _:
             return standing.phase
@@ -131,7 +162,12 @@ def _until(deadline: str | None, now: datetime) -> str:
         return ""
     end = datetime.fromisoformat(deadline)
     left = int((end - now).total_seconds())
-    return f", until {end.astimezone():%a %d %b %H:%M}" + (f" ({Span(left)} left)" if left > 0 else " (over)")
+    return f", until {_time(deadline)}" + (f" ({Span(left)} left)" if left > 0 else " (over)")
+
+
+def _time(moment: str) -> str:
+    """A moment, as this machine's clock shows it."""
+    return f"{datetime.fromisoformat(moment).astimezone():%a %d %b %H:%M}"
 
 
 def show(table: PlayTable, standing: MatchView, *, full: bool = False) -> None:
@@ -151,30 +187,34 @@ def _show_letters(table: PlayTable, standing: MatchView, *, full: bool) -> None:
     from pbem.letters.render import Templates
 
     letters = table.letters
-    name, rules, seat = standing.match, standing.rules, standing.seat
+    name, game, seat = standing.match, standing.rules, standing.seat
     names = standing.names
 
     def display(template: str, **facts: object) -> None:
-        text = Templates().render(f"player/{template}.txt", rules=rules, seat=seat, **facts)
+        text = Templates().render(f"player/{template}.txt", rules=game, seat=seat, **facts)
         click.echo(clean(text.rstrip("\n")))
 
     click.echo("\n".join(in_lines(f"{title_of(letters, standing)}, {name}: {_whose(table, standing)}".split())))
+    sent = letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None
+    found = None if standing.phase == "setup" else seen(table.agent, standing)
+    glance = None if full or found is None else parts.glance(rules(game), found["view"], names)
     if standing.phase == "setup":
         asked = letters.matches.setup_asked(name)
         click.echo(f"You are {names[seat]}, seat {seat}.\n")
         display("setup", options=asked["options"])
-        click.echo(f"\nSend it: {_called(table)} setup {name} LINE LINE ..., or --random, or --from FILE,")
-        click.echo(f"or on the page: {_called(table)} {name} --open")
-    elif (found := seen(table.agent, standing)) is not None and full:
+        called = _called(table, name)
+        click.echo(f"\nSend it: {called} setup {name} LINE LINE ..., or --random, or --from FILE,")
+        click.echo(f"or on the page: {called} {name} --open")
+    elif found is not None and glance is not None:
+        _show_position(table, standing, found, glance, sent, display)
+    elif found is not None:
         click.echo(f"You are {names[seat]}, seat {seat}.\n")
         display("match", names=names, reports=found["reports"], view=found["view"])
-    elif found is not None:
-        _show_position(table, standing, found, display)
     elif standing.agreement:
         click.echo(clean(Templates().render("letters/terms.txt", m=terms_of(letters, standing))))
-        if (agreed := letters.matches.terms(name).rules_package) != (here := PACKAGES.get(rules)):
+        if (agreed := letters.matches.terms(name).rules_package) != (here := PACKAGES.get(game)):
             click.echo(f"Careful: here is {coded(here)}; the server plays by {coded(agreed)}.")
-    if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:
+    if sent is not None and glance is None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{indented(sent.form)}")
     facts = match_facts(table.agent, standing, table.now())
     for stored in facts["stored"]:
@@ -187,39 +227,51 @@ def _show_letters(table: PlayTable, standing: MatchView, *, full: bool) -> None:
         click.echo(f"  - {line_of(fault)}")
 
 
-def _show_position(table: PlayTable, standing: MatchView, found: JsonObject, display: Callable[..., None]) -> None:
-    """The position in the lines of a terminal, or in full if the game has no words for that; or the end."""
-    names, seat, words = standing.names, standing.seat, part_of(standing.rules, "words")
-    if not hasattr(words, "glance"):
-        display("match", names=names, reports=found["reports"], view=found["view"])
-    elif standing.phase == "closed" and (views := revealed(table.letters, standing.match)) is not None:
-        _show_glance([], words.end_at_a_glance(views, names, seat), _what_next(table, standing))
-    else:
-        changed = []
-        if found["reports"]:
-            display("headline", names=names, reports=found["reports"])
-            for line in words.in_brief(found["reports"], seat, names):
-                changed += in_lines(f"{line.label}: {'; '.join(line.parts)}".split(), indent=2)
-        glance = words.glance(found["view"], names)
-        _show_glance(changed, glance, _what_to_order(table, standing, glance))
+def _show_position(
+    table: PlayTable,
+    standing: MatchView,
+    found: JsonObject,
+    glance: Glance,
+    sent: SentForm | None,
+    display: Callable[..., None],
+) -> None:
+    """The position in the lines of a terminal, with what was ordered or may be; or the end."""
+    names, seat, game = standing.names, standing.seat, rules(standing.rules)
+    if standing.phase == "closed" and (views := revealed(table.letters, standing.match)) is not None:
+        _show_glance([], parts.end_at_a_glance(game, views, names, seat) or glance, _what_next(table, standing))
+        return
+    changed = []
+    if found["reports"]:
+        display("headline", names=names, reports=found["reports"])
+        for line in parts.in_brief(game, found["reports"], seat, names):
+            changed += in_lines(f"{line.label}: {'; '.join(line.parts)}".split(), indent=2)
+    next_ = _what_to_order(table, standing, glance) if sent is None else _what_was_ordered(table, sent)
+    _show_glance(changed, glance, next_)
 
 
 def _show_glance(changed: Sequence[str], glance: Glance, next_: Sequence[str]) -> None:
-    """Show the changes, the boards, and the next commands; and the meaning of the signs, if there is room for it."""
+    """Show the changes, the boards, and the next commands; and as far as there is room, the meaning of the signs."""
     boards, signs = [*drawn(glance)], shaped("\n".join(in_lines(glance.signs, "  "))).split("\n")
     # The prompt, the match and the headline have a line each; boards without end hide nothing of what changed.
-    room = max(_ROWS - 3 - len(boards) - len(next_), _FEWEST)
-    if len(changed) > room:
-        changed = [*changed[: room - 1], "  ... (--full says it all)"]
-    lines = [*changed, *boards]
-    if 2 + len(lines) + len(signs) + len(next_) < _ROWS:
-        lines += signs
+    room = _ROWS - 3 - len(boards) - len(next_)
+    if len(changed) > max(room, _FEWEST):
+        changed = [*changed[: max(room, _FEWEST) - 1], "  ... (--full says it all)"]
+    lines = [*changed, *boards, *signs[: max(0, room - len(changed))]]
     click.echo("\n".join([*lines, *next_]))
+
+
+def _what_was_ordered(table: PlayTable, sent: SentForm) -> list[str]:
+    """The lines about orders that were given, which others may still replace."""
+    said = f"Yours ({_STATES[sent.state]}): {forms.text_of(sent.form)}"
+    return [
+        *in_lines(said.split(), indent=2),
+        f"  {_called(table, sent.match)} {sent.match} --full    shows all of it",
+    ]
 
 
 def _what_to_order(table: PlayTable, standing: MatchView, glance: Glance) -> list[str]:
     """The lines about orders that are due, with an example."""
-    called = f"  {_called(table)} {standing.match}"
+    called = f"  {_called(table, standing.match)} {standing.match}"
     if not glance.due:
         return [f"{called} --full    shows all of it"]
     due = in_lines(f"{glance.due.label}: {', '.join(glance.due.parts)}".split(), indent=2)
@@ -228,13 +280,13 @@ def _what_to_order(table: PlayTable, standing: MatchView, glance: Glance) -> lis
 
 def how_to_write(table: PlayTable, standing: MatchView) -> list[str]:
     """The lines that show a player whose orders were refused how orders are written, with an example."""
-    called, words = f"{_called(table)} {standing.match}", part_of(standing.rules, "words")
+    called, match = _called(table, standing.match), standing.match
     if standing.phase == "setup":
-        return [f"{_called(table)} setup {standing.match}    shows how a setup is written; --random makes one"]
+        return [f"{called} setup {match}    shows how a setup is written; --random makes one"]
     found = seen(table.agent, standing)
-    if found is None or not hasattr(words, "glance"):
-        return [f"{called} --full    shows what may be ordered"]
-    glance = words.glance(found["view"], standing.names)
+    glance = found and parts.glance(rules(standing.rules), found["view"], standing.names)
+    if not glance:
+        return [f"{called} {match} --full    shows what may be ordered"]
     meaning = []
     if example := glance.example:
         _, judged, _ = table.read(standing, [" ".join(example), "\n".join(example)])
@@ -246,15 +298,22 @@ def how_to_write(table: PlayTable, standing: MatchView) -> list[str]:
 def _what_next(table: PlayTable, standing: MatchView) -> list[str]:
     """The commands that are of use once a match is over."""
     others = " ".join(name for seat, name in standing.names.items() if seat != standing.seat)
-    again = f"try {standing.rules}" if table.at_home else f"new {standing.rules} {others}"
-    rows = {"Again": again, "See each turn": f"{standing.match} --open", "Check it all": f"verify {standing.match}"}
-    return [f"{what:13}  {_called(table)} {words}" for what, words in rows.items()]
+    called, match = _called(table, standing.match), standing.match
+    again = f"{_play()} try {standing.rules}" if table.at_home else f"{_called(table)} new {standing.rules} {others}"
+    rows = {"Again": again, "See each turn": f"{called} {match} --open", "Check it all": f"{called} verify {match}"}
+    return [f"{what:13}  {command}" for what, command in rows.items()]
 
 
-def _called(table: PlayTable) -> str:
-    """The command for this account, which must be named if it is not the usual one."""
+def _called(table: PlayTable, match: str = "") -> str:
+    """The command for this account, which must be named if a match alone, or nothing, does not mean it."""
     name = table.account.id
-    return "pbem play" if table.folders.usual == [name] else f"pbem play --account {name}"
+    meant = table.meant_by(match) if match else table.folders.usual
+    return _play() if meant == [name] else f"{_play()} --account {name}"
+
+
+def _play() -> str:
+    """The command that plays with the games of other packages that are enabled here."""
+    return " ".join(["pbem", *(f"--game {game}" for game in PACKAGES), "play"])
 
 
 def when(turn: int) -> str:

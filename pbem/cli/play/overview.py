@@ -72,22 +72,30 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool, calen
     """Play by mail from the terminal, or in the browser.
 
     \b
-    pbem play try                 play against a program, here and now, without any mail
-    pbem play                     list my matches: whose move it is, and until when
-    pbem play m17                 show the boards of m17
-    pbem play m17 Gx3 bRv1Rv3     judge these orders, read them back, sign and send them
-    pbem play m17 --turn 7 Gx3    the same for a later turn; --default: for any that you miss
-    pbem play --browser           all of this on a page in the browser instead
-    pbem play --calendar FILE     the list, and all my deadlines for my calendar
+    pbem play try               play against a program, here and now, no mail
+    pbem play                   my matches: whose move it is, and until when
+    pbem play m17               show the boards of m17
+    pbem play m17 Gx3 bRv1Rv3   judge, read back, sign and send these orders
+    pbem play m17 --turn 7 Gx3  for a later turn; --default: for any you miss
+    pbem play --browser         all of this on a page in the browser instead
+    pbem play --calendar FILE   the list, and all my deadlines for my calendar
 
     Everything is signed with your SSH key. To begin: pbem play register --help
     """  # noqa: D301 - click wants the very character
     if os.environ.get("NO_COLOR"):
         ctx.color = False  # no-color.org
-    ctx.obj = PlayTable(places(os.environ), account, Terminal(), patience)
-    ctx.call_on_close(ctx.obj.afterwards.close)
+    folders = places(os.environ)
+
+    def table_of(name: str) -> PlayTable:
+        table = PlayTable(folders, name, Terminal(), patience)
+        ctx.call_on_close(table.afterwards.close)
+        return table
+
+    ctx.obj = table_of(account)
     if (browser or calendar) and ctx.invoked_subcommand is not None:
-        raise click.UsageError("--browser and --calendar go without a command; for a match: pbem play m17 --open")
+        raise click.UsageError(
+            "--browser and --calendar go without a command: pbem play --browser; for a match: pbem play m17 --open"
+        )
     if ctx.invoked_subcommand is not None:
         return
     # Where nobody reads what we print, such as behind an icon, a browser is opened if there can be one.
@@ -96,9 +104,12 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool, calen
     if browser or (calendar is None and is_unread):
         play_in_browser(ctx.obj)
     else:
-        list_matches(ctx.obj)
+        tables = [ctx.obj] if account or len(folders.accounts) < 2 else [*map(table_of, folders.accounts)]
+        reached = [list_matches(table) for table in tables]
         if calendar is not None:
             _write_calendar(ctx.obj, calendar)
+        if not all(reached):
+            sys.exit(Status.NOT_DONE)
 
 
 @click.command()
@@ -160,7 +171,7 @@ def verify(table: PlayTable, match: str) -> None:
 
 @click.command()
 @click.argument("game", type=click.Choice(list(GAMES)), required=False)
-@click.argument("ruling", type=click.IntRange(1), required=False)
+@click.argument("ruling", type=int, required=False)
 def rules(game: str | None, ruling: int | None) -> None:
     """Print the rules of GAME, or one RULING of it, such as a refusal cites; without GAME, list the games."""
     from pbem.boards.text_boards import wrapped
@@ -172,7 +183,7 @@ def rules(game: str | None, ruling: int | None) -> None:
         for name, title in titles().items():
             click.echo(f"  {f'pbem play rules {name}':34} {title}")
     elif ruling is None:
-        click.echo(Templates().of(language).render(f"{game}/rules.txt").strip("\n"))
+        click.echo_via_pager(Templates().of(language).render(f"{game}/rules.txt").strip("\n"))
     elif words := rules_text(game, language).rulings.get(ruling):
         click.echo(wrapped(f"{ruling}. {words}", 76, 4))
     else:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from pbem import durable
 from pbem.cli.play.display import show
-from pbem.games import BUILT_IN
-from pbem.player.account_file import Account, split
+from pbem.games import GAMES
+from pbem.player.account_file import Account, Address, split
 from pbem.player.beginning import ACCOUNT, PATIENCE, begin_to_play, fill_in_ways, open_account, see_the_move
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def register(
     """
     if account is None:
         account = "@".join(click.prompt(what) for what in ("Your name there, such as anna", "The server's name"))
-    settings["address"] = settings["address"] or click.prompt("Your mail address")
+    settings["address"] = settings["address"] or click.prompt("Your mail address", value_proc=_address)
     name, server = split(account)
     if no_key and new_key:
         raise click.UsageError("--no-key, or --new-key")
@@ -89,6 +90,14 @@ def register(
     if server_key and not re.fullmatch("[0-9a-f]{64}", server_key):
         raise click.UsageError("--server-key: 64 hex digits")
     table.front.show(open_account(table, made, new_key=new_key, server_key=server_key))
+
+
+def _address(text: str) -> str:
+    """A mail address that was typed; whoever mistypes is asked again."""
+    try:
+        return msgspec.convert(text.strip(), Address)
+    except msgspec.ValidationError:
+        raise click.BadParameter("Write it like anna@mail.example.") from None
 
 
 def _ask_password(table: PlayTable, account: str, settings: dict[str, str]) -> None:
@@ -107,7 +116,7 @@ def _ask_password(table: PlayTable, account: str, settings: dict[str, str]) -> N
 
 
 @click.command("try")
-@click.argument("game", type=click.Choice(list(BUILT_IN)), default=next(iter(BUILT_IN)))
+@click.argument("game", type=click.Choice(list(GAMES)), default=next(iter(GAMES)))
 @click.pass_obj
 def trial(table: PlayTable, game: str) -> None:
     """Play against a program, here and now: no mail, no account, no other server.

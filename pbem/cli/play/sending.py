@@ -6,22 +6,21 @@ Sentences are proposals and agreements, press, draws, resignations.
 from __future__ import annotations
 
 import sys
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pbem.cli.ending import Status
-from pbem.cli.play.display import DOUBTFUL, how_to_write, list_rows, show, when
-from pbem.cli.play.terminal import at_table, confirm, play_in_browser, settle, turn_options, yes_option
+from pbem.cli.play.display import DOUBTFUL, how_to_write, list_rows, list_tournaments, show, when
+from pbem.cli.play.terminal import at_table, confirm, is_command, play_in_browser, settle, turn_options, yes_option
 from pbem.games import GAMES, Refused
+from pbem.match.option_lines import duration
 from pbem.player.beginning import see_the_move, setup_at_random
 from pbem.player.correspondence.judge import in_words
-from pbem.player.correspondence.standings import named
+from pbem.player.correspondence.standings import Impossible, named
 from pbem.player.play_facts import title_of, tournament_terms
 from pbem.player.refereed_matches import KeptHere
 from pbem.player.results import line_of
-from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,6 +84,8 @@ def _hand_over(
     try:
         text = read_back(table, standing, texts, asking=not yes, turn=turn)
     except Refused as refused:
+        if is_command(word := texts[0].partition(" ")[0]):
+            raise Impossible(f"A command comes before the match: pbem play {word} {standing.match}") from refused
         table.front.show(refused)
         click.echo("\n".join(how_to_write(table, standing)), err=True)
         sys.exit(Status.REFUSED)
@@ -182,29 +183,36 @@ def _sign(
     prepare: Callable[[], SentForm | None],
     standing: MatchView | None = None,
     question: str = "",
-) -> None:
-    """Show words, ask, and send the letter that has them; `standing`: the match as its player sees it."""
+    *,
+    likely: bool = True,
+) -> bool:
+    """Show words, ask, and send the letter that has them; `standing`: the match as its player sees it.
+
+    Returns whether the server has obeyed it.
+    """
     click.echo(words.rstrip())
-    confirm(table, yes, standing, question)
-    if (form := prepare()) is not None:
-        settle(table, form)
+    confirm(table, yes, standing, question, likely=likely)
+    form = prepare()
+    return form is not None and settle(table, form)
 
 
-def _tell(table: PlayTable, words: str, yes: bool, text: str = "") -> None:
-    _sign(table, f"{words}\n{text}", yes, lambda: table.letters.tell(words, table.now(), text=text))
+def _tell(table: PlayTable, words: str, yes: bool, text: str = "") -> bool:
+    return _sign(table, f"{words}\n{text}", yes, lambda: table.letters.tell(words, table.now(), text=text))
 
 
-def _say(table: PlayTable, match: str, what: str, word: str, yes: bool) -> None:
+def _say(table: PlayTable, match: str, what: str, word: str, yes: bool, *, likely: bool = True) -> None:
     """Sign and send a sentence about a running match."""
-    standing = table.letters.matches.standing(match)
+    standing = table.letters.matches.running(match)
     words = f"{title_of(table.letters, standing)}: {what} {match} {word}"
-    _sign(table, words, yes, lambda: table.say(match, what, word), standing)
+    _sign(table, words, yes, lambda: table.say(match, what, word), standing, likely=likely)
 
 
-def _about_match(name: str | None = None, help_: str | None = None) -> Callable[[Callable[..., None]], click.Command]:
+def _about_match(
+    name: str | None = None, help_: str | None = None
+) -> Callable[[Callable[..., object]], click.Command]:
     """Make a command about one match, which asks before it signs."""
 
-    def made(function: Callable[..., None]) -> click.Command:
+    def made(function: Callable[..., object]) -> click.Command:
         return click.command(name, help=help_)(click.argument("match")(yes_option(at_table(function))))
 
     return made
@@ -217,13 +225,22 @@ def _simple(name: str, help_: str) -> click.Command:
     )
 
 
-def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
+class _Time(click.ParamType[str]):
+    name = "time"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not duration(value):
+            self.fail(f"{value} is no time; write one such as 12h or 3d", param, ctx)
+        return value
+
+
+def _sentence(name: str, help_: str, argument: click.ParamType[str] | None = None) -> click.Command:
     """A command about a running match, with a word after it if it has an argument."""
 
     def command(table: PlayTable, match: str, yes: bool, word: str = "") -> None:
         _say(table, match, name, word, yes)
 
-    return _about_match(name, help_)(click.argument("word", metavar=argument)(command) if argument else command)
+    return _about_match(name, help_)(click.argument("word", type=argument)(command) if argument else command)
 
 
 @click.command()
@@ -252,10 +269,14 @@ def accept(table: PlayTable, match: str, yes: bool) -> None:
 @_about_match()
 @click.argument("text", nargs=-1, required=True)
 @click.option("--public", is_flag=True, help="For observers, too.")
-def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, yes: bool) -> None:
-    """Write to the other players of a match."""
-    words = f"press {match}{' public' if public else ''}\n{' '.join(text)}"
-    _sign(table, words, yes, lambda: table.say(match, "press", " ".join(text), public=public))
+@click.option("--to", multiple=True, metavar="NAME", help="Only for this player; may be repeated.")
+def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, to: tuple[str, ...], yes: bool) -> None:
+    """Write to the other players of a match, or to some of them alone."""
+    if public and to:
+        raise click.UsageError("A message is for everybody (--public), or for some (--to).")
+    readers = " public" if public else " ".join(["", "to", *to]) if to else ""
+    words = f"press {match}{readers}\n{' '.join(text)}"
+    _sign(table, words, yes, lambda: table.say(match, "press", " ".join(text), readers=readers))
 
 
 @_about_match()
@@ -263,7 +284,7 @@ def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, yes
 def resign(table: PlayTable, match: str, whole: bool, yes: bool) -> None:
     """Resign the game, or the whole match."""
     standing = table.letters.matches.standing(match)
-    _say(table, match, "resign", "match" if whole else f"game {standing.game}", yes)
+    _say(table, match, "resign", "match" if whole else f"game {standing.game}", yes, likely=False)
     if table.at_home:
         show(table, see_the_move(table, standing))
 
@@ -271,7 +292,7 @@ def resign(table: PlayTable, match: str, whole: bool, yes: bool) -> None:
 @_about_match()
 def reveal(table: PlayTable, match: str, yes: bool) -> None:
     """Reveal your secrets after a sealed game that did not end by its rules, such as after an agreed draw."""
-    standing = table.letters.matches.standing(match)
+    standing = table.agent.to_reveal(match)
     words = f"{title_of(table.letters, standing)}: {DOUBTFUL}"
     _sign(table, words, yes, lambda: table.say(match, "reveal"), standing)
 
@@ -297,7 +318,7 @@ def clear(table: PlayTable, match: str, turn: int | None, yes: bool) -> None:
 
 @click.group()
 def tournament() -> None:
-    """Tournaments: announce one. `pbem play enter t3` and `pbem play leave t3` take part."""
+    """Tournaments: announce one, and rule on it. `pbem play enter t3` and `pbem play leave t3` take part."""
 
 
 @tournament.command("new")
@@ -307,9 +328,37 @@ def tournament() -> None:
 @at_table
 def announce(table: PlayTable, game: str, lines: tuple[str, ...], yes: bool) -> None:
     """Announce a tournament: options such as "closes: 2026-12-20" and "pace: 3d"."""
-    options = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-    TournamentTerms.propose(game, options, timedelta())  # refuses at once what the server would
+    table.demand_announceable(game, lines)
+    known = {told.tournament for told in table.letters.memory.tournaments()}
     _tell(table, f"tournament new {game}", yes, "\n".join(lines))
+    made = [told for told in table.letters.memory.tournaments() if told.tournament not in known]
+    list_tournaments(table, made)
+    for told in made:
+        words = f"enter {told.tournament}"
+        click.echo(f"Announced. Your friends write to {table.account.server_address}: {words}")
+        click.echo(f"or say: pbem play {words}")
+
+
+@tournament.command("rule")
+@click.argument("name", metavar="TOURNAMENT")
+@click.argument("ruling", nargs=-1, required=True, metavar="annul MATCH | substitute NAME for NAME | close")
+@click.option("--reason", required=True, help="Why: the table and the proof show it as your word.")
+@yes_option
+@at_table
+def rule(table: PlayTable, name: str, ruling: tuple[str, ...], reason: str, yes: bool) -> None:
+    """Rule on a tournament that you announced: take a match out of the table, name a substitute, or close it."""
+    if _tell(table, f"rule {name} {' '.join(ruling)}", yes, f"reason: {reason}"):
+        click.echo("Your ruling counts; everybody in the tournament is told.")
+
+
+@tournament.command()
+@click.argument("name", metavar="TOURNAMENT")
+@click.argument("player")
+@yes_option
+@at_table
+def challenge(table: PlayTable, name: str, player: str, yes: bool) -> None:
+    """Challenge PLAYER, who stands above you in a ladder."""
+    _tell(table, f"challenge {name} {player}", yes)
 
 
 @click.command()
@@ -322,11 +371,14 @@ def enter(table: PlayTable, tournament: str, team: str, yes: bool) -> None:
     asked = table.letters.ask(f"tournament {tournament}", table.now())
     table.send()
     table.wait(lambda: table.state(asked) not in {"ready", "sent"}, "the terms")
+    if table.state(asked) == "refused":
+        sys.exit(Status.REFUSED)
     from pbem.letters.render import Templates
 
     terms, hash_ = tournament_terms(table.letters, tournament, Templates())
     click.echo(terms)
-    _tell(table, f"enter {tournament} {hash_}" + (f" team {team}" if team else ""), yes)
+    if _tell(table, f"enter {tournament} {hash_}" + (f" team {team}" if team else ""), yes):
+        list_tournaments(table, filter(None, [table.letters.memory.tournament(tournament)]))
 
 
 @click.command()
@@ -338,13 +390,15 @@ def leave(table: PlayTable, tournament: str, yes: bool) -> None:
     _tell(table, f"leave {tournament}", yes)
 
 
+_ANSWER = click.Choice(("offer", "accept", "decline"))
+
 COMMANDS = (
     *(new, accept, press, reveal, take_back, resign, clear, tournament, enter, leave),
     _simple("join", "Take a seat in a match on the open list."),
     _simple("decline", "Decline a proposed match."),
     _simple("withdraw", "Withdraw your proposal."),
     _sentence("claim", "Claim the game from a player who missed the deadline and the grace period."),
-    _sentence("draw", "Offer a draw, or answer such an offer.", "offer|accept|decline"),
-    _sentence("annul", "Offer to annul the match, or answer such an offer.", "offer|accept|decline"),
-    _sentence("extend", "Give your opponent more time, such as 3d.", "TIME"),
+    _sentence("draw", "Offer a draw, or answer such an offer.", _ANSWER),
+    _sentence("annul", "Offer to annul the match, or answer such an offer.", _ANSWER),
+    _sentence("extend", "Give your opponent more time, such as 3d.", _Time()),
 )

@@ -20,6 +20,7 @@ import click
 
 from pbem.cli import programs
 from pbem.cli.ending import Status
+from pbem.cli.play.terminal_boards import width
 from pbem.games import Refused
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.player.correspondence.standings import Contradiction
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 
-_ERASED = "\r\x1b[K"
 _Options = ParamSpec("_Options")
 
 
@@ -67,13 +67,15 @@ class Terminal:
     def waiting(self, what: str) -> Iterator[None]:
         """Show for what the table waits; what is reported next has the line for itself."""
         on_terminal = sys.stderr.isatty()
+        # In one line, that spaces erase: a terminal without colours gets no other command, either.
+        said = f"Waiting for {what} (Ctrl-C: go on without)"[: width() - 1]
         if on_terminal:
-            click.echo(f"Waiting for {what} (Ctrl-C: go on without) ", nl=False, err=True)
+            click.echo(said, nl=False, err=True)
         try:
             yield
         finally:
             if on_terminal:
-                click.echo(_ERASED, nl=False, err=True)
+                click.echo(f"\r{' ' * len(said)}\r", nl=False, err=True)
 
 
 @contextmanager
@@ -89,18 +91,30 @@ def troubles() -> Iterator[None]:
         raise click.ClickException(in_a_sentence(error)) from error
 
 
-def settle(table: PlayTable, form: SentForm) -> None:
-    """Send a letter, and wait for its answer; exits with 1 if it was refused."""
-    if table.settle(form) == "refused":
+def settle(table: PlayTable, form: SentForm) -> bool:
+    """Send a letter, and wait for its answer; returns whether it was obeyed, exits with 1 if it was refused."""
+    if (state := table.settle(form)) == "refused":
         sys.exit(Status.REFUSED)
+    return state == "done"
 
 
-def confirm(table: PlayTable, yes: bool, shown: MatchView | None = None, question: str = "") -> None:
-    """Ask once; then the match must be as it was shown: another `pbem play` may have fetched meanwhile."""
+def is_command(word: str) -> bool:
+    """True if a word is the name of a command of `pbem play`."""
+    play = click.get_current_context().parent
+    return play is not None and isinstance(play.command, click.Group) and word in play.command.commands
+
+
+def confirm(
+    table: PlayTable, yes: bool, shown: MatchView | None = None, question: str = "", *, likely: bool = True
+) -> None:
+    """Ask once; then the match must be as it was shown: another `pbem play` may have fetched meanwhile.
+
+    `likely`: whether Enter alone agrees.
+    """
     if not yes:
         question = question or ("Sign and send?" if table.account.key else "Send?")
         try:
-            agreed = click.confirm(question, default=True)
+            agreed = click.confirm(question, default=likely)
         except click.Abort:
             if sys.stdin.isatty():
                 raise
@@ -112,13 +126,15 @@ def confirm(table: PlayTable, yes: bool, shown: MatchView | None = None, questio
         table.demand_unchanged(shown.match, moment(shown))
 
 
-def at_table(command: Callable[Concatenate[PlayTable, _Options], None]) -> Callable[_Options, None]:
+def at_table(command: Callable[Concatenate[PlayTable, _Options], object]) -> Callable[_Options, None]:
     """Hand a command the player's table, with the letters that have come."""
 
     @wraps(command)
     def seated(*values: _Options.args, **options: _Options.kwargs) -> None:
         table = click.get_current_context().find_object(PlayTable)
         assert table is not None
+        if match := options.get("match"):
+            table.turn_to(str(match))
         table.fetch()
         command(table, *values, **options)
 

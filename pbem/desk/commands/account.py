@@ -24,6 +24,7 @@ from pbem.identity import STATES, BadKey, encryption
 from pbem.identity.security_keys import way
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, SETTINGS, AnyCommand, Command
+from pbem.match.naming import SEAT_NAME
 from pbem.match.seat_clock import written, zone_named
 from pbem.match.state import AGREEING, RUNNING
 from pbem.match.transcript import sha256_hex
@@ -33,7 +34,7 @@ from pbem.store.players import Challenge, KeyRow, PlayerRow, Players
 from pbem.store.questions import Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pbem.config.server import Config
     from pbem.desk.account_keys import Keyring
@@ -96,10 +97,7 @@ def _register(keys: Keyring, offers: Offers, caller: Caller, command: Command[Re
         raise refused("register", None, error.reason) from error
     if key is None:
         return _register_mailbox(keys, offers, caller, command)
-    if (match := command.request.match) is not None:
-        raise refused(
-            "register", match, Phrase("with a key, first register, and then send `join {match}`", match=match)
-        )
+    match = command.request.match
     if key.state != "pinned":
         raise refused("register", key.fingerprint, Phrase("this key is {state}", state=STATES[key.state]))
     if keys.players.owner(key.fingerprint):
@@ -110,7 +108,7 @@ def _register(keys: Keyring, offers: Offers, caller: Caller, command: Command[Re
         return _too_many(keys, caller, command)
     # Asked again, the same form stands: whoever asks in that name must not make the form at hand void.
     challenge = same.challenge if same else keys.seats.world(caller.now).salt()
-    waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge)
+    waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge, match)
     keys.players.await_answer(waiting, to_db(caller.now), to_db(keys.time.ago(caller.now, _PATIENCE)))
     facts = {
         "name": name,
@@ -126,7 +124,7 @@ def _is_reserved(config: Config, caller: Caller, name: str) -> bool:
     """True if a name is not for players; the name of the server's house is only for its address."""
     if name == config.house_name:
         return caller.address.lower() != config.house.address.lower()
-    return name in _NO_NAMES
+    return name in _NO_NAMES or SEAT_NAME.fullmatch(name) is not None
 
 
 def _too_many(keys: Keyring, caller: Caller, command: AnyCommand) -> Reply:
@@ -145,10 +143,7 @@ def _ask(keys: Keyring, caller: Caller, name: str) -> str:
 
 
 def _register_mailbox(keys: Keyring, offers: Offers, caller: Caller, command: Command[Register]) -> Reply:
-    """An account without a key: a reply token goes to the mailbox, and registers when it comes back.
-
-    Whoever came by an invitation then has the seat, and the proposal comes in a letter of its own.
-    """
+    """An account without a key: a reply token goes to the mailbox, and registers when it comes back."""
     proof, name, match = caller.proof, command.request.name, command.request.match
     if proof is None:
         if _is_too_often(keys, caller):
@@ -157,12 +152,7 @@ def _register_mailbox(keys: Keyring, offers: Offers, caller: Caller, command: Co
         return Reply("register_mailbox", {"name": name, "match": match}, reply_to=reply_to, outcome="asked")
     if proof.missing is not None:
         raise refused("register", None, proof.missing)
-    facts = _add_player(keys, offers, caller, name, None) | {"match": match, "missed": []}
-    if match is not None:
-        try:
-            proposals.take_seat(offers, int(match.removeprefix("m")), name, caller.now)
-        except Refused as refused_seat:  # the account stands: it was not for this seat alone
-            facts["missed"] = refused_seat.faults
+    facts = _add_player(keys, offers, caller, name, None, match)
     return Reply("registered_mailbox", facts, items=[bulletin.of_account(name, None)])
 
 
@@ -186,24 +176,34 @@ def confirm(keys: Keyring, offers: Offers, caller: Caller, command: Command[Conf
     if keys.players.owner(waiting.key.fingerprint):
         faults.append(Fault("confirm", None, Phrase("this key has been registered meanwhile")))
     refuse(faults)
-    facts = _add_player(keys, offers, caller, name, waiting.key)
+    facts = _add_player(keys, offers, caller, name, waiting.key, waiting.match)
     keys.players.answered(caller.address)
     code = account_keys.new_code(keys, name, caller.now)
     return Reply("confirm", facts | {"code": code}, items=[bulletin.of_account(name, code)])
 
 
-def _add_player(keys: Keyring, offers: Offers, caller: Caller, name: str, key: KeyRow | None) -> dict[str, object]:
+def _add_player(
+    keys: Keyring, offers: Offers, caller: Caller, name: str, key: KeyRow | None, match: str | None
+) -> dict[str, object]:
     """Add a player, who keeps the language of the letter and gets the seats to which the address was invited.
 
-    Returns the facts for the answer: the games, and the program that plays with anybody, if it has an account.
+    Whoever came by an open invitation to a match has that seat, too; its proposal comes in a letter of its own.
+    Returns the facts for the answer: the games, the program that plays with anybody, if it has an account, and why
+    that seat was missed.
     """
     keys.players.add(name, caller.address, key, to_db(caller.now))
     if caller.language != keys.config.language:
         keys.players.suppose(name, "language", caller.language)
     offers.people.opt_in(caller.address)
     proposals.welcome(offers, name, caller.address, caller.now)
-    house = keys.config.house_name
-    return {"name": name, "games": titles(), "house": house if offers.people.is_program(house) else ""}
+    missed: Sequence[Fault] = ()
+    if match is not None:
+        try:
+            proposals.take_seat(offers, int(match.removeprefix("m")), name, caller.now)
+        except Refused as refused_seat:  # the account stands: it was not for this seat alone
+            missed = refused_seat.faults
+    house = keys.config.house_name if offers.people.is_program(keys.config.house_name) else ""
+    return {"name": name, "games": titles(), "house": house, "match": match, "missed": missed}
 
 
 def whoami(keys: Keyring, people: People, caller: Caller, _command: Command[WhoAmI]) -> Reply:

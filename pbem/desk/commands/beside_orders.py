@@ -1,6 +1,7 @@
-"""The words of players beside their orders: messages, resignations, draws and annulments, time given and taken.
+"""The words of players beside their orders: resignations, draws and annulments, time given and taken.
 
-Implements protocol.md, "Commands" (`press`, `resign`, `draw`, `annul`, `vacation`, `extend`, `claim`) and "A match".
+Messages are in `press`. Implements protocol.md, "Commands" (`resign`, `draw`, `annul`, `vacation`, `extend`, `claim`)
+and "A match".
 """
 
 from __future__ import annotations
@@ -15,21 +16,18 @@ from pbem.games import Fault, refuse
 from pbem.match import progress
 from pbem.match.events import clocks, endings, silence
 from pbem.match.events.clocks import announce
+from pbem.match.naming import hides_players
 from pbem.match.seat_clock import days_of_year, on_a_day, vacation_stop, written
-from pbem.match.state import AGREEING, PHASES, RUNNING
+from pbem.match.state import RUNNING
 from pbem.phrase import Phrase, Span, either
+from pbem.requests import Draw
 from pbem.store.database import to_db
 from pbem.store.players import Players, VacationRow
 
 if TYPE_CHECKING:
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.mail.commands import Command
-    from pbem.requests import Annul, Claim, Draw, Extend, Resign, SendPress, TakeVacation
-    from pbem.store.people import People
-
-_MESSAGE = 4000
-"""The most characters of a message: a public one stays in the page of its match for ever."""
-
+    from pbem.requests import Annul, Claim, Extend, Resign, TakeVacation
 
 _AHEAD = 366
 """The most days ahead that a vacation may be announced."""
@@ -39,48 +37,22 @@ _ANOTHER = Phrase("you have a vacation from {other} to {end}; cancel it first: `
 _TOO_LONG = Phrase("{days} days of vacation in {year}; {budget} a year are allowed")
 
 
-def press(people: People, seated: SeatContext, caller: Caller, command: Command[SendPress]) -> Reply:
-    """`press`: a message to the others, and to observers if it is public."""
-    if seated.match.phase in ("declined", "withdrawn"):
-        raise refused("press", None, Phrase("this match was {phase}", phase=PHASES[seated.match.phase]))
-    text = command.request.text.strip()
-    if not text:
-        raise refused("press", None, Phrase("the message is empty"))
-    if len(text) > _MESSAGE:
-        says = Phrase(
-            "a message has at most {most} characters, and this one has {count}", most=_MESSAGE, count=len(text)
-        )
-        raise refused("press", None, says)
-    by, everybody = seated.match.name(seated.seat), command.request.public
-    # People who were only asked to play get messages from players they know.
-    begun = seated.match.phase not in AGREEING
-    others = [row for row in seated.row.seats if row.seat != seated.seat]
-    readers = [row for row in others if begun or row.accepted or people.played_together(row.player, by)]
-    if not readers:
-        says = Phrase("your message is passed on once another player has accepted the match")
-        raise refused("press", seated.match.id, says)
-    for row in readers:
-        if not people.blocks(row.player, by):
-            facts = {"by": by, "text": text, "everybody": everybody}
-            seated.write_to(row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
-    seated.note_press(by, text, caller.now, everybody=everybody)
-    return Reply("press", seated.facts(), at=seated)
-
-
 def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Reply:
     """`resign`: the game is given up, or the whole match."""
     match, whole = seated.match, command.request.whole
     if not whole and match.phase in RUNNING and command.request.game != match.game:
         wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
         raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
-    others_play = endings.position_without(match, seated.seat, whole_match=whole) is not None
+    others_play = endings.position_after(match, seated.seat, whole_match=whole) is not None
     step, _ = seated.say(caller, command, endings.resign)
-    by, level = match.name(seated.seat), caller.signed.level
+    level = "" if hides_players(match) else caller.signed.level
     what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
-    subject = Phrase("{by} resigned", by=by)
-    for seat in match.seats:
+    # Where the others play on, they are told so with the match's own letters.
+    for seat in match.seats if not others_play else ():
         if seat != seated.seat:
-            seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level, goes_on=others_play)
+            by = seated.name(seated.seat, seat)
+            subject = Phrase("{by} resigned", by=by)
+            seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level)
     progress.advance(step)  # the turn may have waited for this seat alone
     seated.commit(step)
     return Reply("resign", {"what": what, "goes_on": others_play} | seated.facts(), at=seated)
@@ -90,7 +62,8 @@ def agree(seated: SeatContext, caller: Caller, command: Command[Draw | Annul]) -
     """`draw` or `annul`: an agreement is offered, accepted or declined."""
     step, agreed = seated.say(caller, command, endings.agree)
     seated.commit(step)
-    facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}
+    some = command.request.sharing if isinstance(command.request, Draw) else ()
+    facts = {"agreement": command.name, "word": command.request.word, "some": some, "agreed": agreed}
     return Reply("agreement", facts | seated.facts(), at=seated)
 
 
@@ -168,12 +141,13 @@ def extend(seated: SeatContext, caller: Caller, command: Command[Extend]) -> Rep
     """`extend`: a gift of time to the opponents."""
     step, to = seated.say(caller, command, clocks.extend)
     seated.commit(step)
-    facts = {"to": [seated.match.name(seat) for seat in to], "time": Span.of(command.request.seconds)}
+    facts = {"to": [seated.name(seat, seated.seat) for seat in to], "time": Span.of(command.request.seconds)}
     return Reply("extend", facts | seated.facts(), at=seated)
 
 
 def claim(seated: SeatContext, caller: Caller, command: Command[Claim]) -> Reply:
     """`claim`: the game, or the end of the match, against silent players."""
     step, _ = seated.say(caller, command, silence.claim)
+    progress.advance(step)  # those who are left may all have ordered
     seated.commit(step)
     return Reply("claim", seated.facts(), at=seated)

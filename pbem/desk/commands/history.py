@@ -17,15 +17,14 @@ from pbem.desk.caller import Caller, refused
 from pbem.desk.commands import orders
 from pbem.desk.commands.help import no_such_game
 from pbem.desk.commands.proposals import is_blocked
+from pbem.desk.match_archive import at_rest
 from pbem.desk.outcomes import NOT_REGISTERED, Reply
 from pbem.desk.seats import SeatContext, Seats, seat_at, seated_at
 from pbem.games import GAMES, Refused, part_of, rules
 from pbem.json_object import JsonObject
 from pbem.match import events
-from pbem.match.changed import replace
-from pbem.match.modes import proposed
+from pbem.match.naming import hides_players, seen_by
 from pbem.match.state import AGREEING, RUNNING
-from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, written
 from pbem.match.view import MatchView, view
 from pbem.pages import served
@@ -95,17 +94,24 @@ def diary(
 
 def _happenings(matches: Matches, seated: SeatContext) -> Iterator[tuple[datetime, Facts]]:
     """The lines of the diary: the type of an entry, or `press`; what it says; and who sat where."""
-    names: dict[int, str] = {}
+    match, hidden, names = seated.match, hides_players(seated.match), dict[int, str]()
+    shown = seen_by(match, seated.seat).names
     for row in matches.entries(seated.row.number):
         entry = Entry.read(row.entry)
+        if hidden and events.TYPES[entry.type].of_player:
+            continue
         if entry.type == "agreed":
             names = {int(seat): player["name"] for seat, player in entry.body["players"].items()}
+            names = dict(enumerate(shown, start=1)) if hidden else names
         if not events.TYPES[entry.type].silent:
             yield from_db(entry.time), {"kind": entry.type, "body": entry.body, "names": dict(names)}
         if entry.type == "substituted":
             names[entry.body["seat"]] = entry.body["player"]["name"]
+    # Of a player who has left a hidden seat since, nothing is told.
+    here = dict(zip(match.names, shown, strict=True)) if hidden else {}
     for player, time in matches.press_times(seated.row.number):
-        yield from_db(time), {"kind": "press", "body": {"by": player}, "names": {}}
+        if not hidden or player in here:
+            yield from_db(time), {"kind": "press", "body": {"by": here.get(player, player)}, "names": {}}
 
 
 def report(letters: MatchLetters, seated: SeatContext, _caller: Caller, command: Command[MailReports]) -> Reply:
@@ -131,6 +137,10 @@ def transcript(
     """`transcript`: the bundle of a match, as its seat may see it."""
     if not seated.match.seq:
         raise refused("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
+    if hides_players(seated.match):
+        raise refused(
+            "transcript", seated.match.id, Phrase("it names the players: you get it once the match is over")
+        )
     match, row, seat = seated.match, seated.row, seated.seat
     name, content = f"{match.id}.pbem.zip", archive.bundle(match, row, seat)
     apart = letters.proof(match, row, seat, match, (name, content))
@@ -190,17 +200,13 @@ def list_matches(seats: Seats, people: People, pages: str, caller: Caller, comma
 
 
 def _stands(people: People, match: Match, seat: int) -> MatchView:
+    match = seen_by(match, seat)
     return view(match, seat, programs=people.programs(match.names))
 
 
 def _named(seats: Seats, people: People, number: int) -> MatchView:
     """A match by its row alone: where it stands is not read."""
-    row = seats.archive.matches.known(number)
-    taken = {seat.seat: seat.player for seat in row.seats}
-    terms = Terms.read(row.terms)
-    names = tuple(taken.get(seat, name) for seat, name in enumerate(terms.players, start=1))
-    match = proposed(f"m{number}", "", replace(terms, players=names), phase=row.phase)
-    return _stands(people, match, 0)
+    return _stands(people, at_rest(seats.archive.matches.known(number)), 0)
 
 
 def _open(
@@ -213,8 +219,8 @@ def _open(
         if reader and is_blocked(people, match, reader):
             continue
         free = [seat for seat, kept in people.free(number).items() if kept is None]
-        proposer = people.standing(match.terms.game, match.name(1))
         stands = _stands(people, match, 0)
+        proposer = people.standing(match.terms.game, str(stands.names[1]))
         offer = {"free": len(free), "terms": match.terms, "by": proposer, "page": served(pages, match.id)}
         found.append({"m": stands} | offer)
         since = written(from_db(seats.archive.matches.created(number)))

@@ -17,12 +17,14 @@ from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, Seats, demand_leisure, number_of, pinned, seat_at, without_keys
 from pbem.desk.strangers import Strangers, one_mailbox
 from pbem.games import GAMES, Fault, Refused, refuse, rules
+from pbem.games.parts import pictured
 from pbem.letters.digest import next_digest
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.changed import replace
 from pbem.match.events import begun
+from pbem.match.naming import hides_players, seen_by
 from pbem.match.state import AGREEING, PHASES, RUNNING, Match
-from pbem.match.terms import Terms
+from pbem.match.terms import Terms, named_in_terms
 from pbem.match.transcript import BEFORE
 from pbem.pages import served
 from pbem.phrase import Phrase, either
@@ -97,6 +99,9 @@ def new(offers: Offers, settle: timedelta, pages: str, caller: Caller, command: 
         terms = Terms.propose(game, lines, names, settle)
     except Refused as refused:
         raise Refused(*faults, *refused.faults, *busy) from refused
+    if terms.anonymous and command.request.players:
+        says = Phrase("in an anonymous match nobody may know who is asked: name nobody, and let players join")
+        faults.append(Fault("anonymous", "yes", says))
     faults += [*without_keys(offers.players, terms, *(name for name in names if name not in strange)), *busy]
     refuse(faults)
     offers.people.opt_in(caller.address)
@@ -184,18 +189,19 @@ def _invite(offers: Offers, address: str, by: str, terms: Terms, number: int, no
     found, title = offers.people.standing(terms.game, by), rules(terms.game).title
     facts = {"by": by, "terms": terms, "title": title, "match": f"m{number}", "found": found}
     text = offers.seats.letters.template("letters/invitation.txt", **facts)
+    html = offers.seats.letters.template("letters/invitation.html", **facts, board=pictured(rules(terms.game)))
     offers.seats.letters.send(
-        address, OutgoingLetter(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now
+        address, OutgoingLetter(Phrase("[pbem] {by} invites you to a game by mail", by=by), text, html), now
     )
     return True
 
 
 def _propose(offers: Offers, seated: SeatContext, now: datetime, but: int | None = None) -> None:
     """Ask all who have not accepted yet, except the seat that is asked in its answer."""
-    by, number = seated.match.name(1), seated.row.number
-    subject = Phrase("{by} proposes a match to you", by=by)
+    number = seated.row.number
     for row in seated.row.seats:
-        asked = not row.accepted and row.seat != but
+        asked, by = not row.accepted and row.seat != but, seated.name(1, row.seat)
+        subject = Phrase("{by} proposes a match to you", by=by)
         if asked and may_be_written(offers, row.player, [by], number, now):
             facts = {"standings": standings_of_others(offers.people, seated.match, row.seat)}
             seated.write_to(row.seat, "proposal", subject, now, **facts)
@@ -207,16 +213,17 @@ def ask_again(offers: Offers, number: int, now: datetime) -> None:
 
 
 def standings_of_others(people: People, match: Match, seat: int) -> list[object]:
-    """The others' standings, to be seen before accepting."""
-    return [people.standing(match.terms.game, match.name(other)) for other in match.seats if other != seat]
+    """The others' standings, to be seen before accepting; of those whom the match hides, none."""
+    others = [] if hides_players(match) else [other for other in match.seats if other != seat]
+    return [people.standing(match.terms.game, match.name(other)) for other in others]
 
 
 # A free seat.
 
 
 def is_blocked(people: People, match: Match, player: str) -> bool:
-    """True if somebody in this match wants nothing from the player."""
-    return any(people.blocks(name, player) for name in match.names)
+    """True if somebody in this match wants nothing from the player; of those whom it hides, nobody can tell."""
+    return any(people.blocks(name, player) for name in seen_by(match, 0).names)
 
 
 def join(offers: Offers, caller: Caller, command: Command[Join]) -> Reply:
@@ -245,16 +252,18 @@ def _seat(offers: Offers, number: int, seat: int, player: str, now: datetime, *,
     """Give a free seat to a player; with the last seat the match becomes a proposal, and all are asked."""
     terms = offers.seats.archive.known(number)[0].terms
     players = tuple(player if other == seat else name for other, name in enumerate(terms.players, 1))
+    players = named_in_terms(players, anonymous=terms.anonymous)
     offers.people.take(number, seat)
     phase = "open" if offers.people.free(number) else "proposed"
     offers.seats.archive.matches.seat(number, seat, player, replace(terms, players=players).document(), phase)
     seated = seat_at(offers.seats, number, player)
     if phase == "proposed":
         _propose(offers, seated, now, None if tell else seat)
-    joined = {"by": player, "found": offers.people.standing(terms.game, player)}
     for other in seated.row.seats:
         if other.accepted:
-            seated.write_to(other.seat, "joined", Phrase("{player} joins", player=player), now, **joined)
+            shown = seated.name(seat, other.seat)
+            facts = {"by": shown, "found": offers.people.standing(terms.game, shown)}
+            seated.write_to(other.seat, "joined", Phrase("{player} joins", player=shown), now, **facts)
     return seated
 
 
@@ -294,7 +303,7 @@ def _begin(offers: Offers, seated: SeatContext, now: datetime) -> None:
     step = seated.step(now)
     players = [
         pinned(offers.players, name, (match.server, match.id, seat), step.world.salt())
-        for seat, name in enumerate(match.terms.players, start=1)
+        for seat, name in enumerate(match.names, start=1)
     ]
     consents = offers.seats.archive.consents(number)
     stale = [
@@ -325,7 +334,8 @@ def give_up(
             )
         raise refused(command.name, match.id, late)
     if phase == "withdrawn" and seated.seat != 1:
-        by_another = Phrase("{name} proposed it; you may `decline {id}`", name=match.name(1), id=match.id)
+        by = seated.name(1, seated.seat)
+        by_another = Phrase("{name} proposed it; you may `decline {id}`", name=by, id=match.id)
         raise refused("withdraw", match.id, by_another)
     people.withdraw(number)
     seated.give_up(phase)
@@ -334,7 +344,8 @@ def give_up(
             # A player who has not answered need not answer any more: a proposal must not cost its reader two letters.
             held.take(other.player, number)
         elif other.seat != seated.seat:
-            seated.write_to(other.seat, "declined", PHASES[phase], caller.now, by=match.name(seated.seat), done=phase)
+            by = seated.name(seated.seat, other.seat)
+            seated.write_to(other.seat, "declined", PHASES[phase], caller.now, by=by, done=phase)
     return Reply("decline", {"done": phase} | seated.facts(), at=seated)
 
 
@@ -369,7 +380,7 @@ def _still_asked(offers: Offers, name: str, number: int) -> dict[str, str] | Non
     match, row = offers.seats.archive.known(number)
     proposed = match.phase == "proposed" and any(seat.player == name and not seat.accepted for seat in row.seats)
     nominated = any(found.name == name for found in match.nominated.values())
-    by = match.name(1)
+    by = seen_by(match, 0).name(1)
     if not (proposed or nominated) or offers.people.blocks(name, by):
         return None
     return {"id": match.id, "title": match.rules.title, "by": by, "what": "proposal" if proposed else "seat"}

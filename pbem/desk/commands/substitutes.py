@@ -20,6 +20,7 @@ from pbem.mail.commands import COMMANDS, Command
 from pbem.match import progress, state
 from pbem.match.changed import replace
 from pbem.match.events import substituted
+from pbem.match.naming import called, hides_players, seen_by
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -52,16 +53,19 @@ def substitute(offers: Offers, caller: Caller, command: Command[Substitute]) -> 
 def _word(offers: Offers, seated: SeatContext, caller: Caller, command: Command[Substitute]) -> Reply:
     """A player names somebody for a seat, agrees to a name, or withdraws a nomination."""
     match, given = seated.match, command.request
-    name, seat = given.name, match.seat_of(given.leaver)
+    name = given.name
+    seat = next((seat for seat in match.seats if called(match, seat) == given.leaver), None)
     if seat is None:
         raise refused("substitute", given.leaver, Phrase("{name} has no seat in this match", name=given.leaver))
     if given.hash is not None:  # it would be another sentence than the others say
         raise refused("substitute", given.hash, Phrase("the hash is for the newcomer to say: leave it out"))
     if name != substituted.NOBODY:
-        if listening(offers.people, offers.players.by_name(name), match.name(seated.seat)) is None:
+        player = listening(offers.people, offers.players.by_name(name), match.name(seated.seat))
+        # Who plays already, where that is hidden, is refused as somebody whom nobody may ask.
+        if player is None or (hides_players(match) and match.seat_of(name)):
             raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
         refuse(without_keys(offers.players, match.terms, name))
-    facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given.leaver, "hash": ""}
+    facts: dict[str, object] = {"by": called(match, seated.seat), "name": name, "leaver": given.leaver, "hash": ""}
     before = substituted.agreed(match, seat, caller.now) and match.nominated[seat].name == name
     step = seated.step(caller.now)
     said = placed(caller, command, match, seated.seat)
@@ -81,17 +85,18 @@ def _ask(offers: Offers, seated: SeatContext, seat: int, name: str, now: datetim
     """All agree: ask the newcomer, who is told what anybody may know."""
     match, row = seated.match, seated.row
     player = offers.players.known(name)
-    if not proposals.may_be_written(offers, name, match.names, row.number, now):
+    seen = seen_by(match, 0)
+    if not proposals.may_be_written(offers, name, seen.names, row.number, now):
         return
     facts = {
         "name": name,
-        "leaver": match.name(seat),
+        "leaver": seen.name(seat),
         "hash": match.rules_hash,
         "m": _stranger(offers, seated, name),
         "standings": standings_of_others(offers.people, match, seat),
     }
     text = offers.seats.letters.template("letters/take_seat.txt", **facts)
-    subject = _WILL_YOU.given(match=match.id, title=match.rules.title, leaver=match.name(seat))
+    subject = _WILL_YOU.given(match=match.id, title=match.rules.title, leaver=seen.name(seat))
     out = OutgoingLetter(subject, text, place=seated.place)
     offers.seats.letters.send(player.address, out, now)
 
@@ -105,12 +110,12 @@ def _stranger(offers: Offers, seated: SeatContext, name: str) -> LetterView:
 def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Command[Substitute]) -> Reply:
     """The nominated player takes the seat, or declines it."""
     match, seat, name, now = seated.match, seated.seat, caller.known_player.name, caller.now
-    given, left = command.request, seated.match.name(seated.seat)
+    given, left, gone_name = command.request, called(match, seat), match.name(seat)
     facts = {"name": name, "leaver": left, "hash": match.rules_hash}
     # Declined: tell the others, but not a leaver whom letters do not reach.
     if (given.name, given.leaver) == (substituted.NOBODY, left):
         for row in seated.row.seats:
-            if row.player != left or not offers.players.unreachable(left):
+            if row.player != gone_name or not offers.players.unreachable(gone_name):
                 seated.write_to(
                     row.seat, "seat_declined", Phrase("{name} declines the seat", name=name), now, **facts
                 )
@@ -139,14 +144,14 @@ def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Comm
     _seat_taken(offers, seated, step, name)
     offers.people.opt_in(caller.address)
     # A seat left without its player's consent counts as abandoned in the ratings.
-    if not willing:
-        found = offers.people.standing(match.terms.game, left, offers.people.pool(match.names))
-        offers.people.record(match.terms.game, [replace(found, abandoned=found.abandoned + 1)])
-    if gone := offers.players.by_name(left):
+    if not (willing or hides_players(match)):
+        offers.people.count_abandoned(match.terms.game, gone_name, match.names)
+    if gone := offers.players.by_name(gone_name):
+        facts["name"] = shown = seated.name(seat, 0)
         text = offers.seats.letters.template(
-            "letters/seat_left.txt", willing=willing, **facts, m=_stranger(offers, seated, left)
+            "letters/seat_left.txt", willing=willing, **facts, m=_stranger(offers, seated, gone_name)
         )
-        subject = _TAKEN.given(match=match.id, title=match.rules.title, name=name)
+        subject = _TAKEN.given(match=match.id, title=match.rules.title, name=shown)
         offers.seats.letters.send(gone.address, OutgoingLetter(subject, text), now)
     return Reply("substitute", facts | {"state": "taken"} | seated.facts(), at=seated)
 

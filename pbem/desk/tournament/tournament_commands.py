@@ -15,6 +15,7 @@ from pbem.desk.seats import demand_leisure, find_seat, pinned
 from pbem.games import Fault, Refused
 from pbem.mail import commands
 from pbem.match.transcript import BEFORE, canonical
+from pbem.pages import served
 from pbem.phrase import Phrase
 from pbem.proof.normal_form import hash_of_entry_words
 from pbem.requests import Rule
@@ -51,9 +52,17 @@ _TOGETHER = 150
 
 
 def new(
-    director: Director, seats: Seats, settle: timedelta, caller: Caller, command: Command[AnnounceTournament]
+    director: Director,
+    seats: Seats,
+    settle: timedelta,
+    pages: str,
+    caller: Caller,
+    command: Command[AnnounceTournament],
 ) -> Reply:
-    """`tournament new`: a tournament is announced; `settle` is the server's default."""
+    """`tournament new`: a tournament is announced.
+
+    `settle` is the server's default; `pages` is the address at which it serves pages, or "".
+    """
     name, world = caller.known_player.name, seats.world(caller.now)
     terms = TournamentTerms.propose(command.request.rules, command.request.options, settle)
     running = map(director.archive.load, director.archive.rows.running())
@@ -86,7 +95,7 @@ def new(
     )
     director.archive.rows.keep_secret(number, secret or "")
     director.commit(step, caller.signed)
-    return _told(director, caller, step.tournament, "announced")
+    return _told(director, caller, step.tournament, "announced", page=served(pages, step.tournament.id))
 
 
 def show(director: Director, caller: Caller, command: Command[ShowTournament]) -> Reply:
@@ -260,10 +269,12 @@ def _demand_key(director: Director, terms: TournamentTerms, name: str) -> None:
         raise refused("keys", name, says)
 
 
-def _told(director: Director, caller: Caller, t: Tournament, done: str, outcome: Outcome = "done") -> Reply:
+def _told(
+    director: Director, caller: Caller, t: Tournament, done: str, outcome: Outcome = "done", **more: object
+) -> Reply:
     reader = caller.player.name if caller.player else ""
     facts = director.facts(t, reader)
     files, letters = director.proof(t, reader) if facts["line"] and done == "shown" else ([], [])
-    told = {"t": facts, "done": done, "apart": bool(letters)}
+    told = {"t": facts, "done": done, "apart": bool(letters), **more}
     items = director.archive.items(t, reader)
     return Reply("tournament", told, files, letters=letters, outcome=outcome, items=items)

@@ -109,6 +109,7 @@ class Director:
         t, number = step.tournament, step.tournament.number
         news = [entry for entry in step.entries if entry.type in _NEWS]
         concerned = {t.organiser.name, *(entrant.player.name for entrant in t.entrants.values())}
+        concerned |= {entry.body["player"] for entry in news if _nominates(entry)}
         for name in sorted(concerned) if news else ():
             own = [entry.seq for entry in news if self._concerns(entry, t, name)]
             if own:
@@ -230,6 +231,8 @@ class Director:
             return False
         if entry.type == "withdrawn":
             return bool(entry.body["why"] == "silent" and t.entrants[entry.body["player"]].player.name == name)
+        if _nominates(entry) and entry.body["player"] == name:
+            return True
         return name == t.organiser.name or t.entrant_of(name) is not None
 
     def _wants(self, t: Tournament, name: str) -> bool:
@@ -321,6 +324,11 @@ class Director:
         if done == PER_TICK < len(planned):
             return now
         return now + TRY_AGAIN if failed else None
+
+
+def _nominates(entry: TournamentEntry) -> bool:
+    """True if a ruling lets somebody enter in another's place."""
+    return entry.type == "ruled" and entry.body["what"] == "substitute"
 
 
 def file_name(t: Tournament) -> str:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.games import rules
+from pbem.match.transcript import utc
 from pbem.match.view import TranscriptHead
+from pbem.phrase import Moment
 from pbem.tournament.crosstable import TableRow, scored, table, teams
 from pbem.tournament.tournament_state import TableCell, TableLine, TournamentView
 
@@ -41,6 +43,7 @@ def facts_of(t: Tournament, reader: str) -> Facts:
     return _public_facts(_AtHead(t.head, t)) | {
         "me": reader,
         "line": name,
+        "nominated": reader in t.nominated and name is None,
         "out": entrant.out if entrant else "",
         "standing": standing_of(t, reader),
         "games": [_game_of(t, pairing, name) for pairing in t.pairings if name and name in pairing.names],
@@ -60,7 +63,7 @@ def _public_facts(at: _AtHead) -> Facts:
         "phase": t.phase,
         "format": t.terms.format,
         "terms": t.terms,
-        "closes": t.terms.closes[:10] if t.terms.closes else None,
+        "closes": Moment(utc(t.terms.closes)) if t.terms.closes else None,
         "hash": t.rules_hash,
         "organiser": t.organiser.name,
         "entrants": [_entrant(t, name) for name in t.entrants],

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from pbem.games import Result
-from pbem.games.audience import Audience, Pictures, audience, cut, everybody, followed
+from pbem.games.audience import Pictures, audience, cut, everybody, followed, owner
 from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, RANK, SQUARES, names
 from pbem.games.dueling_masters.notation import SEATS, Options, Setup, Side
 from pbem.games.dueling_masters.transit import State
@@ -95,7 +95,7 @@ class View(TypedDict):
 
 
 SHOWN: Final[Shown] = {
-    "check": {**everybody("seat", "kind", "piece", "from"), "to": frozenset({Audience.OWNER})},
+    "check": {**everybody("seat", "kind", "piece", "from"), **owner("to")},
     "collision": {
         **everybody("kind", "square"),
         "pieces": everybody("1", "2"),
@@ -226,7 +226,7 @@ def recalled(view: View, seat: int) -> State:
     own_side = Side(Setup("", asteroids, tuple(squares)), asteroids, tuple(squares), tuple(starts))
     other = Side(Setup("", 0, nowhere), 0, nowhere, nowhere)
     sides = (own_side, other) if seat == 1 else (other, own_side)
-    return State(options, view["turn"], sides, Result(0, tuple(view["scores"])) if view["over"] else None)
+    return State(options, view["turn"], sides, Result((), tuple(view["scores"])) if view["over"] else None)
 
 
 def _own(named: Sequence[str], side: Side, picture: _Picture) -> Own:

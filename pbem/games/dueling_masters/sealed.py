@@ -310,7 +310,7 @@ def _finished(table: Table) -> Table:
     played = table.played.and_(reports)
     result = _result(options, table.turn, (one, two))
     if not result and [turn[0]["kind"] for turn in played[-2:]] == ["pass", "pass"]:
-        result = Result(0, (one.homes, two.homes))
+        result = Result((1, 2), (one.homes, two.homes))
     return Table(options, (one, two), table.turn + (result is None), played=played, result=result)
 
 
@@ -322,7 +322,7 @@ def _result(options: Options, turn: int, pieces: tuple[Pieces, Pieces]) -> Resul
         return Result.of(scores)
     fighters = (1 << FIRST_HOME) - 1
     none_left = not options.mobile_home and not fighters & ~(one.destroyed & two.destroyed)
-    return Result(0, scores) if none_left or turn >= options.max_turns else None
+    return Result((1, 2), scores) if none_left or turn >= options.max_turns else None
 
 
 # The owner's side

@@ -188,8 +188,8 @@ def _result(options: Options, turn: int, sides: tuple[Side, Side]) -> Result | N
     if not all(scores):
         return Result.of(scores)
     if not options.mobile_home and not _anybody_reaches(options.pieces, sides):
-        return Result(0, scores)
-    return Result(0, scores) if turn >= options.max_turns else None
+        return Result((1, 2), scores)
+    return Result((1, 2), scores) if turn >= options.max_turns else None
 
 
 def _anybody_reaches(names: tuple[str, ...], sides: tuple[Side, Side]) -> bool:

@@ -73,14 +73,17 @@ def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Rep
     space = _Space(options.board, state.ships)
     result = None
     for action in range(3):
-        before = len(space.square)
+        before = set(space.square)
         space.act(action, given)
         last = action == 2 and state.turn >= options.max_turns
-        if last or len(space.square) < before:
+        if last or len(space.square) < len(before):
             # The action may end the game (rulings 23, 24 and 26).
             found = scores(options.seats, space.square)
             standing = len(found) - found.count(0)
             result = Result.of(found) if last or standing < 2 else None
+            if result and not standing:  # those share who lost their last ship in this action
+                gone = sorted({ship.seat for ship in state.ships if ship.letter in before})
+                result = Result(tuple(gone), found)
             if result:
                 break
     turn = state.turn if result else state.turn + 1

@@ -128,7 +128,7 @@ def recalled(view: View, _seat: int) -> State:
     )
     orders = view["last"]["orders"] if view["last"] else {}
     last = tuple((LETTERS.index(ship), actions) for ship, actions in orders.items())
-    return State(options, view["turn"], ships, last, Result(0, tuple(view["scores"])) if view["over"] else None)
+    return State(options, view["turn"], ships, last, Result((), tuple(view["scores"])) if view["over"] else None)
 
 
 def _add_ends(ends: list[Destroyed], reports: Sequence[Report], turn: int) -> None:

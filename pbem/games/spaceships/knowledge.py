@@ -230,7 +230,7 @@ def recalled(view: View, seat: int) -> State:
     known = view["known"][str(3 - seat)]
     other = NOBODY._replace(destroyed=mask_of(known["destroyed"]), empty=mask_of(known["empty"]))
     sides = (own_side, other) if seat == 1 else (other, own_side)
-    result = Result(0, (sides[0].score, sides[1].score)) if view["over"] else None
+    result = Result((), (sides[0].score, sides[1].score)) if view["over"] else None
     return State(Options(), view["turn"], sides, result)
 
 

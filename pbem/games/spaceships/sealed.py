@@ -262,7 +262,7 @@ def _finished(table: Table, flashed: Iterable[str] = ()) -> Table:
     one, two = (_entered(table, seat, flashes[seat]).space() for seat in (1, 2))
     over = [seat for seat in (1, 2) if answers[seat].over]
     beaten = [seat for seat in over if answers[seat].over == "over fleet"]
-    winner = 3 - beaten[0] if len(beaten) == 1 else 0
+    winners = tuple(seat for seat in (1, 2) if len(beaten) != 1 or seat not in beaten)
     # Both sides' reports, in the order of ruling 21.
     first = first_to_report(table.options, table.turn)
     given = {seat: iter(found) for seat, found in flashes.items()}
@@ -279,7 +279,7 @@ def _finished(table: Table, flashed: Iterable[str] = ()) -> Table:
         answered={},
         spaces=(one, two),
         played=table.played.and_(told),
-        result=Result(winner, table.scores) if over else None,
+        result=Result(winners, table.scores) if over else None,
     )
 
 

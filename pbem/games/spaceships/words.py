@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
-from itertools import groupby
+from itertools import cycle, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -16,6 +16,7 @@ from pbem.games.spaceships.boards import LETTERS
 from pbem.games.spaceships.boards import boards as boards_of
 from pbem.games.spaceships.boards import truth as true_boards
 from pbem.games.spaceships.ships import TYPES
+from pbem.games.spaceships.space import CELLS, LINES, NAMES, PLACES, directions, mask_of
 from pbem.games.squares import PLAIN, Glance, Line, Square
 from pbem.phrase import Phrase
 
@@ -39,7 +40,7 @@ STRUCK: Final = Phrase("{what} last turn", what=Phrase("struck"))
 SHOT_AT: Final = Phrase("{what} last turn", what=Phrase("shot at"))
 """The full meanings of fresh squares, for a legend with room; in a text, three signs share a line."""
 SMALL: Final = Phrase("small letters: destroyed")
-HEADS: Final = (Phrase("ship"), Phrase("left"), Phrase("undamaged"), Phrase("destroyed"))
+CELL: Final = Phrase("Gx3: layer G, row x, column 3")
 NO_SHIP: Final = Phrase("no ship")
 NOT_SEARCHED: Final = Phrase("not searched")
 OWN_SIGNS: Final = {
@@ -57,16 +58,6 @@ KNOWN_SIGNS: Final = {
 }
 
 
-class OwnShip(NamedTuple):
-    """A ship of the reader's: how much of it is left, and its cells with their state."""
-
-    ship: str
-    left: Phrase
-    standing: Sequence[str]
-    lost: str
-    line: Line
-
-
 class Space(NamedTuple):
     """A space: its board, its titles, its legend in symbols and in tints, and the known facts about its ships."""
 
@@ -80,7 +71,8 @@ class Space(NamedTuple):
     symbols: Sequence[str]
     tints: Sequence[tuple[Square, Phrase]]
     types: Sequence[Phrase]
-    own: Sequence[OwnShip]
+    own: bool
+    """True if every ship in it is known to the reader."""
     ships: Sequence[Line]
 
 
@@ -110,7 +102,7 @@ def glance(view: View, names: Mapping[int, str]) -> Glance:
     due = entitled(view)
     kinds = [Phrase("{count} {what}", count=kind.number, what=kind.what) for kind in due.kinds] if due else []
     may = Line(Phrase("You may order"), kinds) if kinds else None
-    return _at_a_glance(list(spaces(view, names)), names, may, [kind.example for kind in due.kinds] if due else [])
+    return _at_a_glance(list(spaces(view, names)), names, may, list(_examples(view, due)) if due else [])
 
 
 def end_at_a_glance(views: Mapping[int, View], names: Mapping[int, str], seat: int) -> Glance:
@@ -124,8 +116,43 @@ def _at_a_glance(
     own, *others = spaces
     titles = [own.title, *(Phrase("{name}'s space", name=names[space.board.seat]) for space in others)]
     boards = [(title, space.cells, space.board) for title, space in zip(titles, spaces, strict=True)]
-    signs = {sign[:2]: sign for space in spaces for sign in space.symbols if not sign.startswith(".")}
-    return Glance(boards, list(signs.values()), due, [word for order in example for word in order.split()])
+    told = [sign for space in spaces for sign in space.symbols if not sign.startswith(".")]
+    # One sign for a type of ship, however much of it is left; the signs that ships leave behind are new to most.
+    signs = {sign[:2].lower(): sign for sign in sorted(told, key=lambda sign: not sign[0].islower())}
+    marks = [sign for sign in signs.values() if sign[1] != " " or not sign[0].isupper()]
+    ships = [sign for sign in signs.values() if sign not in marks]
+    cells = [CELL] if due else []
+    return Glance(boards, [*marks, *ships, *cells], due, [word for order in example for word in order.split()])
+
+
+def _examples(view: View, due: Entitled) -> Iterator[str]:
+    """An order of each kind, each at another cell where a ship is known to be or may be, outwards from Gx3."""
+    (known,) = view["known"].values()
+    searched = {*known["empty"], *known["destroyed"]}
+    left = sorted(set(NAMES) - searched, key=lambda cell: (cell not in known["ship"], _from_gx3(CELLS[cell])))
+    targets = cycle(left or NAMES)
+    for kind in due.kinds:
+        if not kind.example.startswith("b"):
+            yield kind.example.removesuffix("Gx3") + next(targets)
+        else:
+            yield kind.example.replace("Gx1Gx3", _beam(view, mask_of(searched)))
+
+
+def _from_gx3(cell: int) -> tuple[int, int]:
+    """The distance of a cell from the cell of the examples in letters; of equal ones, their order."""
+    return sum(abs(one - other) for one, other in zip(PLACES[cell], PLACES[CELLS["Gx3"]], strict=True)), cell
+
+
+def _beam(view: View, searched: int) -> str:
+    """The ends of a beam by the first death star that has one, through cells that are not searched, if possible."""
+    own, due = view["own"], view["entitled"]
+    assert own is not None  # whoever may order has both
+    assert due is not None
+    (star,) = (ship for ship in own["ships"] if ship["ship"] == due["beams"][0]["ship"])
+    able = directions(mask_of(set(star["cells"]) - set(star["destroyed"])))
+    lines = [(ends, cells) for ends, (cells, direction) in LINES.items() if able >> direction & 1]
+    ends, _ = min(lines, key=lambda line: (sum(searched >> cell & 1 for cell in line[1]), _from_gx3(line[1][1])))
+    return ends
 
 
 def _own(own: OwnSpace, board: Board, title: Phrase, caption: Phrase) -> Space:
@@ -135,8 +162,7 @@ def _own(own: OwnSpace, board: Board, title: Phrase, caption: Phrase) -> Space:
     heading = Phrase("{title}: {count}", title=title, count=count)
     legend = _legend(board, OWN_SIGNS, STRUCK)
     ships = [_own_ship(ship) for ship in own["ships"]]
-    lines = [ship.line for ship in ships]
-    return Space(board, title, count, heading, caption, NO_SHIP, *legend, own=ships, ships=lines)
+    return Space(board, title, count, heading, caption, NO_SHIP, *legend, own=True, ships=ships)
 
 
 def _known(view: View, known: Known, board: Board, name: str) -> Space:
@@ -148,7 +174,9 @@ def _known(view: View, known: Known, board: Board, name: str) -> Space:
     one = Phrase("{count} cell destroyed, {unknown} not searched", count=destroyed, unknown=unknown)
     count = one if destroyed == 1 else several
     caption = Phrase("{name}'s space, layer", name=name)
-    return Space(board, title, count, title, caption, NOT_SEARCHED, *legend, own=(), ships=list(_known_ships(known)))
+    return Space(
+        board, title, count, title, caption, NOT_SEARCHED, *legend, own=False, ships=list(_known_ships(known))
+    )
 
 
 COLOURS: Final = {
@@ -165,7 +193,7 @@ def in_words(space: Space) -> Iterator[Line]:
     """A board for readers who cannot see it: each layer that is not all plain."""
     for panel in space.board.panels:
         told = [
-            Phrase("{cells}: {what}", cells=cells, what=_named(square, own=bool(space.own)))
+            Phrase("{cells}: {what}", cells=cells, what=_named(square, own=space.own))
             for row, squares in zip(panel.rows, panel.squares, strict=True)
             for cells, square in _runs(row, panel.columns, squares)
         ]
@@ -237,21 +265,20 @@ def _sign(sign: str, meaning: Phrase) -> Phrase:
     return Phrase("{sign} {meaning}", sign=sign, meaning=meaning)
 
 
-def _own_ship(ship: OwnCells) -> OwnShip:
+def _own_ship(ship: OwnCells) -> Line:
     left = [cell for cell in ship["cells"] if cell not in ship["destroyed"]]
     fired = [cell for cell in ship["fired"] if cell not in ship["destroyed"]]
     lost = " ".join(ship["destroyed"])
     count = Phrase("{left} of {size}", left=len(left), size=len(ship["cells"]))
-    standing = [" ".join(left)] if left else []
     more: list[str] = [Phrase("fired {cells}", cells=" ".join(fired))] if fired else []
     if left and ship["burnt_out"]:
         more.append(Phrase("beam burnt out"))
     if left:
-        first = Phrase("{count}  {cells}", count=count, cells=standing[0])
+        first = Phrase("{count}  {cells}", count=count, cells=" ".join(left))
         parts = [first, *([Phrase("lost {cells}", cells=lost)] if lost else []), *more]
     else:
         parts = [Phrase("{count}  destroyed: {cells}", count=count, cells=" ".join(ship["cells"]))]
-    return OwnShip(ship["ship"], count, [*standing, *more], lost, Line(ship["ship"], parts))
+    return Line(ship["ship"], parts)
 
 
 def _known_ships(known: Known) -> Iterator[Line]:

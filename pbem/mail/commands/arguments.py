@@ -217,11 +217,36 @@ def _public(words: Words, given: Given) -> Phrase | None:
     return None
 
 
+def _readers(words: Words, given: Given) -> Phrase | None:
+    # `to` is never the message's first word: what is meant for one player must not go to all.
+    if words.low() != "to" or not words.same_line():
+        return _public(words, given)
+    words.take()
+    to = []
+    while words.same_line():
+        to += [name for name in words.take().lower().split(",") if name]
+    given["to"] = tuple(to)
+    if to and all(_NAME.fullmatch(name) and name not in RESERVED for name in to):
+        return None
+    return Phrase("after `to`, give only players' names; the message begins on the next line")
+
+
 def _leaver(words: Words, given: Given) -> Phrase | None:
     leaver = words.bare(1).lower()
     if words.low() != "for" or not _NAME.fullmatch(leaver) or leaver in RESERVED:
         return Phrase("say for whom: `substitute {match} carl for bob`", match=given.get("match", "m17"))
     return _noted(words, given, 2, leaver=leaver)
+
+
+def _sharing(words: Words, given: Given) -> Phrase | None:
+    if words.low() != "for" or not words.same_line():
+        return None
+    words.take()
+    names: set[str] = set()
+    while words.more and words.same_line():
+        names |= {name.lower() for name in words.take().rstrip(";.:").split(",") if name}
+    given["sharing"] = tuple(sorted(names))
+    return None if names else Phrase("after `for`, name those who would share")
 
 
 def _team(words: Words, given: Given) -> Phrase | None:
@@ -370,13 +395,14 @@ NAME = Slot("NAME", _name)
 NEWCOMER = Slot("CARL", _name)
 LEAVER = Slot("for BOB", _leaver)
 PLAYERS = Slot("[with PLAYER...]", _players)
-PUBLIC = Slot("[public]", _public)
+READERS = Slot("[public|to CARL...]", _readers)
 WHICH = Slot("[open|mine]", _word("which", re.compile("open|mine", re.I)))
 HASH = Slot("[hash]", _word("hash", _HASH))
 WORD = Slot(
     "offer|accept|decline",
     _word("word", re.compile("offer|accept|decline", re.I), Phrase("say offer, accept or decline")),
 )
+SHARING = Slot("[for CARL ERIN]", _sharing)
 TIME = Slot("3d", _time)
 DAYS = Slot("2026-12-20 to 2027-01-03|off", _days)
 SETTING = Slot("timezone Europe/Berlin|language de|mail digest|format text", _setting)

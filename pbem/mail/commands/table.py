@@ -499,8 +499,11 @@ COMMANDS: dict[str, CommandSpec] = {
         _of_match(
             "press",
             requests.SendPress,
-            Phrase("Send the other players a message of up to 4,000 characters; with `public`, also observers."),
-            (arguments.MATCH, arguments.PUBLIC),
+            Phrase(
+                "Send a message of up to 4,000 characters to the other players, observers too (`public`),"
+                " or only to some."
+            ),
+            (arguments.MATCH, arguments.READERS),
             body="press",
             a_day=50,
         ),
@@ -547,9 +550,10 @@ COMMANDS: dict[str, CommandSpec] = {
             requests.Draw,
             Phrase(
                 "Offer a draw of the game, or answer an offer; it stands until it is answered or the turn is"
-                " resolved."
+                " resolved. All who remain would share it, or those whom you name; it counts once all who remain"
+                " agree to the same."
             ),
-            (arguments.MATCH, arguments.WORD),
+            (arguments.MATCH, arguments.WORD, arguments.SHARING),
             a_day=20,
         ),
         _in_turn(

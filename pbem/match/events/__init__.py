@@ -15,6 +15,7 @@ from pbem.match.events import (
     endings,
     interventions,
     keys_changed,
+    leaving,
     sealed_events,
     silence,
     substituted,
@@ -40,6 +41,7 @@ TYPES: Mapping[str, EntryType] = {
         sealed_events.VERDICT,
         silence.MISSED,
         silence.FORFEITED,
+        leaving.ENTRY,
         clocks.EXTENDED,
         silence.CLAIMED,
         endings.OFFERED_DRAW,
@@ -69,7 +71,7 @@ OPEN = frozenset(name for name, kind in TYPES.items() if kind.opens)
 _BY_SEAT = ("letters", "players", "commitments", "receipts", "orders", "shown", "verdicts")
 """The parts of bodies that are objects by seat."""
 
-_OF_SEATS = ("seats", "to", "against", "default")
+_OF_SEATS = ("seats", "to", "against", "default", "winners", "sharing")
 """The parts of bodies that are lists of seats; the `to` of a vacation is a day, or none."""
 
 

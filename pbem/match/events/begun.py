@@ -31,6 +31,7 @@ from pbem.match.remaking import Consent
 from pbem.match.state import PHASES
 from pbem.match.step import Document
 from pbem.match.submissions import setup
+from pbem.match.terms import named_in_terms
 from pbem.match.transcript import VERSION, sha256_hex
 from pbem.phrase import Phrase
 from pbem.requests import Accept, SignedForm, SubmitSetup
@@ -79,7 +80,8 @@ def _remake_agreed(remaking: Remaking) -> Step:
     """The agreement again, from the letters by which the terms were proposed and accepted."""
     body = remaking.entry.body
     players = [Player.read(body["players"][str(seat)]) for seat in remaking.match.seats]
-    if tuple(player.name for player in players) != remaking.match.terms.players:
+    terms = remaking.match.terms
+    if named_in_terms([player.name for player in players], anonymous=terms.anonymous) != terms.players:
         raise remaking.untrue(None, "the players are not those of the terms")
     if not remaking.match.terms.as_announced:
         raise remaking.untrue(None, "the terms are not those of the tournament")

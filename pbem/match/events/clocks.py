@@ -23,6 +23,7 @@ from pbem.match.entry_type import (
     sentence_form,
     time,
 )
+from pbem.match.naming import hides_players
 from pbem.match.seat_clock import VACATION, Stop
 from pbem.match.state import RUNNING, UNREACHABLE
 from pbem.match.step import Notice
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date, datetime
 
+    from pbem.json_object import JsonObject
     from pbem.match.remaking import Remaking
     from pbem.match.seat_clock import Clock
     from pbem.match.state import Match
@@ -47,13 +49,22 @@ WEEK = timedelta(days=7)
 MONTH = timedelta(days=30)
 
 
+def _note(step: Step, kind: str, body: JsonObject) -> None:
+    """Enter the server's word about one player's clock, unless the match hides who that is.
+
+    Other matches tell of the same vacation by name, and whoever can guess an entry recognises it by the next head.
+    """
+    if not hides_players(step.match):
+        step.append_entry(kind, body)
+
+
 def delay(step: Step, seat: int, asked: datetime, since: datetime) -> None:
     """The letter that asked a seat is not delivered yet: the clock stands from its sending on."""
     clock = step.match.clocks.get(seat)
     if clock is None or clock.since != asked or seat in step.match.missed:
         return
     step.set_clock(seat, clock.halted(DELIVERY, since))
-    step.append_entry("halted", {"seat": seat, "reason": DELIVERY})
+    _note(step, "halted", {"seat": seat, "reason": DELIVERY})
 
 
 def halt_unreachable(step: Step, seat: int, since: datetime) -> None:
@@ -108,6 +119,7 @@ HALTED = EntryType(
     remake=remake,
     says="the clock of seat {seat} stands: {reason} (the server's word)",
     between=True,
+    of_player=True,
 )
 
 OUTAGE = "outage"
@@ -139,7 +151,7 @@ def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datet
     earlier = [stop for stop in stops if stop.ended is not None]
     began = min([since, *(stop.began for stop in stops if stop.ended is None)])
     step.set_clock(seat, clock.with_stops(DELIVERY, [*earlier, Stop(began, until, DELIVERY)]))
-    step.append_entry("moved", {"seats": [seat], "reason": DELIVERY, "until": written(until)})
+    _note(step, "moved", {"seats": [seat], "reason": DELIVERY, "until": written(until)})
     return True
 
 
@@ -160,6 +172,7 @@ MOVED = EntryType(
     remake=remake,
     says="deadlines of seats {seats} moved: {reason} (the server's word)",
     between=True,
+    of_player=True,
 )
 
 
@@ -169,7 +182,7 @@ def announce(step: Step, seat: int, stops: Iterable[Stop], announced: tuple[date
         step.set_clock(seat, clock.with_stops(VACATION, stops))
     first, last = announced or (None, None)
     days = {"from": first and first.isoformat(), "to": last and last.isoformat()}
-    step.append_entry("vacation", {"seat": seat, **days})
+    _note(step, "vacation", {"seat": seat, **days})
     step.notify("vacation", seat, seat=seat, first=first, last=last)
 
 
@@ -182,6 +195,7 @@ ON_VACATION = EntryType(
     remake=remake,
     says="a vacation of seat {seat} (the server's word)",
     between=True,
+    of_player=True,
 )
 
 GIFT = (3600, 30 * 86400)
@@ -204,7 +218,7 @@ def extend(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> l
         step.match,
         clocks={**match.clocks, **clocks},
         missed=match.missed - missed,
-        misses={other: times - (other in missed) for other, times in match.misses.items()},
+        misses={other: made[: len(made) - (other in missed)] for other, made in match.misses.items()},
     )
     step.notices.extend(Notice("extended", other, step.match, {"by": seat, "seconds": seconds}) for other in to)
     return to

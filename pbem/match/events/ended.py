@@ -12,7 +12,7 @@ from pbem.games import Result
 from pbem.match.asking import ask_for_setups, banks, file_replies_of_setups, show_replies_of_setups
 from pbem.match.changed import replace
 from pbem.match.dealt import shown_at_the_end
-from pbem.match.entry_type import EntryType, hash_, list_of, mapping, number, text, whole
+from pbem.match.entry_type import EntryType, hash_, list_of, mapping, number, seats, text, whole
 from pbem.match.record import Record, RecordedResult, write
 from pbem.match.state import Ended
 from pbem.match.step import Document
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
 
 
+Closing = tuple[tuple[int, ...], str]
+"""The winners of a match, and the reason of its end."""
+
+
 def end_game(
-    step: Step, result: Result, *, closes: tuple[int, str] | None = None, by: str = "", resignation: str = ""
+    step: Step, result: Result, *, closes: Closing | None = None, by: str = "", resignation: str = ""
 ) -> None:
     """The game is over: its secrets are revealed, and the match goes on or closes.
 
-    `closes` names the winner of the match and the reason, if the match ends with this game, whatever its length;
+    `closes` names the winners of the match and the reason, if the match ends with this game, whatever its length;
     `resignation` is the path of the letter by which the game was given up; `by` is who ended it for all: "operator",
     "annulled" (both players), or nobody.
     """
@@ -44,7 +48,7 @@ def conclude(
     record: Record | None,
     trace: Mapping[str, str] = MappingProxyType({}),
     *,
-    closes: tuple[int, str] | None = None,
+    closes: Closing | None = None,
     by: str = "",
     **facts: object,
 ) -> None:
@@ -54,7 +58,7 @@ def conclude(
     """
     match = step.match
     turns = len(match.turns) if record is None else len(record.turns)
-    ended = Ended(result.winner, tuple(result.scores), result.reason, turns)
+    ended = Ended(tuple(result.winners), tuple(result.scores), result.reason, turns)
     games = match.games.and_(ended)
     over = closes is not None or _match_is_over(replace(match, games=games), ended)
     step.append_entry(
@@ -63,7 +67,7 @@ def conclude(
             **trace,
             "game": match.game,
             "turns": turns,
-            "winner": result.winner,
+            "winners": list(result.winners),
             "scores": list(result.scores),
             "reason": result.reason,
         },
@@ -92,7 +96,7 @@ def conclude(
         close(step, *closes)
     elif over:
         early = match.terms.kind == "single" and ended.reason != "rules"
-        close(step, _winner(step.match, ended), ended.reason if early else "agreed length")
+        close(step, _winners(step.match, ended), ended.reason if early else "agreed length")
     else:
         carried = match.rules.carry(match.options, result)
         ask_for_setups(step, carried if match.terms.kind == "continued" else match.terms.first_options())
@@ -100,25 +104,25 @@ def conclude(
 
 def give_up(
     step: Step,
-    winner: int,
+    winners: tuple[int, ...],
     reason: str,
-    closes: tuple[int, str] | None = None,
+    closes: Closing | None = None,
     *,
     by: str = "",
     resignation: str = "",
 ) -> None:
-    """The game that is played ends as it stands, with this winner; before a game, the match is closed."""
+    """The game that is played ends as it stands, with these winners; before a game, the match is closed."""
     match = step.match
     if match.playing is not None:
-        result = Result(winner, match.playing.scores, reason)
+        result = Result(winners, match.playing.scores, reason)
         end_game(step, result, closes=closes, by=by, resignation=resignation)
     else:
-        close(step, *(closes or (winner, reason)))
+        close(step, *(closes or (winners, reason)))
 
 
 def abandon(step: Step, reason: str = "abandoned", by: str = "") -> None:
     """Nobody plays on: a game under way is revealed as it stands, nobody wins, and the match is closed."""
-    give_up(step, 0, "abandoned", (0, reason), by=by)
+    give_up(step, (), "abandoned", ((), reason), by=by)
 
 
 def record_of(match: Match, result: Result, setups: Mapping[int, str], turns: Sequence[Turn]) -> Record:
@@ -133,7 +137,7 @@ def record_of(match: Match, result: Result, setups: Mapping[int, str], turns: Se
         seats=tuple((match.name(seat), setups[seat]) for seat in match.seats),
         turns=tuple(turns),
         left=match.left,
-        result=RecordedResult(result.winner, tuple(result.scores), result.reason),
+        result=RecordedResult.of(result, len(match.seats)),
     )
 
 
@@ -144,13 +148,11 @@ def _match_is_over(match: Match, ended: Ended) -> bool:
     return terms.target is not None and max(match.totals, default=sum(ended.scores)) >= terms.target
 
 
-def _winner(match: Match, ended: Ended) -> int:
-    """The match's winner by its victory condition: a seat, or 0 for a draw."""
+def _winners(match: Match, ended: Ended) -> tuple[int, ...]:
+    """The match's winners by its victory condition."""
     if match.terms.kind == "single" or match.terms.victory == "last game":
-        return ended.winner
-    totals = match.totals
-    best = [seat for seat in match.seats if totals[seat - 1] == max(totals)]
-    return best[0] if len(best) == 1 else 0
+        return ended.winners
+    return Result.of(match.totals).winners
 
 
 ENTRY = EntryType(
@@ -159,13 +161,13 @@ ENTRY = EntryType(
         {
             "game": number,
             "turns": number,
-            "winner": number,
+            "winners": seats,
             "scores": list_of(whole),
             "reason": text,
         },
         {"trace": hash_},
     ),
-    says="game {game} ended: winner {winner}, scores {scores}, {reason}",
+    says="game {game} ended: winners {winners}, scores {scores}, {reason}",
 )
 
 REVEALED = EntryType(
@@ -177,9 +179,9 @@ REVEALED = EntryType(
 )
 
 
-def close(step: Step, winner: int, reason: str) -> None:
+def close(step: Step, winners: tuple[int, ...], reason: str) -> None:
     """The match is over."""
-    outcome = {"winner": winner, "scores": list(step.match.totals), "reason": reason}
+    outcome = {"winners": list(winners), "scores": list(step.match.totals), "reason": reason}
     over: dict[str, object] = {"outcome": outcome, "clocks": {}, "missed": frozenset(), "offers": {}}
     trace = {}
     if step.match.phase == "setup":
@@ -193,6 +195,6 @@ def close(step: Step, winner: int, reason: str) -> None:
 
 CLOSED = EntryType(
     "closed",
-    mapping({"winner": number, "scores": list_of(whole), "reason": text}, {"trace": hash_}),
-    says="the match is closed: winner {winner}, scores {scores}",
+    mapping({"winners": seats, "scores": list_of(whole), "reason": text}, {"trace": hash_}),
+    says="the match is closed: winners {winners}, scores {scores}",
 )

@@ -9,21 +9,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
-from pbem.match.asking import banks
-from pbem.match.changed import replace, without
+from pbem.match.changed import replace
 from pbem.match.documents import Evidence, level_in_words
-from pbem.match.entry_type import EntryType, boolean, one_of, seat_number, sentence_form
+from pbem.match.entry_type import EntryType, boolean, either, one_of, seat_number, seats, sentence_form
+from pbem.match.events import leaving
 from pbem.match.events.ended import abandon, end_game, give_up
+from pbem.match.events.leaving import leave, position_without
 from pbem.match.remaking import of_sentence
-from pbem.match.state import RUNNING, not_played, only_one_without, standing
-from pbem.match.submissions import submit
+from pbem.match.state import RUNNING, not_played, only_one_without
 from pbem.phrase import Phrase
 from pbem.requests import Annul, Draw, Resign
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pbem.games import State
+    from pbem.json_object import JsonObject
+    from pbem.match.entry_type import Form
     from pbem.match.state import Match
     from pbem.match.step import Signed, Step
     from pbem.match.transcript import Entry
@@ -49,44 +51,26 @@ def resign(step: Step, seat: int, form: SignedForm[Resign], signed: Signed) -> N
         raise Refused(Fault("resign", None, says))
     if seat not in match.in_game:
         raise Refused(Fault("resign", None, Phrase("you are out of this game, and the others play on")))
-    others_play = position_without(match, seat, whole_match=whole_match)
-    winner = only_one_without(match.in_game, seat)
-    match_winner = winner if match.terms.kind == "single" else only_one_without(match.seats, seat)
-    closes = match_winner, "resignation"
+    others_play = position_after(match, seat, whole_match=whole_match)
+    winners = only_one_without(match.in_game, seat)
+    match_winners = winners if match.terms.kind == "single" else only_one_without(match.seats, seat)
+    closes = match_winners, "resignation"
     said = step.sentence("resign", seat, form, signed)
     entry = step.append_entry("resigned", {"seat": seat, "match": whole_match, **said})
     if others_play is not None:
-        _leave(step, seat, others_play)
+        leave(step, seat, others_play, leaving.RESIGNED, [entry.seq])
         return
     letter = f"letters/resign-{entry.seq}-seat-{seat}.eml"
-    give_up(step, winner, "resignation", closes if whole_match else None, resignation=letter)
+    give_up(step, winners, "resignation", closes if whole_match else None, resignation=letter)
 
 
-def position_without(match: Match, seat: int, *, whole_match: bool) -> State | None:
+def position_after(match: Match, seat: int, *, whole_match: bool) -> State | None:
     """The position in which the others play on when a seat resigns; None if they do not.
 
     They play on after a game is resigned; a match of several games needs all its players, and ends when one resigns
     it.
     """
-    if match.playing is None or (whole_match and match.terms.kind != "single"):
-        return None
-    return match.play.without(match, match.playing, seat)
-
-
-def _leave(step: Step, seat: int, position: State) -> None:
-    """The seat is out of the game: its orders for this turn are not used, its clock stops, and offers lapse."""
-    match = step.match
-    if orders := standing(match.orders, seat):
-        submit(step, seat, replace(orders, standing=False))
-    step.match = replace(
-        step.match,
-        position=position,
-        left={**match.left, seat: match.turn},
-        banks=banks(step),
-        clocks=without(step.match.clocks, seat),
-        missed=match.missed - {seat},
-        offers={},
-    )
+    return None if whole_match and match.terms.kind != "single" else position_without(match, seat)
 
 
 def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
@@ -119,7 +103,7 @@ def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed)
     """A seat offers, accepts or declines a draw or an annulment; returns whether all agree now. Raises `Refused`."""
     match, request = step.match, form.request
     what, word = DRAW if isinstance(request, Draw) else ANNUL, request.word
-    wanted = match.offers.get(what, frozenset())
+    offered = match.offers.get(what, {})
     # The offer or answer must make sense now.
     if match.phase not in RUNNING:
         raise Refused(Fault(what, match.id, not_played(match)))
@@ -130,23 +114,37 @@ def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed)
             raise Refused(Fault(what, match.id, Phrase("no game has begun, so there is nothing to draw")))
     if seat not in _asked(match, what):
         raise Refused(Fault(what, match.id, Phrase("you are out of this game, and the others play on")))
-    if word != "offer" and not wanted:
+    named = request.sharing if isinstance(request, Draw) else ()
+    sharing = _sharing(match, word, named) if what == DRAW else ()
+    if (word == "decline" and not offered) or (word == "accept" and sharing not in offered.values()):
         says = Phrase("there is no such offer; it may have lapsed when the turn was resolved")
         raise Refused(Fault(what, word, says))
-    if word != "decline" and seat in wanted:
+    if word != "decline" and offered.get(seat) == sharing:
         raise Refused(Fault(what, word, Phrase("you have already made this offer; the others have yet to answer")))
     sentence = step.sentence(what, seat, form, signed)
-    step.append_entry(what, {"seat": seat, "word": word, **sentence})
-    willing = frozenset() if word == "decline" else wanted | {seat}
+    some = {"sharing": list(sharing)} if named else {}
+    step.append_entry(what, {"seat": seat, "word": word, **some, **sentence})
+    willing = {} if word == "decline" else {**offered, seat: sharing}
     step.match = replace(step.match, offers={**match.offers, what: willing})
-    step.notify("offer", seat, agreement=what, word=word, by=seat)
-    if not willing >= set(_asked(match, what)):
+    step.notify("offer", seat, agreement=what, word=word, by=seat, sharing=list(named))
+    if any(willing.get(other) != sharing for other in _asked(match, what)):
         return False
     if what == DRAW:
-        end_game(step, Result(0, match.under_way.scores, "agreement"))
+        end_game(step, Result(sharing, match.under_way.scores, "agreement"))
         return True
     abandon(step, "annulled", by="annulled")
     return True
+
+
+def _sharing(match: Match, word: str, named: Sequence[str]) -> tuple[int, ...]:
+    """The seats that would share a draw: those of the players named, or all who remain. Raises `Refused`."""
+    if named and word == "decline":
+        raise Refused(Fault(DRAW, word, Phrase("`decline` ends all offers: name nobody")))
+    seats = tuple(seat for seat in match.in_game if not named or match.name(seat) in named)
+    for name in named:
+        if match.seat_of(name) not in seats:
+            raise Refused(Fault(DRAW, name, Phrase("{name} does not play this game, or is out of it", name=name)))
+    return seats
 
 
 def _asked(match: Match, what: str) -> tuple[int, ...]:
@@ -154,17 +152,25 @@ def _asked(match: Match, what: str) -> tuple[int, ...]:
     return match.in_game if what == DRAW else tuple(match.seats)
 
 
-def _entry(what: str, of: str, request: type[Draw | Annul]) -> EntryType:
+def _draw(match: Match, body: JsonObject) -> Draw:
+    """The request of an entry about a draw."""
+    return Draw(match=match.id, word=body["word"], sharing=tuple(sorted(map(match.name, body.get("sharing", ())))))
+
+
+def _entry(what: str, of: str, form: Form, request: Callable[[Match, JsonObject], Draw | Annul]) -> EntryType:
     """The entry of an offer of this, or of an answer."""
     return EntryType(
         what,
-        sentence_form(seat=seat_number, word=one_of(*WORDS)),
-        remake=of_sentence(what, lambda match, body: request(match=match.id, word=body["word"]), agree),
+        form,
+        remake=of_sentence(what, request, agree),
         says=f"seat {{seat}}, of {of}: {{word}}, signed",
         between=True,
         letter=what,
     )
 
 
-OFFERED_DRAW = _entry(DRAW, "a draw", Draw)
-ANNULMENT = _entry(ANNUL, "annulling the match", Annul)
+_PLAIN = sentence_form(seat=seat_number, word=one_of(*WORDS))
+_OF_SOME = sentence_form(seat=seat_number, word=one_of("offer", "accept"), sharing=seats)
+
+OFFERED_DRAW = _entry(DRAW, "a draw", either(_PLAIN, _OF_SOME), _draw)
+ANNULMENT = _entry(ANNUL, "annulling the match", _PLAIN, lambda match, body: Annul(match=match.id, word=body["word"]))

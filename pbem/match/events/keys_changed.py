@@ -80,4 +80,5 @@ ENTRY = EntryType(
     says=_says,
     papers=_named,
     between=True,
+    of_player=True,
 )

@@ -299,7 +299,7 @@ def judge(step: Step) -> None:
         result = result_of_lies(match, ending, found)
     closes = closed_by(match, ending, result, found)
     if closes is None and record is None and (match.terms.kind == "continued" or result.reason == ANNULLED):
-        closes = result.winner, result.reason
+        closes = result.winners, result.reason
     conclude(step, result, record, closes=closes, by=ending.by, verdict=found)
 
 

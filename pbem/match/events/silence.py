@@ -16,7 +16,8 @@ from pbem.match.changed import replace, without
 from pbem.match.entry_type import EntryType, mapping, number, seat_number, seats, sentence_form, time
 from pbem.match.events.clocks import out_of_reach
 from pbem.match.events.ended import abandon, give_up
-from pbem.match.state import PAUSE, RUNNING, not_played, standing
+from pbem.match.events.leaving import leave_in_silence, position_without
+from pbem.match.state import PAUSE, RUNNING, losing_seats, not_played, only_one_without, standing
 from pbem.match.transcript import utc, written
 from pbem.phrase import Phrase
 from pbem.requests import Claim
@@ -40,15 +41,16 @@ def miss(step: Step, seat: int) -> None:
     body = {"game": match.game, "turn": match.turn, "seat": seat, "deadline": written(deadline)}
     entry = step.append_entry("missed", body)
     late_from = min(utc(entry.body["deadline"]) + timedelta(seconds=match.clocks[seat].grace), utc(entry.time))
-    times = match.misses.get(seat, 0) + 1
-    again = match.phase == "setup" and match.terms.miss == "pass" and times < 2
-    misses, late = {**match.misses, seat: times}, {**match.late_from, seat: late_from}
+    missed = (*match.misses.get(seat, ()), entry.seq)
+    again = match.phase == "setup" and len(missed) < match.terms.silence.setups
+    misses, late = {**match.misses, seat: missed}, {**match.late_from, seat: late_from}
     step.match = replace(step.match, misses=misses, late_from=late)
     if again:  # there is no empty setup: it is asked for once more
         start_clocks(step, [seat], without(match.clocks, seat))
     else:
         step.match = replace(step.match, missed=match.missed | {seat})
-    step.notify("missed", seat=seat, misses=times, again=again)
+    leaves = match.terms.silence.leaves and position_without(match, seat) is not None
+    step.notify("missed", seat=seat, misses=len(missed), again=again, leaves=leaves)
 
 
 def _remake_missed(remaking: Remaking) -> Step:
@@ -88,6 +90,12 @@ MISSED = EntryType(
 )
 
 
+def lose(step: Step, silent: Sequence[int]) -> None:
+    """Seats that were silent for too long leave the game, if the terms say so and the others play on, or lose it."""
+    if rest := leave_in_silence(step, silent) if step.match.terms.silence.leaves else silent:
+        forfeit(step, rest)
+
+
 def forfeit(step: Step, silent: Iterable[int]) -> None:
     """Seats that were silent for too long lose the game, or the whole match if no game has begun."""
     match = step.match
@@ -95,24 +103,16 @@ def forfeit(step: Step, silent: Iterable[int]) -> None:
     allowed = [seat for seat in match.seats if seat in losing_seats(match)]
     if not losing or not set(losing) <= set(allowed):
         raise Refused(Fault("forfeit", None, Phrase("nobody was silent for that long")))
+    if match.terms.silence.leaves and any(position_without(match, seat) is not None for seat in losing):
+        raise Refused(Fault("forfeit", None, Phrase("who is silent leaves the game, and the others play on")))
     step.append_entry("forfeited", {"game": match.game, "seats": losing})
     end_by_silence(step, losing)
 
 
 def end_by_silence(step: Step, silent: Sequence[int]) -> None:
     """End the game or match because these seats were silent: nobody wins if all were silent."""
-    others = [seat for seat in step.match.in_game if seat not in silent]
-    give_up(step, others[0] if len(others) == 1 else 0, "forfeit" if others else "abandoned")
-
-
-def losing_seats(match: Match) -> list[int]:
-    """The seats that lose the game by their silence, unless their answer came in after all.
-
-    None once it is over, but for what the match still awaits.
-    """
-    if match.terms.claimable or match.awaits:
-        return []
-    return [seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.misses.get(seat, 0) > 1]
+    plays_on = any(seat not in silent for seat in step.match.in_game)
+    give_up(step, only_one_without(step.match.in_game, *silent), "forfeit" if plays_on else "abandoned")
 
 
 def _remake_forfeited(remaking: Remaking) -> Step:
@@ -134,18 +134,19 @@ FORFEITED = EntryType(
 def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> None:
     """Claim the game, or the match where no game has begun, from those who missed their time. Raises `Refused`.
 
-    Against players whom no letter has reached for long, nothing is won: the match ends as abandoned.
+    They leave the game where the terms say so, and the others play on. Against players whom no letter has reached for
+    long, nothing is won: the match ends as abandoned.
     """
     match = step.match
     if match.phase not in RUNNING:
         raise Refused(Fault("claim", match.id, not_played(match)))
     # A claimant who missed the time, too, would lose: `claimable_seats` asks whether this seat has answered.
-    missed = match.missed if match.terms.claimable else frozenset[int]()
+    missed = match.missed if match.terms.silence.claimable else frozenset[int]()
     others = [other for other in match.seats if other != seat and other not in missed]
     unreachable = [other for other in others if out_of_reach(match, other, step.world.now)]
     if against := claimable_seats(match, seat) or unreachable:
         grant(step, seat, against, form, signed)
-    elif not match.terms.claimable:
+    elif not match.terms.silence.claimable:
         says = Phrase("there is nothing to claim: the agreed rules say what a miss means")
         raise Refused(Fault("claim", match.id, says))
     elif match.asked(seat):
@@ -156,7 +157,9 @@ def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> Non
 
 def claimable_seats(match: Match, seat: int) -> list[int]:
     """The seats against which this seat may claim now, as they missed their time; none while it is asked itself."""
-    if match.phase not in RUNNING or not match.terms.claimable or match.asked(seat) or match.awaits:
+    if match.phase not in RUNNING or not match.terms.silence.claimable or match.asked(seat) or match.awaits:
+        return []
+    if seat in match.left:
         return []
     answered = {other for other in match.seats if standing(match.submissions, other) or match.silent_by_now(other)}
     return sorted(match.missed - answered - {seat})
@@ -165,16 +168,18 @@ def claimable_seats(match: Match, seat: int) -> list[int]:
 def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm[Claim], signed: Signed) -> None:
     """Grant this seat's claim against those. Raises `Refused` if it could never be granted."""
     match = step.match
-    missed = match.terms.claimable and not match.awaits and set(against) <= match.missed
+    missed = match.terms.silence.claimable and not match.awaits and set(against) <= match.missed
     unreachable = all(out_of_reach(match, other, step.world.now) for other in against)
+    if seat in match.left:
+        raise Refused(Fault("claim", match.id, Phrase("you are out of this game, and the others play on")))
     if seat in against or not against or not (missed or unreachable):
         raise Refused(Fault("claim", match.id, Phrase("nobody has missed the deadline and the grace period")))
     sentence = step.sentence("claim", seat, form, signed)
     step.append_entry("claimed", {"seat": seat, "against": list(against), **sentence})
-    if missed:
-        end_by_silence(step, against)
-    else:
+    if not missed:
         abandon(step)
+    elif rest := leave_in_silence(step, against) if match.terms.silence.leaves else against:
+        end_by_silence(step, rest)
 
 
 def _remake_claimed(remaking: Remaking) -> Step:
@@ -190,5 +195,7 @@ CLAIMED = EntryType(
     sentence_form(seat=seat_number, against=seats),
     remake=_remake_claimed,
     says="seat {seat} claimed from the silent seats {against}, signed",
+    between=True,
+    among=3,
     letter="claim",
 )

@@ -1,4 +1,4 @@
-"""Somebody new takes a seat: the player who leaves and every opponent name the newcomer, who accepts the terms.
+"""Somebody new takes a seat: the player who leaves and the others name the newcomer, who accepts the terms.
 
 Who is gone, the transcript shows: a missed deadline, or letters that have not arrived for a long time. From the entry
 on, the newcomer's keys count. Implements protocol.md, "Commands" (`substitute`) and "A match".
@@ -14,6 +14,7 @@ from pbem.match.changed import replace, without
 from pbem.match.entry_type import EntryType, seat_number, sentence_form, text
 from pbem.match.entry_type import player as player_form
 from pbem.match.events.clocks import out_of_reach
+from pbem.match.naming import called
 from pbem.match.pinned_keys import Player
 from pbem.match.state import RUNNING, Nomination, not_played, seated, standing
 from pbem.match.step import Notice
@@ -22,7 +23,7 @@ from pbem.phrase import Phrase
 from pbem.requests import Substitute
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from pbem.match.remaking import Remaking
@@ -31,13 +32,19 @@ if TYPE_CHECKING:
     from pbem.match.transcript import Entry
     from pbem.requests import SignedForm
 
+CONSENT: Mapping[str, Callable[[int, int], bool]] = {
+    "all": lambda _agree, others: not others,
+    "majority": lambda agree, others: agree > others or not others,
+}
+"""The rules of consent, by the term `substitutes`: how many agree, and how many others there are who are not gone."""
+
 NOBODY = "none"
 """In the place of a name: nobody is to take the seat, after all."""
 
 
 def late(match: Match, seat: int) -> bool:
     """True if the player of this seat missed a deadline, as everybody knows; an answer may have come since."""
-    return seat in match.missed or match.misses.get(seat, 0) > 0
+    return seat in match.missed or bool(match.misses.get(seat))
 
 
 def gone(match: Match, seat: int, now: datetime) -> bool:
@@ -50,23 +57,32 @@ def gone(match: Match, seat: int, now: datetime) -> bool:
 
 
 def may_be_agreed(match: Match, seat: int, now: datetime) -> bool:
-    """True if all agree on the next player of this seat, as far as everybody knows: late players may have."""
-    return seat in match.nominated and all(
-        late(match, one) or out_of_reach(match, one, now) for one in _unwilling(match, seat)
-    )
+    """True if the others agree on the next player of this seat, as far as everybody knows: late players may have."""
+    return _consents(match, seat, lambda one: late(match, one) or out_of_reach(match, one, now))
 
 
 def agreed(match: Match, seat: int, now: datetime) -> bool:
-    """True if the player of this seat and the others, except those gone, agree on the next player."""
-    return seat in match.nominated and all(gone(match, one, now) for one in _unwilling(match, seat))
+    """True if the player of this seat, unless gone, and as many others as the terms say agree on the next player."""
+    return _consents(match, seat, lambda one: gone(match, one, now))
+
+
+def _consents(match: Match, seat: int, is_gone: Callable[[int], bool]) -> bool:
+    if seat not in match.nominated:
+        return False
+    others = [one for one in _unwilling(match, seat) if not is_gone(one)]
+    agree = match.nominated[seat].willing - {seat}
+    return seat not in others and CONSENT[match.terms.substitutes](len(agree), len(others))
 
 
 def _unwilling(match: Match, seat: int, name: str | None = None) -> list[int]:
-    """The seats that have not nominated the present nominee of a seat; all if somebody of another name is meant."""
-    nomination = match.nominated.get(seat)
+    """The seats that have not nominated the present nominee of a seat; all if somebody of another name is meant.
+
+    Who left the game has no say in it.
+    """
+    nomination, asked = match.nominated.get(seat), [one for one in match.seats if one not in match.left]
     if nomination is None or name not in {None, nomination.name}:
-        return list(match.seats)
-    return [one for one in match.seats if one not in nomination.willing]
+        return asked
+    return [one for one in asked if one not in nomination.willing]
 
 
 def substitute(step: Step, by: int, seat: int, form: SignedForm[Substitute], signed: Signed) -> None:
@@ -91,8 +107,9 @@ def nominate(step: Step, by: int, seat: int, form: SignedForm[Substitute], signe
     step.append_entry("substitute", {"seat": by, "for": seat, "name": name, **sentence})
     nominated = without(match.nominated, seat)
     if name != NOBODY:
-        willing = {*match.seats}.difference(_unwilling(match, seat, name))
-        nominated[seat] = Nomination(name, frozenset({*willing, by}))
+        before = match.nominated.get(seat)
+        willing = before.willing if before and before.name == name else frozenset()
+        nominated[seat] = Nomination(name, willing | {by})
     step.match = replace(step.match, nominated=nominated)
     step.notify("substitute", by, by=by, seat=seat, name=name, nobody=name == NOBODY)
 
@@ -107,7 +124,7 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
         raise Refused(Fault("substitute", match.id, match.play.stays))
     if name == NOBODY:
         if nomination is None:
-            says = Phrase("nobody was named for {name}'s seat", name=match.name(seat))
+            says = Phrase("nobody was named for {name}'s seat", name=called(match, seat))
             raise Refused(Fault("substitute", name, says))
         return
     if match.seat_of(name):
@@ -119,9 +136,9 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
         says = Phrase(
             "{name} plays on: only a player who hands the seat over, has missed the deadline or has been out"
             " of reach for long may be replaced",
-            name=match.name(seat),
+            name=called(match, seat),
         )
-        raise Refused(Fault("substitute", match.name(seat), says))
+        raise Refused(Fault("substitute", called(match, seat), says))
     if nomination and nomination.name == name and by in nomination.willing:
         raise Refused(Fault("substitute", name, Phrase("you have already said so; others have yet to agree")))
 
@@ -130,7 +147,7 @@ def _remake_nominated(remaking: Remaking) -> Step:
     """The nomination again: the form names the seat by its player."""
     body = remaking.entry.body
     seat, name = int(body["for"]), str(body["name"])
-    leaver = remaking.match.name(seat)
+    leaver = called(remaking.match, seat)
     by, form, signed = remaking.sentence("substitute", Substitute(match=remaking.match.id, name=name, leaver=leaver))
     step = remaking.at_work()
     nominate(step, by, seat, form, signed)
@@ -160,7 +177,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
         says = Phrase("{name} was not asked to take this seat", name=player.name)
         raise Refused(Fault("substitute", match.id, says))
     if not agreed(match, seat, step.world.now):
-        raise Refused(Fault("substitute", match.id, Phrase("no longer does everybody agree to it")))
+        raise Refused(Fault("substitute", match.id, Phrase("the others no longer agree to it")))
     sentence = step.sentence("substituted", seat, form, signed, player.name)
     step.file_mailbox(seat, player)
     step.append_entry("substituted", {"seat": seat, "player": player.document(), **sentence})
@@ -177,7 +194,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
         missed=match.missed - {seat},
         misses=without(match.misses, seat),
         unreachable=without(match.unreachable, seat),
-        offers={what: willing - {seat} for what, willing in match.offers.items()},
+        offers={what: without(willing, seat) for what, willing in match.offers.items()},
         nominated=without(match.nominated, seat),
         sentence_revs={place: rev for place, rev in match.sentence_revs.items() if place[0] != seat},
         former={**match.former, (seat, left.name): left},
@@ -185,7 +202,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
     )
     if seat in match.clocks:
         start_clocks(step, [seat], without(match.clocks, seat))
-    facts = {"seat": seat, "left": left.name}
+    facts = {"seat": seat, "left": called(match, seat)}
     step.notices.append(Notice("welcome", seat, step.match, facts))
     step.notify("substituted", seat, **facts)
     if match.phase == "setup":
@@ -197,7 +214,7 @@ def _remake_substituted(remaking: Remaking) -> Step:
     match, seat = remaking.match, remaking.seat()
     player = remaking.pinned(seat, Player.read(remaking.entry.body["player"]))
     remaking.match = seated(match, seat, player)
-    asked = Substitute(match=match.id, name=player.name, leaver=match.name(seat), hash=match.rules_hash)
+    asked = Substitute(match=match.id, name=player.name, leaver=called(match, seat), hash=match.rules_hash)
     _, form, signed = remaking.sentence("substituted", asked)
     remaking.match = match
     step = remaking.at_work()
@@ -208,7 +225,7 @@ def _remake_substituted(remaking: Remaking) -> Step:
 def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
     newcomer = entry.body["player"]
     keys = ", ".join(key["fingerprint"] for key in newcomer["keys"]) or "the mailbox"
-    return f"{newcomer['name']} takes seat {entry.body['seat']}, as all agreed, signed; from here on counts: {keys}"
+    return f"{newcomer['name']} takes seat {entry.body['seat']}, as agreed, signed; from here on counts: {keys}"
 
 
 SUBSTITUTED = EntryType(
@@ -217,5 +234,6 @@ SUBSTITUTED = EntryType(
     remake=_remake_substituted,
     says=_says,
     between=True,
+    of_player=True,
     letter="substituted",
 )

@@ -136,11 +136,7 @@ class Correspondence:
 
     def say(self, match: str, words: str, now: datetime) -> SentForm:
         """Prepare a sentence about a running match, such as `resign m1` or `draw m1 offer`."""
-        standing = self.matches.standing(match)
-        if standing.phase not in {"setup", "playing"}:
-            raise Impossible(
-                "{match} is {phase}: there is nothing to say about it now.", match=match, phase=PHASES[standing.phase]
-            )
+        standing = self.matches.running(match)
         command, place = words.split(maxsplit=1)[0], _spoken(standing, words)
         before = self.memory.sent(command, match, place)
         if before and before[-1].state not in {"refused", "done"}:

@@ -61,6 +61,7 @@ class Belief:
             "challenge": self._challenged,
             "account": self._registered,
             "reply": self._may_answer,
+            "press": self._talked,
         }
         for item in heard.items:
             if item.get("about") == "match":
@@ -168,6 +169,12 @@ class Belief:
         ours = ADDRESS.fullmatch(address) and MESSAGE_ID.fullmatch(message_id.encode("ascii", "replace"))
         if ours and (not name or _NAME.fullmatch(name)):
             self._memory.put_place(number, AnswerPlace(message_id, address, name, game, turn))
+        return []
+
+    def _talked(self, _number: int, _letter: Letter, item: JsonObject, _now: datetime) -> list[Event]:
+        match item:
+            case {"match": str(match), "by": str(by), "text": str(text)} if self._memory.standing(match):
+                self._memory.talked(match, by, text)
         return []
 
     def _registered(self, _number: int, letter: Letter, item: JsonObject, _now: datetime) -> list[Event]:

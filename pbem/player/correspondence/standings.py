@@ -71,6 +71,15 @@ class OwnMatches:
             raise Impossible("No letter about {match} has come. `pbem play` lists your matches.", match=match)
         return known
 
+    def running(self, match: str) -> MatchView:
+        """The state of a match that has begun and is not over; raises `Impossible`."""
+        standing = self.standing(match)
+        if standing.phase not in {"setup", "playing"}:
+            raise Impossible(
+                "{match} is {phase}: there is nothing to say about it now.", match=match, phase=PHASES[standing.phase]
+            )
+        return standing
+
     def position(self, match: str) -> JsonObject | None:
         """The latest position of a match, as a letter's file brought it."""
         return self._memory.latest(match, "position")

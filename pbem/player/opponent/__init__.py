@@ -2,14 +2,18 @@
 
 Each is a function of only the level, chance, and what letters told the seat: anybody who has the seed and the
 letters finds the same orders again, on any Python. So there are only whole numbers here, no clock, no files, no
-order of sets. Of `pbem`, only `pbem.games` is imported. Implements docs/opponent.md.
+order of sets. Of `pbem`, only `pbem.games` is imported. A game of another package is played by its random players.
+Implements docs/opponent.md.
 """
 
 from __future__ import annotations
 
 import hmac
 from importlib import import_module
+from random import Random
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeVar, cast
+
+from pbem.games import GAMES, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -107,6 +111,28 @@ class Strategy(Protocol):
         """The sentence that the seat adds to its orders: a draw offer, for example."""
 
 
+class RandomStrategy(NamedTuple):
+    """The strategy for a game by its module `players`, the same at every level."""
+
+    players: Any
+
+    def setup(self, _level: int, chance: Chance, options: Options, seat: int) -> str:
+        """A setup at random."""
+        return str(self.players.setup(_random(chance), options, seat))
+
+    def orders(self, _level: int, chance: Chance, position: Position) -> str:
+        """Orders at random."""
+        return str(self.players.orders(_random(chance), dict(position.view)))
+
+    def wish(self, _level: int, _position: Position) -> Wish:
+        """Nothing: it plays on."""
+        return None
+
+
+def _random(chance: Chance) -> Random:
+    return Random(chance.below(1 << _WORD))  # noqa: S311 - its seed is as secret as the program's
+
+
 STRATEGIES: Final[Mapping[str, str]] = {
     "spaceships": "pbem.player.opponent.spaceships",
     "dueling-masters": "pbem.player.opponent.dueling_masters",
@@ -127,10 +153,17 @@ played by an older one are proved by the pbem that plays that one.
 
 
 def edition(game: str) -> int:
-    """The edition of a game's strategy that is played here."""
-    return len(EDITIONS[game])
+    """The edition of a game's strategy that is played here: of another package's, the terms name the whole code."""
+    return len(EDITIONS.get(game, "1"))
+
+
+def is_played(game: str) -> bool:
+    """True if there is a strategy for a game."""
+    return game in STRATEGIES or (game in GAMES and part_of(game, "players") is not None)
 
 
 def strategy(game: str) -> Strategy:
-    """The strategy of a game by its name; raises KeyError for an unknown game."""
-    return cast("Strategy", import_module(STRATEGIES[game]))
+    """The strategy of a game that `is_played`, by its name."""
+    if game in STRATEGIES:
+        return cast("Strategy", import_module(STRATEGIES[game]))
+    return RandomStrategy(part_of(game, "players").PLAYERS)

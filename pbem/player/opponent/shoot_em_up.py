@@ -180,7 +180,8 @@ def _valued(state: State, seat: int) -> int:
     own = scores[seat - 1]
     worth = _SHIP * own - _SHIP * (sum(scores) - own) // (len(scores) - 1)
     if state.result:
-        return worth + (2 * _SHIP if state.result.winner == seat else 0 if not state.result.winner else -2 * _SHIP)
+        winners = state.result.winners
+        return worth + (0 if len(winners) != 1 else 2 * _SHIP if seat in winners else -2 * _SHIP)
     board = state.options.board
     rows = board.rows
     mine = [ship for ship in state.ships if ship.seat == seat]

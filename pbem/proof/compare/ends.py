@@ -43,7 +43,7 @@ class Case(NamedTuple):
     ended: Entry | None
     """The entry that ended the game or the match, if none closed the turn."""
     silenced: Entry | None
-    """The entry that brought this end because the seat was silent in this very turn."""
+    """The entry that brought this end, or took the seat out, because the seat was silent in this very turn."""
     stood: Opening | Receipt | None
     """The paper of what was played; unknown before the game is revealed."""
     departure: EndProof | None

@@ -92,8 +92,8 @@ class Fates:
         self._places = first_entries(entries)
         self._settle = timedelta(seconds=entries[0].body["terms"]["settle"])
         self._misses = _Misses(bundle, self._places)
-        self._changes = [entry for entry in entries if entry.type in {"substituted", "resigned"}]
-        """The entries by which players left their seats."""
+        self._changes = [entry for entry in entries if entry.type in {"substituted", "left"}]
+        """The entries by which players left their seats, to somebody else or to the others."""
 
     def of(self, paper: Sent, sha256: str) -> Fate:
         """The fate of the submission that this paper, of this hash, acknowledges: the worst of those in its turns."""
@@ -113,7 +113,7 @@ class Fates:
                     yield self._case(paper, sha256, miss.body["turn"], miss)
 
     def _case(self, paper: Sent, sha256: str, turn: int, miss: Entry | None = None) -> Case:
-        game, seat = paper.game, paper.seat
+        game = paper.game
         closing = None if isinstance(paper, Withdrawal) and paper.by_default else self._closing(game, turn)
         # The entry that ended the game, or the match in which it never began.
         over = self.bundle.entries[-1]
@@ -128,7 +128,7 @@ class Fates:
             turn=turn,
             closing=closing,
             ended=ended,
-            silenced=self._silenced(ended, seat, turn) if ended else None,
+            silenced=self._silenced(paper, turn, ended),
             stood=self._stood(paper, turn) if closing else None,
             departure=departure,
             at_once=at_once,
@@ -183,9 +183,16 @@ class Fates:
             return self._places.get(("turn", game, turn))
         return self._places.get(("begun", game, None))
 
-    def _silenced(self, ended: Entry, seat: int, turn: int) -> Entry | None:
-        """The entry before the end, if that is because the seat was silent in this turn, which was due."""
-        cause = self.bundle.entries[ended.seq - 2]
+    def _silenced(self, paper: Sent, turn: int, ended: Entry | None) -> Entry | None:
+        """The entry that took the seat out because it was silent in this turn, or ended it for all."""
+        seat = paper.seat
+        for change in self._changes:
+            if change.body["seat"] == seat and _for_silence_in(change, paper.game, turn):
+                return change
+        if ended is None:
+            return None
+        before = reversed(self.bundle.entries[: ended.seq - 1])
+        cause = next(entry for entry in before if entry.type != "left")
         lost = cause.body.get("against") or cause.body.get("seats") or ()
         due = not turn or turn == ended.body.get("turns", 0) + 1
         return cause if due and seat in lost and self._for_silence(cause) else None
@@ -250,7 +257,7 @@ class Fates:
     def _departure(self, paper: Sent, until: int) -> EndProof | None:
         """The entry, before this one, by which the paper's player left the seat to somebody else, or to the others.
 
-        Who resigns a game leaves that one alone.
+        Who leaves a game leaves that one alone.
         """
         game = self._closing(paper.game, 0)
         name = self.bundle.entries[0].body["players"].get(str(paper.seat), {}).get("name")
@@ -259,8 +266,10 @@ class Fates:
             if change.seq >= until or change.body["seat"] != paper.seat:
                 continue
             since = utc(change.time) >= utc(paper.received)
-            if change.type == "resigned":
-                if since and game and change.seq > game.seq and name == paper.player:
+            if change.type == "left":
+                # What was in for this very turn was no silence.
+                was_due = isinstance(paper, Receipt) and _for_silence_in(change, paper.game, paper.turn)
+                if since and not was_due and game and change.seq > game.seq and name == paper.player:
                     return EndProof(change, f"left with the seat in entry {change.seq}")
                 continue
             left = EndProof(change, f"given up with the seat in entry {change.seq}")
@@ -268,6 +277,15 @@ class Fates:
                 return left
             name = change.body["player"]["name"]
         return left if name != paper.player else None
+
+
+def _for_silence_in(left: Entry, game: int, turn: int) -> bool:
+    """True if a seat left the game because it was silent in this turn."""
+    return left.type == "left" and (left.body["cause"], left.body["game"], left.body["turn"]) == (
+        "silent",
+        game,
+        turn,
+    )
 
 
 _WORST = ("dropped", "open", "later", "agrees")

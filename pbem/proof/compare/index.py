@@ -15,6 +15,7 @@ import msgspec
 from pbem.identity import ed25519_points
 from pbem.match.documents import Evidence, NotADocument, Opening, Receipt, Withdrawal
 from pbem.match.events import BEGIN
+from pbem.match.naming import seat_name
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement, voucher
 from pbem.proof.kept import SignedHead
 from pbem.proof.signed_letters import signed_words
@@ -126,9 +127,16 @@ class BundleIndex(TranscriptIndex):
         changes = [entry for entry in self.bundle.entries if entry.type == "substituted"]
         for entry in changes:
             if entry.seq > since:
-                yield dict(names)
+                yield from self._shown(names)
             names[entry.body["seat"]] = str(entry.body["player"]["name"])
-        yield names
+        yield from self._shown(names)
+
+    def _shown(self, names: dict[int, str]) -> Iterator[dict[int, str]]:
+        """These names; of players whom the match hid, those that each of them was told."""
+        readers = names if self.bundle.entries[0].body["terms"].get("anonymous") else ()
+        yield dict(names)
+        for reader in readers:
+            yield {seat: name if seat == reader else seat_name(seat) for seat, name in names.items()}
 
 
 class UsedLetter(NamedTuple):

@@ -143,13 +143,16 @@ class Positions:
             for notice in notices
             if notice.kind in {"setup", "begin"} and notice.match.options is not None
         }
-        self._positions = {
-            (notice.match.game, seat, notice.match.prev): notice.match
-            for notice in notices
-            if notice.kind in {"begin", "turn", "step", "reveals"}
-            # What leads to a position is told to all; whoever told it has it in the answer to the letter.
-            for seat in notice.match.seats
-        }
+        self._positions: dict[tuple[int, int, str], list[Match]] = {}
+        """The positions that letters with the same head may show: of several, if a seat left the game in a turn."""
+        for notice in notices:
+            if notice.kind in {"begin", "turn", "step", "reveals", "left"}:
+                # What leads to a position is told to all; whoever told it has it in the answer to the letter.
+                for seat in notice.match.seats:
+                    place = notice.match.game, seat, notice.match.prev
+                    before = self._positions.get(place, []) if notice.kind == "left" else []
+                    if not (before and before[-1].position is notice.match.position):
+                        self._positions[place] = [*before, notice.match]
 
     def compare(self, file: AttachedFile) -> Iterator[Finding]:
         """The finding about a file that tells how a game stands."""
@@ -171,15 +174,16 @@ class Positions:
         options = self._options.get(game) if isinstance(game, int) else None
         if options is not None and document.get("options", options) != options:
             return _differs(file, what, f"{file.name} shows other options than those of the game", seq)
-        match = self._positions.get((game, seat, prev)) if isinstance(game, int) and isinstance(seat, int) else None
-        if match is None and not (play.hides or asked):
+        found = self._positions.get((game, seat, prev), []) if isinstance(game, int) and isinstance(seat, int) else []
+        if not (found or play.hides or asked):
             return _differs(file, what, f"{file.name} cites the head {prev}, with which no letter came", seq)
-        if match is None:
+        if not found:
             return Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
-        made = {"turn": match.position.turn if match.position else 0, "view": self._view(match, seat)}
-        made |= {"sealed": {"revealing": match.awaits is not None}}
-        if _same(document, json.loads(canonical(made))):
-            return Finding("agrees", what, "", seq)
+        for match in found:
+            made = {"turn": match.position.turn if match.position else 0, "view": self._view(match, seat)}
+            made |= {"sealed": {"revealing": match.awaits is not None}}
+            if _same(document, json.loads(canonical(made))):
+                return Finding("agrees", what, "", seq)
         reason = f"{file.name} shows another position than follows from the letters and the rules"
         return _differs(file, what, reason, seq)
 

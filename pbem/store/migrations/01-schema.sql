@@ -79,6 +79,7 @@ CREATE TABLE challenges (
     address TEXT NOT NULL COLLATE NOCASE, name TEXT NOT NULL,
     format TEXT NOT NULL, fingerprint TEXT NOT NULL, public TEXT NOT NULL,
     challenge TEXT NOT NULL, created TEXT NOT NULL,
+    match TEXT, -- of an invitation: its seat is taken with the answer
     PRIMARY KEY (address, name, fingerprint)
 ) STRICT;
 CREATE INDEX challenges_by_age ON challenges (created);

@@ -56,26 +56,26 @@ const GAME = (() => {
   }
 
   function drawOrders(state, judged, controls, boards, given) {
-    const view = state.view, mine = Boolean(view.entitled), can = view.entitled || [], chosen = can.find((each) => each.piece === piece) || can[0];
-    const [, ordered, aim] = judged.text.match(/^(\S+) \S+-(\S+)$/) || [], last = view.turn - (view.over ? 0 : 1);
+    const view = state.view, mine = Boolean(view.entitled), can = view.entitled || [];
+    const [, ordered, aim] = judged.text.match(/^(\S+) \S+-(\S+)$/) || [], last = view.turn - (view.over ? 0 : 1), chosen = can.find((each) => each.piece === (ordered || piece));
     piece = chosen ? chosen.piece : null;
-    redraw(controls, chosen ? make("div", { class: "row" },
-      chooser("piece", say("Move"), can.map((each) => [each.piece, say("{piece}, {kind}, from {square}", { piece: each.piece, kind: said(each.piece), square: each.square })]), piece, (value) => { piece = value; write(""); }),
-      make("span", { id: "hint", role: "status", class: hint ? "bad" : "" }, hint || (chosen.rams.length ? say("to a framed square, or against an own asteroid on {squares}: click it; click it again to take it back", { squares: chosen.rams.join(", ") }) : say("to a framed square: click it; click it again to take it back")))) : make("p", {}, mine ? say("You have no legal move, and pass.") : ""));
+    redraw(controls, can.length ? make("p", { class: "aiming" }, chosen ? [make("b", {}, say("{piece}, {kind}, from {square}", { piece, kind: said(piece), square: chosen.square })), " "] : "",
+      make("span", { id: "hint", role: "status", class: hint ? "bad" : "" }, hint || (!chosen ? say("Click the piece that is to move.") : chosen.rams.length ? say("to a framed square, or against an own asteroid on {squares}: click it; click it again to take it back", { squares: chosen.rams.join(", ") }) : say("to a framed square: click it; click it again to take it back")))) : make("p", {}, mine ? say("You have no legal move, and pass.") : ""));
     redraw(given, BOARD.legend());
     const way = new Set(chosen && aim && ordered === piece && !judged.faults.length ? transit(chosen.square, aim) : []), [other] = Object.keys(view.known), theirs = view.known[other];
     const own = board(say("Your pieces"), view.seat, (square) => {
       const goal = chosen && (chosen.to.includes(square) || chosen.rams.includes(square));
       const marks = judged.faults.length === 0 && aim === square && ordered === piece ? "aimed" : way.has(square) ? "way" : goal ? "may" : "";
+      if (!chosen && can.some((each) => each.square === square)) return { ...BOARD.own(view.own.pieces.filter((each) => each.square === square), ""), marks: "may" };
       const plan = marks === "aimed" ? say("destination ordered") : marks === "way" ? say("passed on the way") : goal ? say("{piece} may go there", { piece }) : "";
       const found = BOARD.own(view.own.pieces.filter((each) => each.square === square), view.own.asteroids.includes(square) ? "asteroid" : "");
       return { ...(found || { symbol: { aimed: "+", way: "•" }[marks] || "" }), marks, said: [found && found.said, plan].filter(Boolean).join(", ") };
-    }, chosen ? (square) => {
+    }, can.length ? (square) => {
       hint = "";
-      if (chosen.to.includes(square) || chosen.rams.includes(square)) { write(aim === square && ordered === piece ? "" : `${piece} ${chosen.square}-${square}`); return; }
+      if (chosen && (chosen.to.includes(square) || chosen.rams.includes(square))) { write(aim === square && ordered === piece ? "" : `${piece} ${chosen.square}-${square}`); return; }
       const here = can.filter((each) => each.square === square);
       if (here.length) piece = here[(here.findIndex((each) => each.piece === piece) + 1) % here.length].piece;
-      else hint = say("{piece} cannot go to {square}: choose a framed square, or another piece.", { piece, square });
+      else if (chosen) hint = say("{piece} cannot go to {square}: choose a framed square, or another piece.", { piece, square });
       write(here.length ? "" : judged.text);
     } : null);
     const heard = board(say("The other pieces"), view.seat, (square) => BOARD.heard(theirs.pieces.filter((each) => each.square === square && each.state !== "destroyed"), theirs.asteroids_destroyed[square], theirs.empty[square], last) || {});

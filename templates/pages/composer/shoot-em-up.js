@@ -32,10 +32,12 @@ const GAME = (() => {
       const free = [...home];
       write(own.map((ship) => `${ship} ${free.splice(chance(free.length), 1)[0]} ${inward}`).join("\n"));
     };
-    redraw(controls, make("p", {}, say("Choose a ship, then click a square of your home zone; click a ship to pick it up again."), " ", make("button", { type: "button", id: "random", onclick: random }, say("Any legal setup"))), ships.map((each) => make("div", { class: "row" },
-      make("button", { type: "button", id: `ship-${each.ship}`, "aria-pressed": String(each.ship === current), onclick: () => { current = each.ship; write(text); } }, each.ship === current ? say("{ship} is placed next", each) : each.ship),
-      chooser(`square-${each.ship}`, say("on"), [["", say("no square")], ...home.map((square) => [square, square])], each.square, (square) => change(each.ship, { square, facing: each.facing || inward })),
-      chooser(`facing-${each.ship}`, say("facing"), [["", say("no way")], ...Object.entries(FACINGS)], each.facing, (facing) => change(each.ship, { facing })))));
+    const { square: taken, facing: heading } = ships.find((each) => each.ship === current);
+    redraw(controls,
+      make("div", { class: "row", role: "group", "aria-label": say("Your ships") }, ships.map(({ ship, square, facing }) => make("button", { type: "button", class: "ship", id: `ship-${ship}`, "aria-pressed": String(ship === current), onclick: () => { current = ship; write(text); } },
+        make("b", {}, ship), make("small", {}, square ? `${square} ${ARROWS[facing] || "?"}` : "–")))),
+      make("div", { class: "row", role: "group", "aria-label": say("{ship}: facing", { ship: current }) }, Object.entries(FACINGS).map(([facing, words]) => make("button", { type: "button", id: `facing-${facing}`, disabled: !taken, "aria-pressed": String(facing === heading), onclick: () => change(current, { facing }) }, `${ARROWS[facing]} ${words}`))),
+      make("p", {}, say("Choose a ship, then click a square of your home zone; click a ship to pick it up again."), " ", make("button", { type: "button", id: "random", onclick: random }, say("Any legal setup"))));
     show(boards, RULES.sizeOf(state.options), (square) => {
       const ship = ships.find((each) => each.square === square);
       if (ship) return BOARD.token(ship.ship, ship.facing);

@@ -5,7 +5,7 @@
   const first = JSON.parse(byId("data").textContent).first;
   const SOON = 200, AGAIN = 3000, IN_VAIN = 3, OFFERED = { draw: say("a draw"), annul: say("to annul the match") }, TOUCH = say("Touch your phone, computer or security key.");
   const quitting = new AbortController();
-  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false, touched = 0, asking = false, conditions = [];
+  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false, touched = 0, asking = false, conditions = [], announced = null;
 
   // Asking `pbem play`
 
@@ -43,20 +43,21 @@
   async function listen() {
     for (let failed = 0; ;) {
       if (stopped) return;
-      if (document.hidden) {
+      if (document.hidden && !byId("bell").checked) {
         await new Promise((seen) => { document.addEventListener("visibilitychange", seen, { once: true }); });
       }
-      try {  // not by way of the cache, where the same question of two tabs waits in a row
-        const news = await asked(`news?after=${number}`, { signal: quitting.signal, cache: "no-store" });
-        failed = 0;
-        if (news.latest.stopped) { end(); return; }
-        if (news.number !== number) { ({ number, latest } = news); draw(); touch(latest.wanted); }
-      } catch {
+      let news = null;
+      try { news = await asked(`news?after=${number}`, { signal: quitting.signal, cache: "no-store" }); }  // the cache would have two tabs wait in a row
+      catch {
         failed += 1;
         if (failed === IN_VAIN) quit();  // another program may have the port by now: it is told nothing more
         if (!quitting.signal.aborted) tell(say("pbem play does not answer: was it stopped in its terminal?"));
         await new Promise((rested) => { setTimeout(rested, AGAIN); });
+        continue;
       }
+      failed = 0;
+      if (news.latest.stopped) { end(); return; }
+      if (news.number !== number) { ({ number, latest } = news); queueMicrotask(() => { draw(); touch(latest.wanted); }); }  // apart: a fault in it is reported, and the next question is asked
     }
   }
 
@@ -67,18 +68,17 @@
 
   function until(deadline) {
     if (!deadline) return "";
-    const time = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" }).format(new Date(deadline));
+    const { lang } = document.documentElement, [day, clock] = [{ dateStyle: "full" }, { timeStyle: "short" }].map((style) => new Intl.DateTimeFormat(lang === "en" ? "en-GB" : lang, style).format(new Date(deadline))), time = `${day}, ${clock}`;  // as in letters
     return new Date(deadline) < new Date() ? say(", until {time}, which is over", { time }) : say(", until {time}", { time });
   }
 
   /** How a match stands, in a sentence: as `pbem play` says it. */
   function whose(found) {
     if (found.phase === "proposed") return found.accepted ? say("proposed; others have not agreed yet") : say("proposed: do you agree?");
-    if (found.phase === "open") return say("on the open list");
-    if (found.phase === "declined") return say("declined");
-    if (found.phase === "withdrawn") return say("withdrawn");
+    const begins = { open: say("on the open list"), declined: say("declined"), withdrawn: say("withdrawn") }[found.phase];
+    if (begins) return begins;
     if (found.phase === "closed") {
-      const who = found.winner === null ? say("over") : found.winner === "" ? say("over: a draw") : found.others.some(({ name }) => name === found.winner) ? say("over: {winner} won", found) : say("over: you won");
+      const who = found.winner === null ? say("over") : found.winner === "" ? say("over: a draw") : found.winner === found.player ? say("over: you won") : say("over: {winner} won", found);
       return found.scores.length ? `${who}, ${found.scores.join(" : ")}` : who;
     }
     const what = found.phase === "playing" ? say("turn {turn}", found) : say("setup of game {game}", found);
@@ -108,6 +108,12 @@
     show("of-account", latest.accounts.length);
     for (const id of ["whose", "announced"]) fill(id, latest.accounts.map(({ account }) => account).join(" "), latest.accounts.map(({ account }) => make("option", {}, account)));
     announce(latest.accounts.flatMap(({ matches }) => matches.filter(isMine)));
+    // A tournament that was announced here is shown as soon as the server has named it.
+    const named = announced && cups(announced.account).find(({ tournament }) => !announced.before.includes(tournament));
+    if (named) {
+      location.hash = `${announced.account}/${named.tournament}`;
+      announced = null;
+    }
     show("answer", latest.answer);
     byId("answer").textContent = latest.answer;
     if (here) open();
@@ -123,25 +129,22 @@
     if (document.title === title) return;
     document.title = title;
     if (!mine.length || !byId("bell").checked || !document.hidden) return;
-    if (Notification.permission === "granted") new Notification(title, { body: titled(mine[0]), tag: title }).addEventListener("click", () => window.focus());
     const audio = new AudioContext(), tone = audio.createOscillator();
     tone.frequency.value = 660;
     tone.connect(audio.destination);
     tone.start();
     tone.stop(audio.currentTime + 0.15);
+    try { new Notification(title, { body: titled(mine[0]), tag: title }).addEventListener("click", () => window.focus()); } catch { /* browsers of phones have none for pages: the sound has to do */ }
   }
 
-  byId("bell").addEventListener("change", () => { if (byId("bell").checked) Notification.requestPermission(); });
+  byId("bell").addEventListener("change", () => { if (byId("bell").checked && globalThis.Notification) Notification.requestPermission(); });
 
-  /** The picture of a game, which its card has. */
-  function picture(game) {
-    const found = document.querySelector(`.card.${CSS.escape(game)} svg`);
-    return make("td", { class: `thumb ${game}` }, found ? make("div", { class: "stage" }, found.cloneNode(true)) : "");
-  }
+  /** The boards of a match, small; anew after each turn. */
+  const miniature = (account, { match, phase, game, turn }) => (["playing", "closed"].includes(phase) ? make("img", { src: `${of("miniature", { account, match })}&at=${phase}-${game}-${turn}`, alt: "", loading: "lazy" }) : "");
 
   function account(found) {
-    const rows = found.matches.map((one) => make("tr", {}, picture(one.rules), make("th", { scope: "row" }, make("a", { href: `#${found.account}/${one.match}`, "data-name": `${found.account} ${one.match}` }, titled(one))),
-      make("td", { class: isMine(one) ? "mine" : "" }, whose(one))));
+    const rows = found.matches.map((one) => make("tr", {}, make("td", { class: "thumb" }, miniature(found.account, one)), make("th", { scope: "row" }, make("a", { href: `#${found.account}/${one.match}`, "data-name": `${found.account} ${one.match}` }, titled(one)),
+      make("span", { class: isMine(one) ? "mine" : "small" }, whose(one)))));
     return make("section", {}, make("h2", {}, found.registered ? found.account : say("{account} (not registered yet)", found)),
       found.alarms.map((alarm) => make("p", { class: "bad", role: "alert" }, say("ALARM {match}: {said}", alarm))),
       rows.length ? make("div", { class: "scroll" }, make("table", { class: "due wide" }, make("tbody", {}, rows))) : make("p", {}, say("No matches yet.")), tournaments(found));
@@ -156,7 +159,7 @@
     const games = found.running ? say("; your games under way: {running}", found) : "";
     if (found.phase === "ended") return found.place ? say("over: you are number {place} of {of}", found) : say("over");
     if (found.place) return say("you are number {place} of {of}", found) + games;
-    const so = found.phase === "open" ? say("players so far: {entrants}", found) : say("being played; players: {entrants}", found);
+    const so = found.phase === "open" ? say("players so far: {entrants}", found) + until(found.closes) : say("being played; players: {entrants}", found);
     return found.entered ? say("{so}; you are in", { so }) : so;
   }
 
@@ -180,12 +183,12 @@
     return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, make("table", { class: "due wide" }, make("caption", {}, title), make("thead", {}, make("tr", {}, head)), make("tbody", {}, rows)));
   }
 
-  const known = (place) => latest.accounts.filter(({ account }) => account === place.account).flatMap((found) => found.tournaments).find(({ tournament }) => tournament === place.match);
+  const cups = (account) => latest.accounts.filter((found) => found.account === account).flatMap((found) => found.tournaments);
 
   /** A tournament: asked for again whenever its line has changed. */
   async function openTournament() {
-    const key = JSON.stringify([here, known(here), latest.told.length]);
-    if (!known(here) || key === drawn) return;
+    const known = line(here), key = JSON.stringify([here, known, latest.told.length]);
+    if (!known || key === drawn) return;
     drawn = key;
     const place = here, found = await asked(of("tournament", place)).catch((error) => ({ error: error.message }));
     if (place !== here) return;
@@ -197,6 +200,7 @@
     redraw(byId("table"), found.table.map(group));
     for (const id of ["enter", "team-of"]) show(id, may && !found.entered && found.phase !== "ended");
     show("leave", found.entered && found.phase !== "ended");
+    byId("tournament-invites").textContent = found.phase === "open" ? say("Others enter by a letter to the server that says: {words}", { words: `enter ${found.tournament}` }) : "";
     byId("tournament-terms").textContent = found.terms;
     show("tournament", true);
     if (anew) byId("tournament-title").focus();
@@ -210,7 +214,8 @@
     if (await sure(title, [words], careful)) sent(await act("take-part", { account: place.account, tournament, what, hash, team }));
   }
 
-  const line = (place) => latest.accounts.filter(({ account }) => account === place.account).flatMap(({ matches }) => matches).find(({ match }) => match === place.match);
+  /** The line of a match or a tournament in the list. */
+  const line = (place) => latest.accounts.filter(({ account }) => account === place.account).flatMap(({ matches, tournaments }) => [...matches, ...tournaments]).find(({ match, tournament }) => (match || tournament) === place.match);
 
   /** A match: asked for again whenever its line has changed. */
   async function open() {
@@ -248,12 +253,15 @@
     byId("anew").dataset.game = byId("rematch").dataset.game = found.rules;
     byId("rematch").dataset.words = found.rematch;
     for (const id of ["lesson", "rules"]) byId(id).href = `${id}?game=${encodeURIComponent(found.rules)}`;
-    show("lesson", picture(found.rules).hasChildNodes());
+    show("lesson", document.querySelector(`[data-game="${CSS.escape(found.rules)}"]`));
+    byId("picture").href = of("picture");
+    show("picture", found.bundle);
     redraw(byId("stored"), found.stored.flatMap(stored));
     byId("form").textContent = [found.yours || found.unused, ...found.refused].join("\n");
     show("yours", found.yours || found.unused);
     show("talk", running);
     redraw(byId("sentences"), running ? sentences(found) : "");
+    redraw(byId("talked"), found.talk.map(([player, text]) => make("p", {}, make("b", {}, player), make("span", {}, text))));
     show("proof", found.bundle);
     byId("replay").href = of("replay");
     show("one", true);
@@ -264,8 +272,7 @@
   function decisions(found) {
     const words = (what, label, chief) => button(label, () => sentence(what, "", label), chief);
     if (found.phase === "proposed" && !found.accepted) return [words("accept", say("Accept"), true), words("decline", say("Decline"))];
-    if (found.phase === "proposed") return [words("withdraw", say("Withdraw it"))];
-    if (found.phase === "open") return [words("withdraw", say("Withdraw it"))];
+    if (["proposed", "open"].includes(found.phase)) return [words("withdraw", say("Withdraw it"))];
     return [found.reveal ? words("reveal", say("Reveal your secrets"), true) : null, found.accused ? words("take-back", say("Go on anyway")) : null,
       found.claim ? words("claim", say("Claim the game")) : null,
       ...found.offers.flatMap((offer) => ["accept", "decline"].map((word) => {
@@ -333,8 +340,7 @@
     const early = byId("when").value;
     show("early", early);
     show("conditional", early && conditions.length);
-    show("later-label", early === "later");
-    show("later", early === "later");
+    show("later-of", early === "later");
     if (Number(byId("later").value) < byId("later").min) byId("later").value = byId("later").min;
   }
 
@@ -394,12 +400,9 @@
     show("careful", careful);
     byId("sure").returnValue = "";
     byId("sure").showModal();
-    byId("yes").focus();
     return new Promise((answered) => { byId("sure").addEventListener("close", () => answered(byId("sure").returnValue === "yes"), { once: true }); });
   }
 
-  byId("yes").addEventListener("click", () => byId("sure").close("yes"));
-  byId("no").addEventListener("click", () => byId("sure").close(""));
   byId("sure").addEventListener("keydown", (event) => { if (event.repeat) event.preventDefault(); });  // a key that was held answers nothing
 
   /** Have a passkey sign what pbem play wants signed: at once after a press of its owner's, or else when its owner agrees. */
@@ -490,10 +493,14 @@
     if (await sure(say("Propose a match"), [head, ...given.get("options").split("\n").filter(Boolean)])) sent(await act("new", { account: given.get("account"), what: "new", word: `${head}\n${given.get("options")}` }));
   });
 
+  byId("closes").min = new Date(Date.now() + 864e5).toISOString().slice(0, 10);
   submitted("announce", async (form) => {
-    const { account, game, format, closes, pace, once } = Object.fromEntries(new FormData(form));
-    const lines = [game, `format: ${format}`, `closes: ${closes}`, `pace: ${pace}d`, ...(format === "swiss" || once === "0" ? [] : [`at-once: ${once}`])];
-    if (await act("announce", { account, word: lines.join("\n") })) tell(say("Sent. The server's answer has its number, such as t3: your friends enter it by that."));
+    const { account, game, format, closes, pace, most, keys, once } = Object.fromEntries(new FormData(form));
+    const lines = [game, `format: ${format}`, `closes: ${closes}`, `pace: ${pace}d`, `keys: ${keys}`, ...(most ? [`entrants: ${most}`] : []), ...(format === "swiss" || once === "0" ? [] : [`at-once: ${once}`])];
+    if (!await sure(say("Announce a tournament"), lines)) return;
+    const before = cups(account).map(({ tournament }) => tournament), found = await act("announce", { account, word: lines.join("\n") });
+    announced = found && { account, before };
+    sent(found);
   });
 
   submitted("take-part", () => takePart("enter", say("Enter the tournament")));
@@ -549,6 +556,8 @@
     forget();
     tell("");
     if (here && latest) open();
+    const wanted = byId("games").querySelector(`[data-game="${CSS.escape(location.hash.replace("#play-", ""))}"]`);  // from the end of its lesson
+    if (wanted) { history.replaceState(null, "", "#"); wanted.click(); }
     if (!here) byId("all-title").focus();
   }
 

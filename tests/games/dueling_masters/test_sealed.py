@@ -193,7 +193,11 @@ def test_an_asteroid_that_was_met_is_gone_for_good() -> None:
 
 def test_who_has_home_planets_left_has_won() -> None:
     """Ruling 26: of the one, of the other, and of neither."""
-    for lost, result in (((2,), Result(1, (1, 0))), ((1,), Result(2, (0, 1))), ((1, 2), Result(0, (0, 0)))):
+    for lost, result in (
+        ((2,), Result((1,), (1, 0))),
+        ((1,), Result((2,), (0, 1))),
+        ((1, 2), Result((1, 2), (0, 0))),
+    ):
         table = SEALED.begin(RULES.options({}, 2))
         sides = [pieces(H="x") if seat in lost else pieces() for seat in (1, 2)]
         table = table._replace(pieces=(sides[0], sides[1]))
@@ -206,7 +210,7 @@ def test_two_who_can_but_pass_are_done() -> None:
     for seat in (1, 2):
         assert table.result is None
         table = SEALED.enter(table, seat, "departs", ("pass",))
-    assert table.result == Result(0, (1, 1))
+    assert table.result == Result((1, 2), (1, 1))
     assert not table.due
     assert table.remaining == (1, 2)
     assert table.scores == (1, 1)
@@ -229,7 +233,7 @@ def test_a_forced_pass_is_not_asked_for() -> None:
 def test_fighters_that_are_all_destroyed_reach_nothing() -> None:
     """Ruling 27 as far as everybody knows it; with mobile home planets it is not applied."""
     gone = {name: "x" for name in NAMED if name not in ("H", "W")}
-    for mobile, result in ((False, Result(0, (1, 1))), (True, None)):
+    for mobile, result in ((False, Result((1, 2), (1, 1))), (True, None)):
         table = Table(
             RULES.options({"mobile_home": mobile}, 2),
             (pieces(**gone, W=">A3"), pieces(**gone, W="C4")),
@@ -264,9 +268,9 @@ def test_a_game_that_was_drawn_unseen_counts_no_further() -> None:
     whole = sealed_players.followed("dueling-masters", played)
     last = whole.tables[-1]
     assert [step.lines for step in whole.steps] == [("W A1",), ("W J10",), ("pass",), ("pass",)]
-    assert (len(last.played), last.result) == (4, Result(0, (3, 3)))
+    assert (len(last.played), last.result) == (4, Result((1, 2), (3, 3)))
     found = settled(rules("dueling-masters"), whole.options, whole.setups, whole.orders)
-    assert found == (({1: "W A1-B3"},), Result(0, (3, 3)), (3, 3))
+    assert found == (({1: "W A1-B3"},), Result((1, 2), (3, 3)), (3, 3))
 
 
 class Stuck:
@@ -281,7 +285,7 @@ class Stuck:
     def at(self, turn: int) -> State:
         sides = SEALED.begin(RULES.options({}, 2)).pieces
         nobody = Side(Setup("", 0, ()), 0, (-1,) * len(sides[0].squares), ())
-        return State(RULES.options({}, 2), turn, (nobody, nobody), Result(0, (1, 1)) if turn > 5 else None)
+        return State(RULES.options({}, 2), turn, (nobody, nobody), Result((1, 2), (1, 1)) if turn > 5 else None)
 
     def order(self, *_: object) -> Orders:
         return PASS
@@ -296,4 +300,4 @@ def test_turns_without_a_choice_are_played_out_once_there_were_two(told: int, tu
     orders = {seat: {turn: "" for turn in range(1, told + 1) if 2 - turn % 2 == seat} for seat in (1, 2)}
     found = settled(rules, RULES.options({}, 2), {1: "", 2: ""}, orders)
     assert len(found.orders) == turns
-    assert found.result == (Result(0, (1, 1)) if turns == 5 else None)
+    assert found.result == (Result((1, 2), (1, 1)) if turns == 5 else None)

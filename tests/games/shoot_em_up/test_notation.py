@@ -181,4 +181,4 @@ def test_options_agreed() -> None:
     assert list(agreed.changed.items()) == [("board", "26x5"), ("max_turns", 7)]
     assert RULES.options(agreed.changed, 4) == agreed
     assert agreed.seats == 4
-    assert RULES.carry(agreed, Result(1, (3, 0, 0, 0))) == agreed
+    assert RULES.carry(agreed, Result((1,), (3, 0, 0, 0))) == agreed

@@ -103,7 +103,7 @@ def test_all_faults_are_named() -> None:
 
 def test_survivors_carry_over() -> None:
     options = RULES.options({"fleet": "cost:30", "first": "1", "additional": [9, 9]}, 2)
-    carried = RULES.carry(options, Result(1, (12, 0)))
+    carried = RULES.carry(options, Result((1,), (12, 0)))
     assert carried.changed == {"fleet": "cost:30", "first": "1", "additional": [12, 0]}
 
 
@@ -120,5 +120,5 @@ def test_survivors_carry_over() -> None:
 def test_survivors_for_whom_there_are_no_ships_do_not_return(
     agreed: dict[str, object], scores: tuple[int, int], additional: list[int]
 ) -> None:
-    carried = RULES.carry(RULES.options(agreed, 2), Result(1, scores))
+    carried = RULES.carry(RULES.options(agreed, 2), Result((1,), scores))
     assert list(carried.additional) == additional

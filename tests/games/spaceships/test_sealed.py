@@ -324,7 +324,7 @@ def test_a_game_that_an_idle_player_ends_has_no_winner_before_fleets_are_laid_op
         for step in SEALED.owed(position, seat):
             own = SEALED.own(options, seat, setups[seat], {1: orders[seat]}, position)
             position = SEALED.enter(position, seat, step, SEALED.lines(own, position, step))
-    assert position.result == Result(0, (0, 0))
+    assert position.result == Result((1, 2), (0, 0))
     assert position.turn == 1
     own = SEALED.own(options, 1, setups[1], {1: orders[1]}, position)
     assert own.state.turn == 1

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import Fault, Game, NoSetup, Refused, Result
-from pbem.games.audience import Audience, audience, cut, everybody
+from pbem.games.audience import audience, cut, everybody, owner
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ INTERFACE = 1
 
 SHOWN = {
     "die": everybody("seat", "kind", "number"),
-    "card": dict.fromkeys(("seat", "kind", "number"), frozenset({Audience.OWNER})),
+    "card": owner("seat", "kind", "number"),
 }
 
 
@@ -99,6 +99,12 @@ class Race(Game[Options, NoSetup, Throw, State]):
 
     def show(self, report: Report, seat: int | None) -> Report | None:
         return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, 3)))
+
+
+def offers(view: Mapping[str, object]) -> Sequence[str]:
+    """Some words for the die, and room for another."""
+    del view
+    return ["throw luck", "throw seven", "throw please", "throw "]
 
 
 RULES = Race()

@@ -1,0 +1,96 @@
+"""Messages between the players of a match: to all, to some alone, or to everybody.
+
+One to some alone is written to them and nowhere else: nothing that others get, and no row that a later answer to them
+reads, depends on it. Whether a player may write depends on what that player and everybody knows. Implements
+protocol.md, "Commands" (`press`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.desk import bulletin
+from pbem.desk.caller import Caller, refused
+from pbem.desk.outcomes import Reply
+from pbem.games import Fault, refuse
+from pbem.match.naming import seen_by
+from pbem.match.state import AGREEING, PHASES, standing
+from pbem.match.view import OVER
+from pbem.phrase import Phrase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pbem.desk.seats import SeatContext
+    from pbem.mail.commands import Command
+    from pbem.match.state import Match
+    from pbem.requests import SendPress
+    from pbem.store.people import People
+
+_MESSAGE = 4000
+"""The most characters of a message: a public one stays in the page of its match for ever."""
+
+_SILENT: Mapping[str, tuple[Callable[[Match, int], bool], Phrase]] = {
+    # By the writer's own orders alone: a refusal must not tell who else has sent some.
+    "between turns": (
+        lambda match, seat: standing(match.submissions, seat) is not None,
+        Phrase("your orders are in: by the terms you may write again once they are played"),
+    ),
+    "none": (
+        lambda match, _seat: match.phase not in OVER,
+        Phrase("by the terms, players write to each other only once the match is over"),
+    ),
+}
+"""By the term `press`, unless it is `all`: whether a seat may not write now, and what it is told then."""
+
+
+def press(people: People, seated: SeatContext, caller: Caller, command: Command[SendPress]) -> Reply:
+    """`press`: a message to the others, to observers too if it is public, or to some players alone."""
+    match, asked = seated.match, command.request
+    if match.phase in ("declined", "withdrawn"):
+        raise refused("press", None, Phrase("this match was {phase}", phase=PHASES[match.phase]))
+    if (limit := _SILENT.get(match.terms.press)) and limit[0](match, seated.seat):
+        raise refused("press", match.id, limit[1])
+    to = _addressees(match, seated.seat, asked.to)
+    text = asked.text.strip()
+    if not text:
+        raise refused("press", None, Phrase("the message is empty"))
+    if len(text) > _MESSAGE:
+        says = Phrase(
+            "a message has at most {most} characters, and this one has {count}", most=_MESSAGE, count=len(text)
+        )
+        raise refused("press", None, says)
+    own = match.name(seated.seat)
+    # People who were only asked to play get messages from players they know.
+    begun = match.phase not in AGREEING
+    others = [row for row in seated.row.seats if row.seat in to]
+    readers = [
+        row
+        for row in others
+        if begun or row.accepted or people.played_together(row.player, seated.name(seated.seat, row.seat))
+    ]
+    if not readers:
+        says = Phrase("your message is passed on once another player has accepted the match")
+        raise refused("press", match.id, says)
+    for row in readers:
+        by = seated.name(seated.seat, row.seat)
+        # Nobody blocks the name of a seat: otherwise, who does not get a message would learn who wrote it.
+        if not people.blocks(row.player, by):
+            # Plain words in answer to one of these go to all, so they answer no message to some alone.
+            kind = "press_alone" if asked.to else "press"
+            among = [seated.name(seat, row.seat) for seat in to if seat != row.seat]
+            facts = {"by": by, "text": text, "among": among}
+            items = [bulletin.of_press(match.id, by, text)]
+            seated.write_to(row.seat, kind, Phrase("{by} writes to you", by=by), caller.now, items, **facts)
+    if asked.to:
+        return Reply("press_to", {"to": asked.to} | seated.facts(), at=seated)
+    seated.note_press(own, text, caller.now, everybody=asked.public)
+    return Reply("press", seated.facts(), at=seated)
+
+
+def _addressees(match: Match, seat: int, names: tuple[str, ...]) -> list[int]:
+    """The seats that are written to: all others, unless some are named; raises `Refused`."""
+    others = {name: other for other, name in enumerate(seen_by(match, seat).names, start=1) if other != seat}
+    unknown = Phrase("this is no other player of the match")
+    refuse([Fault("to", name, unknown) for name in names if name not in others])
+    return sorted({others[name] for name in names} or others.values())

@@ -1,0 +1,68 @@
+"""The names of seats: their players', or, while a match hides who plays, those of the seats alone.
+
+All that is told or decided for a reader is told and decided by the match as `seen_by` that reader, in which nothing
+is left of the other players: no name, key, level, zone or vacation. Implements docs/threats.md, "Anonymous matches".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pbem.match.changed import replace
+from pbem.match.pinned_keys import Player
+
+if TYPE_CHECKING:
+    from pbem.match.state import Match, Submission
+
+SEAT_NAME = re.compile(r"seat-[0-9]+")
+"""The pattern of the names of seats, which no player may have."""
+
+
+def seat_name(seat: int) -> str:
+    """The name of a seat, as letters write it, and as players write it in commands."""
+    return f"seat-{seat}"
+
+
+def is_free(name: str) -> bool:
+    """True if a name stands for a seat that nobody has taken yet."""
+    return name.startswith("?")
+
+
+def hides_players(match: Match) -> bool:
+    """True if only the server and its operator may know yet who has which seat."""
+    return match.terms.anonymous and match.phase != "closed"
+
+
+def called(match: Match, seat: int) -> str:
+    """The name of a seat in what its players sign: it stays the same when a match no longer hides them."""
+    return seat_name(seat) if match.terms.anonymous else match.name(seat)
+
+
+def seen_by(match: Match, reader: int, latest: Match | None = None) -> Match:
+    """The match as its seat `reader` may know it (0: everybody), if `latest` is how it stands now."""
+    if not hides_players(latest or match):
+        return match
+
+    def hidden(seat: int, name: str) -> Player:
+        return Player(name if is_free(name) else seat_name(seat), ())
+
+    players = match.players or tuple(Player(name, ()) for name in match.names)
+    return replace(
+        match,
+        players=tuple(
+            player if seat == reader else hidden(seat, player.name) for seat, player in enumerate(players, start=1)
+        ),
+        former={},
+        unreachable={seat: since for seat, since in match.unreachable.items() if seat == reader},
+        clocks={
+            seat: clock if seat == reader else replace(clock, zone="UTC", stops=())
+            for seat, clock in match.clocks.items()
+        },
+        setups={seat: sent if seat == reader else _unproved(sent) for seat, sent in match.setups.items()},
+    )
+
+
+def _unproved(submission: Submission) -> Submission:
+    """A submission without what shows who sent it, and at which level."""
+    return replace(submission, letter=b"", evidence=b"", aside=())

@@ -1,0 +1,299 @@
+"""Who falls silent in a game of many leaves it, and the others play on, until some of them share it.
+
+Each lie about that is convicted by the bundle; those about acknowledged orders are in `tests/proof/test_ends.py`.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from attackers.forgers import fails, proof, saying, second, with_entry
+from in_a_box.outside import MARCH, enabled
+from in_a_box.referee import Mailbox, Referee, attachment, body, new
+from judges.honest import accused
+from world.mutations import signed_again
+
+from pbem.letters.render import Templates
+from pbem.match.changed import replace
+from pbem.match.record import read
+from pbem.match.record import replay as replay_record
+from pbem.proof.verification import verify
+from pbem.testing import CHECKS, subject, write_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.proof.bundle import Bundle
+
+DICE = Path(__file__).parents[2] / "examples" / "pbem-liars-dice" / "pbem_liars_dice"
+NAMES = ("ann", "bob", "carl", "dan", "erin")
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    with enabled(tmp_path / "site", "march", MARCH):
+        referee = Referee(tmp_path, templates=Templates())
+        yield referee
+        referee.close()
+
+
+def begun(referee: Referee, miss: str, names: tuple[str, ...] = NAMES, settle: str = "0") -> list[Mailbox]:
+    terms = f"pace: 2d\ngrace: 1d\nsettle: {settle}\nmiss: {miss}"
+    return referee.opened(("march", terms, *names), lambda: referee._agree("march", terms, names))
+
+
+def walk(referee: Referee, *people: Mailbox) -> None:
+    referee.turn(*((person, "walk 2") for person in people))
+
+
+def silence(referee: Referee, *others: Mailbox) -> None:
+    """All others order, and the time of the rest goes by."""
+    walk(referee, *others)
+    referee.wait(timedelta(days=3, minutes=1))
+
+
+def in_game(referee: Referee) -> tuple[int, ...]:
+    position = referee.match().position
+    assert position
+    return position.remaining
+
+
+@pytest.fixture
+def shared(referee: Referee) -> Bundle:
+    """Erin falls silent, and leaves; Dan resigns; Ann, Bob and Carl share, of whom Dan is none."""
+    ann, bob, carl, dan, erin = begun(referee, "leave")
+    walk(referee, ann, bob, carl, dan, erin)
+    silence(referee, ann, bob, carl, dan)
+    assert (referee.match().turn, in_game(referee)) == (3, (1, 2, 3, 4, 5))
+    assert "Whoever misses two turns in a row leaves" in body(ann.find("a deadline was missed"))
+    referee.send(erin, erin.filled("orders", "walk 3").replace("turn 3", "turn 5"))
+    silence(referee, ann, bob, carl, dan)
+    assert (referee.match().turn, in_game(referee)) == (4, (1, 2, 3, 4))
+    left = "\n".join(map(body, ann.letters))
+    assert "erin was silent for too long and has left this game." in left
+    assert "You were silent for too long and have left this game." in "\n".join(map(body, erin.letters))
+    referee.read_cold()
+    referee.send(erin, "orders m1 turn 4\nwalk 1\nend\n")
+    assert "you have nothing to order in turn 4" in erin.text
+    referee.send(erin, "draw m1 offer\n")
+    assert "you are out of this game" in erin.text
+    referee.send(dan, "resign m1 game 1\n")
+    assert in_game(referee) == (1, 2, 3)
+    referee.send(ann, "draw m1 offer for bob ann\n")
+    assert "ann offers to end this game as a draw of ann, bob alone." in "\n".join(map(body, carl.letters))
+    assert "draw m1 accept for ann bob" in "\n".join(map(body, carl.letters))
+    referee.send(carl, "draw m1 accept\n")
+    assert "there is no such offer" in carl.text
+    referee.send(carl, "draw m1 offer for carl, dan\n")
+    assert "dan does not play this game, or is out of it" in carl.text
+    referee.send(carl, "draw m1 accept for ann bob\n")
+    referee.send(bob, "draw m1 accept for carl\n")
+    assert "there is no such offer" in bob.text
+    referee.send(bob, "draw m1 offer\n")
+    referee.send(ann, "draw m1 accept\n")
+    assert referee.match().phase == "playing"
+    referee.send(carl, "draw m1 accept\n")
+    assert referee.match().phase == "closed"
+    assert "ann, bob, carl share March game 1" in body(erin.find("the end"))
+    assert "ann, bob, carl share the match" in body(ann.find("the match is closed"))
+    return proof(referee, ann)
+
+
+def test_a_draw_of_three_without_who_left(referee: Referee, shared: Bundle) -> None:
+    found = [(entry.type, entry.body) for entry in shared.entries]
+    kinds = [kind for kind, _ in found]
+    assert kinds[4:12] == ["turn", "missed", "left", "turn", "resigned", "left", "draw", "draw"]
+    misses = [number for number, kind in enumerate(kinds, 1) if kind == "missed"]
+    left = [body for kind, body in found if kind == "left"]
+    assert left[0] == {"game": 1, "seat": 5, "turn": 3, "cause": "silent", "entries": misses}
+    assert left[1] == {"game": 1, "seat": 4, "turn": 4, "cause": "resigned", "entries": [kinds.index("resigned") + 1]}
+    ended = next(body for kind, body in found if kind == "ended")
+    assert (ended["winners"], ended["reason"]) == ([1, 2, 3], "agreement")
+    assert found[-1][1]["winners"] == [1, 2, 3]
+    record = shared.papers["records/game-1.pbem.toml"].decode()
+    assert "winner = 0\nwinners = [1, 2, 3]\n" in record
+    assert "[[left]]\nseat = 5\nturn = 3\n\n[[left]]\nseat = 4\nturn = 4\n" in record
+    assert replay_record(read(record)).result == {
+        "over": True,
+        "winner": 0,
+        "winners": [1, 2, 3],
+        "scores": [6, 6, 6, 6, 2],
+        "reason": "agreement",
+    }
+    assert second(shared) is None, "its rules are not there"
+    assert accused(referee) == []
+
+
+def at(found: Bundle, kind: str, nth: int = 0) -> int:
+    return [number for number, entry in enumerate(found.entries) if entry.type == kind][nth]
+
+
+LIES: dict[str, tuple[str, int, dict[str, Any], str]] = {
+    "another seat": ("left", 0, {"seat": 1}, "nobody was silent for that long"),
+    "another turn": ("left", 0, {"turn": 2}, "`turn`"),
+    "another cause": ("left", 0, {"cause": "resigned"}, "`cause`"),
+    "no misses": ("left", 0, {"entries": []}, "`entries`"),
+    "other entries": ("left", 0, {"entries": [2, 3]}, "`entries`"),
+    "silent who resigned": ("left", 1, {"cause": "silent"}, "`cause`"),
+    "another than resigned": ("left", 1, {"seat": 3}, "`seat`"),
+    "a vote for others": ("draw", 0, {"sharing": [1, 3]}, "draw"),
+    "a vote for all": ("draw", 0, {"sharing": [1, 2, 3]}, "draw"),
+    "a vote declined": ("draw", 1, {"word": "offer"}, "draw"),
+    "another end": ("ended", 0, {"winners": [1, 2]}, "`winners`"),
+    "nobody": ("ended", 0, {"winners": []}, "`winners`"),
+    "seats not there": ("closed", 0, {"winners": [1, 9]}, "names a seat"),
+    "another result": ("closed", 0, {"winners": [1]}, "`winners`"),
+}
+
+
+def test_lies_about_who_left_and_who_shares(shared: Bundle) -> None:
+    for name, (kind, nth, lie, word) in LIES.items():
+        forged = signed_again(with_entry(shared, at(shared, kind, nth), saying(**lie)))
+        assert word in fails(forged), name
+
+
+def test_who_is_to_leave_stays_in_no_bundle_and_leaves_once(shared: Bundle) -> None:
+    silent, entries = at(shared, "left"), shared.entries
+
+    def forged(*ranges: slice) -> Bundle:
+        return signed_again(replace(shared, entries=tuple(entry for one in ranges for entry in entries[one])))
+
+    fails(forged(slice(0, silent), slice(silent + 1, None)), "`left` should stand here, not `turn`")
+    fails(forged(slice(0, silent + 1), slice(silent, None)), "nobody was silent for that long")
+    miss = at(shared, "missed")
+    early = replace(entries[silent], time=entries[miss].time)
+    early_left = (*entries[: miss + 1], early, *entries[miss + 1 :])
+    fails(signed_again(replace(shared, entries=early_left)), "nobody was silent for that long")
+    resigned = at(shared, "left", 1)
+    fails(forged(slice(0, resigned), slice(resigned + 1, None)), "`left` should stand here, not `draw`")
+    lost = replace(entries[silent], type="forfeited", body={"game": 1, "seats": [5]})
+    all_lost = (*entries[:silent], lost, *entries[silent + 1 :])
+    fails(signed_again(replace(shared, entries=all_lost)), "the others play on")
+
+
+def test_late_orders_keep_a_seat(referee: Referee) -> None:
+    """They come after the second miss, while the orders of the others are settling."""
+    ann, bob, carl = begun(referee, "leave", NAMES[:3], settle="12h")
+    silence(referee, ann, bob)
+    for person in (ann, bob):
+        referee.send(person, person.filled("orders", "walk 1"))
+    referee.wait(timedelta(days=3, minutes=1))
+    assert referee.match().missed == {3}
+    assert in_game(referee) == (1, 2, 3)
+    walk(referee, carl)
+    referee.wait(timedelta(days=1))
+    assert (referee.match().turn, in_game(referee)) == (3, (1, 2, 3))
+    silence(referee, ann, bob)
+    assert (referee.match().turn, in_game(referee)) == (4, (1, 2, 3)), "two in a row"
+
+
+def test_the_last_two_do_not_play_on_without_each_other(referee: Referee) -> None:
+    """Of three, two are silent: one leaves, and the other then loses."""
+    ann, bob, _ = begun(referee, "leave", NAMES[:3])
+    walk(referee, ann)
+    referee.wait(timedelta(days=4))
+    walk(referee, ann)
+    referee.wait(timedelta(days=4))
+    found = proof(referee, ann)
+    assert [entry.type for entry in found.entries[-5:]] == ["left", "forfeited", "ended", "revealed", "closed"]
+    assert found.entries[-1].body == {"winners": [1], "scores": [2, 0, 0], "reason": "forfeit"}
+    assert list(verify(attachment(bob.find("the end"), ".zip")))[-1].holds
+    assert accused(referee) == []
+
+
+def test_empty_orders_without_end(referee: Referee) -> None:
+    ann, bob, carl = begun(referee, "pass always", NAMES[:3])
+    for turn in range(4):
+        assert (referee.match().turn, in_game(referee)) == (turn + 1, (1, 2, 3))
+        silence(referee, ann, bob)
+    assert "Empty orders are played for you if nothing arrives by" in body(carl.find("turn 4"))
+    walk(referee, carl)
+    assert 3 in referee.match().orders
+    referee.send(ann, "resign m1 match\n")
+    assert referee.match().phase == "playing"
+    assert accused(referee) == []
+
+
+def test_a_claim_takes_out_the_silent_alone(referee: Referee) -> None:
+    """And who still owes orders may send them afterwards."""
+    ann, bob, carl, dan = begun(referee, "wait", NAMES[:4])
+    walk(referee, ann, carl)
+    referee.wait(timedelta(days=4))
+    assert referee.match().missed == {2, 4}
+    assert "this takes bob out of the\ngame" in body(ann.find("a deadline was missed"))
+    walk(referee, dan)
+    referee.send(ann, "claim m1\n")
+    assert in_game(referee) == (1, 3, 4)
+    assert referee.match().turn == 2
+    referee.send(carl, "draw m1 offer for carl\n")
+    assert "carl offers to end this game as won by carl." in "\n".join(map(body, dan.letters))
+    referee.send(ann, "draw m1 accept for carl\n")
+    referee.send(dan, "draw m1 accept for carl\n")
+    assert referee.match().outcome == {"winners": [3], "scores": [2, 0, 2, 2], "reason": "agreement"}
+    assert "You won March game 1" in body(carl.find("the end"))
+    assert "carl won March game 1" in body(bob.find("the end"))
+    found = proof(referee, bob)
+    assert [entry.type for entry in found.entries[2:7]] == ["missed", "missed", "claimed", "left", "turn"]
+    assert accused(referee) == []
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_whose_turn_it_is_once_another_has_left(tmp_path: Path, *, silent: bool) -> None:
+    """Of those who order one after the other, the next is asked, with a form and a clock."""
+    with enabled(tmp_path / "site", "liars-dice", DICE):
+        referee = Referee(tmp_path, templates=Templates())
+        people = referee._agree("liars-dice", "pace: 2d\ngrace: 1d\nsettle: 0", NAMES[:4])
+        referee.turn(*((person, f"shake {person.name}") for person in people))
+        (mover,) = referee.match().choosing
+        if silent:
+            referee.wait(timedelta(days=4))
+            claimant = people[mover % 4]
+            referee.send(claimant, "claim m1\n")
+        else:
+            referee.send(people[mover - 1], "resign m1 game 1\n")
+        (after,) = referee.match().choosing
+        assert after == mover % 4 + 1
+        asked = people[after - 1]
+        assert f"Now that {people[mover - 1].name} has left, it is your move." in body(asked.find("has left"))
+        assert referee.match().deadline(after) == referee.now + timedelta(days=2)
+        referee.read_cold()
+        referee.turn((asked, "bid 1 3"))
+        assert referee.match().turn == 3
+        for person in people:
+            if person.name not in {people[mover - 1].name, asked.name}:
+                referee.send(person, "draw m1 offer\n")
+        referee.send(asked, "draw m1 accept\n")
+        assert referee.match().phase == "closed"
+        assert referee.match().outcome == {
+            "winners": [seat for seat in range(1, 5) if seat != mover],
+            "scores": [0 if seat == mover else 5 for seat in range(1, 5)],
+            "reason": "agreement",
+        }
+        assert list(verify(attachment(people[mover - 1].find("the end"), ".zip")))[-1].holds
+        assert accused(referee) == []
+        referee.close()
+
+
+@pytest.mark.parametrize(
+    ("game", "count", "says"),
+    [
+        ("shoot-em-up", 3, "has no empty order"),
+        ("spaceships", 2, "ends for all when a player leaves it"),
+    ],
+)
+def test_a_game_must_have_empty_orders_and_go_on(referee: Referee, game: str, count: int, says: str) -> None:
+    first, *others = [referee.registered(name) for name in NAMES[:count]]
+    referee.send(first, new(first, game, *(one.name for one in others), options="miss: leave"))
+    assert says in first.text
+
+
+def test_the_march_conforms(referee: Referee) -> None:
+    assert referee
+    game = subject("march")
+    write_records(game)
+    for name, check in CHECKS.items():
+        if name != "secret":
+            check(game)

@@ -1,0 +1,187 @@
+"""Boards that a game draws itself: what a drawing may hold, its picture, and its words in letters."""
+
+from __future__ import annotations
+
+import io
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import pytest
+from in_a_box.outside import RACE, found_in, install
+from in_a_box.referee import SERVER, Mailbox, Referee, body
+from markupsafe import Markup
+from PIL import Image
+
+from pbem.boards import TINTS
+from pbem.boards.drawn import DrawnBoard, mark
+from pbem.boards.picture import draw, sheet
+from pbem.games import part_of
+from pbem.games.outside import enable
+from pbem.games.squares import Board, Panel, Square
+from pbem.letters.render import Templates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from email.message import EmailMessage
+    from pathlib import Path
+
+HEAD = Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 100">')
+
+
+def drawing(inner: str) -> DrawnBoard:
+    return DrawnBoard(0, HEAD + Markup(inner) + Markup("</svg>"), "words")
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "<script>alert(1)</script>",
+        "<image href='http://a.example/x.png'/>",
+        "<a href='http://a.example/'><text>x</text></a>",
+        "<use href='#x'/>",
+        "<style>text { fill: red }</style>",
+        "<foreignObject/>",
+        "<rect onclick='alert(1)'/>",
+        "<rect style='fill: red'/>",
+        "<rect fill='url(http://a.example/x)'/>",
+        "<rect xlink:href='x' xmlns:xlink='http://www.w3.org/1999/xlink'/>",
+        "<p xmlns='http://www.w3.org/1999/xhtml'/>",
+        "<rect xmlns=''/>",
+        "<!-- x -->",
+        "<?xml-stylesheet href='x'?>",
+        "<text>&x;</text>",
+        "<rect>",
+        " " * (1 << 20),
+    ],
+)
+def test_a_drawing_has_shapes_and_text_alone(inner: str) -> None:
+    drawing("<text x='1' transform='rotate(-5 1,2)' fill='#fff' stroke-width='.5'>a &amp; b</text>")
+    with pytest.raises(ValueError, match="draw"):
+        drawing(inner)
+
+
+@pytest.mark.parametrize("box", ["", "0 0 0 10", "0 0 99999 99999", "0 0 1000 100", "0 0 100 1000", "-1 0 10 10"])
+def test_a_drawing_says_its_size(box: str) -> None:
+    with pytest.raises(ValueError, match="draw"):
+        DrawnBoard(0, Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="{}"/>').format(box), "")
+
+
+def test_a_drawing_is_an_svg() -> None:
+    with pytest.raises(ValueError, match="begins with svg"):
+        DrawnBoard(0, Markup('<g xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"/>'), "")
+    with pytest.raises(ValueError, match="begins with svg"):
+        DrawnBoard(0, Markup('<svg viewBox="0 0 9 9"/>'), "")
+
+
+def test_no_declaration_makes_entities_of_it() -> None:
+    svg = Markup('<!DOCTYPE svg [<!ENTITY x "y">]>') + HEAD + Markup("<text>&x;</text></svg>")
+    with pytest.raises(ValueError, match="declarations"):
+        DrawnBoard(0, svg, "")
+
+
+def test_the_text_of_a_player_becomes_no_markup() -> None:
+    with pytest.raises(ValueError, match="Markup"):
+        DrawnBoard(0, str(HEAD) + "<text>{}</text></svg>".format("</text><rect/><text>"), "")  # type: ignore[arg-type]
+    svg = HEAD + Markup("<text>{}</text></svg>").format("</text><rect/><text>")
+    assert "<rect" not in DrawnBoard(0, svg, "").svg
+
+
+def test_a_picture_is_drawn_as_large_as_it_fits() -> None:
+    board = drawing("<rect width='100' height='100' fill='#1d55c4'/><rect x='100' width='100' height='100'/>")
+    grid = Board(2, [Panel("", "a", "1", [[Square("x", "seat 9")]])])
+    each: list[list[Board | DrawnBoard]] = [[board], [board, grid]]
+    for boards in each:
+        with Image.open(io.BytesIO(draw(boards, {2: "bob"}))) as picture:
+            assert picture.format == "PNG"
+            colours = picture.convert("RGB")
+            assert colours.width == 1040 + 32
+            assert colours.getpixel((100, 100)) == (0x1D, 0x55, 0xC4)
+            assert colours.getpixel((900, 100)) == (0, 0, 0)
+
+
+def test_letters_are_drawn_whatever_fonts_the_machine_has() -> None:
+    blank, written = (
+        draw([drawing(f"<text x='9' y='50' font-family='Verdana, sans-serif'>{text}</text>")], {})
+        for text in ("", "ä")
+    )
+    assert blank != written
+
+
+def test_a_sheet_has_the_drawing() -> None:
+    high = DrawnBoard(0, HEAD.replace("0 0 200", "0 0 50") + Markup("<rect width='50' height='100'/></svg>"), "")
+    assert sheet("Race", [high, high], "One\nTwo\nlast line\n").startswith(b"%PDF")
+
+
+# The colours of nine seats, as eyes without one kind of cones see them: Machado, Oliveira and Fernandes (2009).
+
+EYES = {
+    "common": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": ((0.1523, 1.0526, -0.2049), (0.1145, 0.7863, 0.0992), (-0.0039, -0.0481, 1.0520)),
+    "deuteranopia": ((0.3673, 0.8606, -0.2280), (0.2801, 0.6725, 0.0474), (-0.0118, 0.0429, 0.9689)),
+    "tritanopia": ((1.2555, -0.0767, -0.1788), (-0.0784, 0.9308, 0.1476), (0.0047, 0.6914, 0.3039)),
+}
+
+
+def lab(colour: str, eyes: str) -> tuple[float, float, float]:
+    """A colour in CIELAB (D65)."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    r, g, b = (
+        min(1.0, max(0.0, sum(weight * part for weight, part in zip(row, linear, strict=True)))) for row in EYES[eyes]
+    )
+    white = (
+        (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505,
+        0.2126 * r + 0.7152 * g + 0.0722 * b,
+        (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089,
+    )
+    x, y, z = (part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116 for part in white)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("eyes", EYES)
+def test_nine_seats_can_be_told_apart(eyes: str) -> None:
+    seen = [lab(TINTS[f"seat {seat}"].background, eyes) for seat in range(1, 10)]
+    for one, other in combinations(seen, 2):
+        assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 14
+
+
+@pytest.mark.parametrize("seat", range(1, 10))
+def test_a_piece_has_its_number(seat: int) -> None:
+    assert f">{seat}</text>" in drawing(mark(seat, 50, 50, 20)).svg
+
+
+# In letters.
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Iterator[tuple[Referee, list[Mailbox]]]:
+    install(tmp_path / "site", "pbem-race", game="race", source=RACE)
+    with found_in(tmp_path / "site"):
+        enable(["race"])
+        referee = Referee(tmp_path, templates=Templates())
+        yield referee, [*referee.agreed("", game="race")]
+        referee.close()
+
+
+def pictures(letter: EmailMessage) -> list[EmailMessage]:
+    return [part for part in letter.walk() if part.get_content_type() == "image/png"]
+
+
+@pytest.mark.parametrize("wanted", ["both", "pictures", "text", "words"])
+def test_a_letter_has_the_picture_and_its_words(people: tuple[Referee, list[Mailbox]], wanted: str) -> None:
+    referee, (ann, bob) = people
+    referee.send(ann, f"set format {wanted}\nserver {SERVER}\nplayer ann\nend\n")
+    referee.send(ann, ann.filled("orders", "final\nthrow it"))
+    told = next(letter for letter in reversed(ann.letters) if "turn 1" in str(letter["Subject"]))
+    (scores,) = {tuple(referee.match().under_way.scores)}
+    words = f"A track of thirty fields: seat 1 is on field {scores[0]}, seat 2 on field 0."
+    if wanted in {"both", "pictures"}:
+        (picture,) = pictures(told)
+        boards = part_of("race", "boards").boards({"scores": [*scores]})
+        assert picture.get_content() == draw(boards, {})
+        (html,) = [part for part in told.walk() if part.get_content_type() == "text/html"]
+        assert f'src="cid:{picture["Content-ID"].strip("<>")}" alt="{words}"' in " ".join(html.get_content().split())
+    else:
+        assert not pictures(told)
+        assert (words in " ".join(body(told).split())) == (wanted == "words")
+    assert bob.letters

@@ -1,0 +1,116 @@
+"""The house at games of other packages: it plays them as their random players do, and as blind as its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from in_a_box.machine import Machine
+from in_a_box.outside import RACE, enabled, found_in, install, record
+from in_a_box.referee import SERVER, Referee, new
+
+from pbem.games.outside import enable
+from pbem.letters.render import Templates
+from pbem.player.account_file import BadAccount
+from pbem.player.blind import replayed, seeds
+from pbem.player.opponent import is_played
+from pbem.player.program_config import GameLimits, load
+from pbem.proof.verification import Proved, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pbem.proof.compare.finding import Finding
+
+ACCOUNT = f"""\
+[account]
+name = "house"
+server = "{SERVER}"
+server_address = "pbem@{SERVER}"
+address = "house@mail.example"
+key = "k"
+mail_in = "mbox:/m"
+mail_out = "sendmail:"
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Path]:
+    install(tmp_path / "site")
+    with found_in(tmp_path / "site"):
+        yield tmp_path / "site"
+
+
+def played(folder: Path, game: str, *orders: str) -> tuple[bytes, list[bytes]]:
+    """A match against the house; its bundle, and the seed that the house opened."""
+    referee = Referee(folder, templates=Templates())
+    house = Machine(referee, referee.person("house"), folder / "house" / "memory.sqlite")
+    bob = referee.registered("bob")
+    house.live()
+    referee.send(bob, new(bob, game, "house"))
+    house.live()
+    for turn in range(80):
+        standing = house.letters.matches.standing("m1")
+        if standing.phase == "closed":
+            break
+        if standing.phase == "setup":
+            referee.send(bob, bob.filled("setup", "hide 7"))
+        elif not standing.asked:
+            referee.send(bob, bob.filled("orders", f"final\n{orders[turn % len(orders)]}"))
+        house.live()
+    bundle, opened = house.memory.bundle("m1"), seeds(bob.text)
+    house.close()
+    referee.close()
+    assert bundle is not None
+    return bundle, opened
+
+
+def judged(bundle: bytes, opened: list[bytes]) -> Finding:
+    proved = Proved()
+    *_, last = verify(bundle, proved=proved)
+    assert last.holds, last
+    (finding,) = replayed(proved, opened)
+    return finding
+
+
+def test_the_house_plays_it_blind(tmp_path: Path) -> None:
+    install(tmp_path / "site")
+    with found_in(tmp_path / "site"):
+        enable(["marbles"])
+        bundle, opened = played(tmp_path, "marbles", *(f"guess {number}" for number in range(1, 10)))
+        assert judged(bundle, opened).standing == "agrees"
+        assert judged(bundle, [bytes(16)]).standing == "contradicts"
+    # Other players than those of the package that was agreed on convict nobody.
+    players = tmp_path / "site" / "pbem_marbles" / "players.py"
+    players.write_text(players.read_text().replace("randint(1, ", "randint(2, "))
+    with found_in(tmp_path / "site"):
+        enable(["marbles"])
+        finding = judged(bundle, opened)
+    assert (finding.standing, "the package of marbles is another here" in finding.found) == ("open", True)
+
+
+def test_a_game_without_setups_asks_for_none(tmp_path: Path) -> None:
+    with enabled(tmp_path / "site", "race", RACE):
+        assert judged(*played(tmp_path, "race", "throw it")).standing == "agrees"
+
+
+def test_its_file_enables_the_games_that_it_names(site: Path, tmp_path: Path) -> None:
+    file = tmp_path / "opponent.toml"
+    file.write_text(f"{ACCOUNT}[games.marbles]\n[games.spaceships]\n")
+    assert not is_played("marbles")
+    assert load(file).games == dict.fromkeys(("marbles", "spaceships"), GameLimits())
+    assert is_played("marbles")
+    file.write_text(f"{ACCOUNT}[games.chess]\n")
+    with pytest.raises(BadAccount, match='no package that is installed here has a game "chess"'):
+        load(file)
+    assert site
+
+
+def test_a_game_without_players_is_refused(site: Path, tmp_path: Path) -> None:
+    (site / "pbem_marbles" / "players.py").unlink()
+    record(site, "pbem_marbles")
+    file = tmp_path / "opponent.toml"
+    file.write_text(f"{ACCOUNT}[games.marbles]\n")
+    with pytest.raises(BadAccount, match=r"games\.marbles: its package has no players"):
+        load(file)
