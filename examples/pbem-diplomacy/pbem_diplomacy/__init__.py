@@ -9,17 +9,19 @@ chance but that which deals the powers. The board is in `geography`, the notatio
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
 
 from pbem.games import Fault, Game, NoSetup, Refused, beyond, faults, refuse
 from pbem.games.audience import Shown, audience, cut, everybody
 from pbem.games.player_text import Text, plain, read_options
 from pbem.phrase import Phrase, either
-from pbem_diplomacy import adjustments
+from pbem_diplomacy import adjustments, choices
 from pbem_diplomacy.geography import standard
 from pbem_diplomacy.notation import Reader, written
 from pbem_diplomacy.orders import BUILD, CONVOY, DISBAND, HOLD, MOVE, RETREAT, SUPPORT, WAIVE, Position
-from pbem_diplomacy.state import ADJUSTMENT, DEALING, DEALT, MOVEMENT, RETREATS, Options, State, Written
+from pbem_diplomacy.recall import recalled
+from pbem_diplomacy.state import ADJUSTMENT, DEALING, DEALT, MOVEMENT, PACES, RETREATS, Options, State, Written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -264,6 +266,18 @@ def _form(text: str) -> None:
 def slips(text: str) -> str:
     """The orders that were probably meant: the player is asked."""
     return plain(text)
+
+
+def pace(state: State) -> Fraction:
+    """Retreats and adjustments take a part of the pace."""
+    return PACES.get(state.kind, Fraction(1))
+
+
+def offers(view: Mapping[str, Any]) -> list[str]:
+    """The lines to choose from: all legal orders of the reader's units, by unit."""
+    if view["entitled"] == DEALING:
+        return ["deal "]
+    return [written(order) for order in choices.legal(recalled(view, view["seat"]), view["seat"])]
 
 
 def without(state: State, seat: int, edition: int) -> State | None:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from math import hypot
 from typing import TYPE_CHECKING, Any, Final
-from xml.sax.saxutils import quoteattr
+
+from markupsafe import Markup
 
 from pbem_diplomacy.geography import FLEET, province_of, standard
 from pbem_diplomacy.map_shapes import HEIGHT, WIDTH, cells, points
+from pbem_diplomacy.notation import spelled
 from pbem_diplomacy.orders import CONVOY, MOVE, RETREAT, SUPPORT
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ _COASTS: Final[Mapping[str, Point]] = {
 """The step from the middle of a province to a fleet on one of its coasts."""
 
 
-def drawn(view: Mapping[str, Any], orders: Iterable[tuple[Order, bool]] = ()) -> str:
+def drawn(view: Mapping[str, Any], orders: Iterable[tuple[Order, bool]] = ()) -> Markup:
     """The picture of a view, with orders, each with whether it succeeded."""
     owned: Mapping[str, str] = view["owned"]
     parts = [
@@ -58,7 +60,7 @@ def drawn(view: Mapping[str, Any], orders: Iterable[tuple[Order, bool]] = ()) ->
         *(_unit(*each["unit"].split(), dislodged=True) for each in view["dislodged"]),
         "</svg>",
     ]
-    return "\n".join(part for part in parts if part)
+    return Markup("\n".join(part for part in parts if part))  # noqa: S704 - made of facts: no player's text is in it
 
 
 def _provinces(owned: Mapping[str, str]) -> Iterator[str]:
@@ -133,8 +135,8 @@ def _unit(power: str, kind: str, name: str, *, dislodged: bool = False) -> str:
         f'<text x="{x:.0f}" y="{y + 5:.0f}" font-size="13" font-weight="bold" text-anchor="middle"'
         f' fill="{letters}">{power[0]}</text>'
     )
-    title = quoteattr(f"{power.capitalize()} {kind} {name.capitalize()}")
-    return f'<g aria-label={title}>{shape} fill="{colour}" stroke="{INK}" stroke-width="1.5"/>{letter}</g>'
+    title = f"<title>{power.capitalize()} {kind} {spelled(name)}</title>"
+    return f'<g>{title}{shape} fill="{colour}" stroke="{INK}" stroke-width="1.5"/>{letter}</g>'
 
 
 def _arrow(order: Order, done: bool) -> str:

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
-    """The view of a seat, or of the public: the board, and what is due."""
-    del turns  # all that they told is on the board
+    """The view of a seat, or of the public: the board, the orders of the last turn, and what is due."""
     return {
         "turn": state.turn,
         "phase": state.phase,
@@ -37,10 +36,15 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> d
             }
             for each in state.dislodged
         ],
+        "last": [
+            {"power": report["power"], "order": report["order"], "done": report["outcome"] == "ok"}
+            for report in (turns[-1] if turns else ())
+            if report["kind"] == "order"
+        ],
         "contested": sorted(state.contested),
         "gone": sorted(state.gone),
         "over": state.result is not None,
-        "winner": state.result.winner if state.result else 0,
+        "winners": list(state.result.winners) if state.result else [],
         "adjustments": dict(state.adjustments) if state.phase == "winter" else {},
         "entitled": state.kind if seat in state.due else None,
     }
@@ -63,5 +67,5 @@ def recalled(view: Mapping[str, Any], seat: int) -> State:
         frozenset(view["contested"]),
         frozenset(view["gone"]),
         view["turn"],
-        Result(view["winner"], ()) if view["over"] else None,
+        Result(tuple(view["winners"]), ()) if view["over"] else None,
     )

@@ -6,6 +6,7 @@ those that are dislodged are disbanded, and too many are removed by the rule of 
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Result
@@ -28,6 +29,9 @@ DEALING: Final = "dealing"
 MOVEMENT: Final = "movement"
 RETREATS: Final = "retreats"
 ADJUSTMENT: Final = "adjustments"
+
+PACES: Final[Mapping[str, Fraction]] = {RETREATS: Fraction(1, 7), ADJUSTMENT: Fraction(2, 7)}
+"""The kinds of phase that take a part of the agreed pace: a day or two of a week."""
 
 PHASES: Final[Mapping[str, tuple[str, str, Phrase]]] = {
     DEALING: ("spring", DEALING, Phrase("the powers are dealt")),
@@ -205,7 +209,7 @@ class State(NamedTuple):
         after = self._replace(units=adjusted.units, phase=following, year=self.year + 1)
         if self.year < self.options.until:
             return after, reports
-        return after._replace(result=Result(0, after.scores), phase=self.phase, year=self.year), reports
+        return after._replace(result=Result(after.remaining, after.scores), phase=self.phase, year=self.year), reports
 
     def harvested(self, reports: list[Report]) -> tuple[State, list[Report]]:
         """The position once the centres belong to whose units stand on them: who has enough has won."""
@@ -223,7 +227,7 @@ class State(NamedTuple):
             report["year"] = self.year
         winner = next((seat for power, seat in self.seats_by_power.items() if counts[power] >= SOLO), 0)
         if winner:
-            after = after._replace(result=Result(winner, after.scores))
+            after = after._replace(result=Result((winner,), after.scores))
         return after, reports + told
 
     # What is told.

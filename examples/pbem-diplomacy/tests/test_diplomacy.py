@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from pbem_diplomacy import RULES, ahead, without
+from pbem_diplomacy import RULES, ahead, offers, pace, without
+from pbem_diplomacy.boards import blank, boards, truth
 from pbem_diplomacy.geography import Unit
 from pbem_diplomacy.notation import Reader, written
 from pbem_diplomacy.recall import recalled, view
-from pbem_diplomacy.state import SOLO, State
-from pbem_diplomacy.words import said, standing, told
+from pbem_diplomacy.state import PHASES, SOLO, State
+from pbem_diplomacy.words import said, sheet_rows, standing, told
 
 from pbem.games import Refused
 from pbem.games.draws import Draws
@@ -95,7 +97,7 @@ def test_centres_change_hands_after_fall_alone_and_eighteen_win() -> None:
     fall, reports = played(spring, "", "")
     assert fall.owned["TUN"] == "FRANCE"
     assert fall.result
-    assert (fall.result.winner, fall.due) == (1, {})
+    assert (fall.result.winners, fall.due) == ((1,), {})
     assert {report["power"]: report["count"] for report in reports if report["kind"] == "centres"}["FRANCE"] >= SOLO
 
 
@@ -103,7 +105,7 @@ def test_the_last_winter_ends_the_game() -> None:
     state = begun(until=1901)
     while not state.result:
         state, _ = played(state, *["" for _ in state.due])
-    assert (state.year, state.phase, state.result.winner) == (1901, "winter", 0)
+    assert (state.year, state.phase, state.result.winners) == (1901, "winter", (1, 2))
 
 
 def test_powers_are_dealt_from_words() -> None:
@@ -175,6 +177,42 @@ def test_a_view_has_all_by_which_orders_are_judged() -> None:
     again = recalled(view(state, 1, []), 1)
     assert again.due == state.due
     assert RULES.order(again, 1, "A Bur-Mun").text == "A Bur-Mun"
+
+
+def test_the_orders_to_choose_from_are_legal_and_cover_what_is_played_at_random() -> None:
+    assert offers(view(RULES.begin(RULES.options({}, 3), []), 1, [])) == ["deal "]
+    random, kinds = Random(7), set()
+    for _ in range(4):
+        state = begun("England France Turkey", until=1902)
+        while not state.result:
+            texts = []
+            for seat in state.due:
+                seen = view(state, seat, [])
+                offered = offers(seen)
+                assert [RULES.order(state, seat, line).text for line in offered] == offered
+                texts.append(GAME.players.orders(random, seen))
+                needless = {f"{line} via" for line in offered}  # by sea, where there is no way by land
+                assert {*texts[-1].split("\n")} - {"", *needless} <= {*offered}
+            kinds.add(state.kind)
+            state, _ = played(state, *texts)
+    assert kinds == {"movement", "retreats", "adjustments"}
+
+
+def test_retreats_and_adjustments_take_days_of_a_week() -> None:
+    days = {phase: 7 * pace(begun()._replace(phase=phase)) for phase in PHASES}
+    assert days == {"dealing": 7, "spring": 7, "spring retreats": 1, "fall": 7, "fall retreats": 1, "winter": 2}
+
+
+def test_the_map_has_the_orders_of_the_last_turn_as_arrows() -> None:
+    after, reports = played(begun(), "A Par-Bur\nF Bre-Mao", "A Mun-Bur")
+    (board,) = truth({1: view(after, 1, [reports])}, 1)
+    assert board.svg.count('stroke-width="3"') == 3
+    assert board.svg.count('stroke-dasharray="7 4"') == 2
+    assert "Fra F Mao" in board.words
+    (before,) = boards(view(begun(), 1, []))
+    assert 'stroke-width="3"' not in before.svg
+    assert "<title>" not in blank()[0].svg
+    assert sheet_rows([["A Par-Bur", "F Bre-Mao"], []]) == ["1. A Par-Bur; F Bre-Mao", "2. "]
 
 
 def test_orders_for_later_turns_need_their_form_alone() -> None:

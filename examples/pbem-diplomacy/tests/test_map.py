@@ -41,6 +41,8 @@ def test_a_picture_has_units_and_orders() -> None:
         (Order("GERMANY", "A", "MUN", MOVE, "BUR"), False),
     ]
     root = ElementTree.fromstring(drawn(view(state, 1, []), orders))
-    assert sum("aria-label" in element.attrib for element in root) == len(state.units)
+    titles = [element.findtext("{*}title", "") for element in root if element.tag.endswith("}g")]
+    assert sorted(titles)[:2] == ["Austria A Bud", "Austria A Vie"]
+    assert len(titles) == len(state.units)
     lines = [element.get("stroke-dasharray") for element in root if element.get("stroke-width") in {"3", "1.8"}]
     assert lines == [None, "2 4", "7 4"]
