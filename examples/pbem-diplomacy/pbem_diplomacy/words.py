@@ -128,8 +128,10 @@ def summary(reports: Sequence[Report]) -> Phrase:
     orders = [report for report in reports if report["kind"] == "order"]
     done = sum(report["outcome"] == "ok" for report in orders)
     lost = sum(report["kind"] == "dislodged" for report in reports)
+    if any(report["kind"] == "dealt" for report in reports):
+        return Phrase("The powers are dealt")
     if not orders:
-        return Phrase("The powers are dealt") if reports else Phrase("Nothing was ordered")
+        return Phrase("Nothing was ordered")
     return Phrase("Of {all} orders {done} succeeded; dislodged units: {lost}", all=len(orders), done=done, lost=lost)
 
 

@@ -12,7 +12,7 @@ from pbem_diplomacy.geography import Unit
 from pbem_diplomacy.notation import Reader, written
 from pbem_diplomacy.recall import recalled, view
 from pbem_diplomacy.state import PHASES, SOLO, State
-from pbem_diplomacy.words import said, sheet_rows, standing, told
+from pbem_diplomacy.words import said, sheet_rows, standing, summary, told
 
 from pbem.games import Refused
 from pbem.games.draws import Draws
@@ -227,6 +227,10 @@ def test_what_happened_is_told_in_words() -> None:
         "France: A Par-Bur (bounced with Ger A Mun)",
         "Germany: A Mun-Bur (bounced with Fra A Par)",
     ]
+    assert summary(reports) == "Of 2 orders 0 succeeded; dislodged units: 0"
+    _, reports = played(begun()._replace(phase="fall"), "", "")
+    assert {report["kind"] for report in reports} == {"centres"}
+    assert summary(reports) == "Nothing was ordered"
     labels = [label for label, _ in standing(view(begun(), 1, []), {1: "ann", 2: "bob"})]
     assert labels[2] == "France (ann), centres 3"
     assert said("A Mar S A Par-Bur") == ["Marseilles supports the move from Paris to Burgundy"]
