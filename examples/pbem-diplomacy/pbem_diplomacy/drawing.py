@@ -80,17 +80,16 @@ def _provinces(owned: Mapping[str, str]) -> Iterator[str]:
 
 def _borders() -> Iterator[str]:
     """The lines between provinces: coasts are the strongest, borders at sea the faintest."""
+    lines: list[list[str]] = [[], [], []]  # by how many of the two provinces are seas
     for cell in cells():
         for at, beyond in enumerate(cell.beyond):
             if beyond <= cell.province:  # each border once, and none within a province
                 continue
             seas = sum(_is_sea(province) for province in (cell.province, beyond))
-            width, colour = ((1.2, INK), (2.2, INK), (1, "#7fa3b8"))[seas]
             (x, y), (to_x, to_y) = cell.corners[at], cell.corners[(at + 1) % len(cell.corners)]
-            yield (
-                f'<line x1="{x:.0f}" y1="{y:.0f}" x2="{to_x:.0f}" y2="{to_y:.0f}"'
-                f' stroke="{colour}" stroke-width="{width}" stroke-linecap="round"/>'
-            )
+            lines[seas].append(f"M{x:.0f} {y:.0f}L{to_x:.0f} {to_y:.0f}")
+    for (width, colour), several in zip(((1.2, INK), (2.2, INK), (1, "#7fa3b8")), lines, strict=True):
+        yield f'<path d="{"".join(several)}" stroke="{colour}" stroke-width="{width}" stroke-linecap="round"/>'
 
 
 def _is_sea(province: str) -> bool:
@@ -103,7 +102,7 @@ def _names() -> Iterator[str]:
         x, y = _middle(code)
         colour = "#4d7186" if province.kind == "sea" else INK
         yield (
-            f'<text x="{x:.0f}" y="{y + 22:.0f}" font-size="12" text-anchor="middle" fill="{colour}">'
+            f'<text x="{x:.0f}" y="{y + 22:.0f}" font-size="14" text-anchor="middle" fill="{colour}">'
             f"{code.capitalize()}</text>"
         )
         if province.centre:

@@ -55,7 +55,7 @@ def standing(view: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[tupl
         if not units and not count:
             continue
         seats = [seat for seat, one in enumerate(view["powers"], start=1) if one == power]
-        player = names[seats[0]] if seats and seats[0] not in view["gone"] else Phrase("nobody")
+        player = names[seats[0]] if seats and seats[0] not in view["gone"] else Phrase("no player")
         label = Phrase("{power} ({player}), centres {count}", power=name, player=player, count=count)
         yield label, ", ".join(f"{kind} {spelled(place)}" for kind, place in units)
 
