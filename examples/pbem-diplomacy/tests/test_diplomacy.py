@@ -58,6 +58,12 @@ def at(phase: str, units: list[str], owned: dict[str, str]) -> State:
     return begun()._replace(phase=phase, units=tuple(map(Unit.read, units)), owned=owned)
 
 
+def dislodging() -> State:
+    """A position in which Germany can dislodge the army in Burgundy."""
+    units = ["FRANCE A BUR", "FRANCE A PAR", "GERMANY A MUN", "GERMANY A RUH"]
+    return at("spring", units, {"PAR": "FRANCE", "MUN": "GERMANY"})
+
+
 def test_a_spring_passes_to_fall_where_nobody_retreats() -> None:
     after, reports = played(begun(), "A Par-Bur\nF Bre-Mao", "A Mun-Bur")
     assert (after.phase, after.year, after.turn) == ("fall", 1901, 2)
@@ -66,9 +72,7 @@ def test_a_spring_passes_to_fall_where_nobody_retreats() -> None:
 
 
 def test_only_those_with_a_choice_are_asked_to_retreat() -> None:
-    units = ["FRANCE A BUR", "FRANCE A PAR", "GERMANY A MUN", "GERMANY A RUH"]
-    state = at("spring", units, {"PAR": "FRANCE", "MUN": "GERMANY"})
-    retreating, _ = played(state, "", "A Mun-Bur\nA Ruh S A Mun-Bur")
+    retreating, _ = played(dislodging(), "", "A Mun-Bur\nA Ruh S A Mun-Bur")
     assert ([*retreating.due], retreating.phase) == ([1], "spring retreats")
     assert faults(retreating, "A Bur R Mun") == ["7"]
     assert faults(retreating, "A Par-Pic") == ["5"]
@@ -179,23 +183,29 @@ def test_a_view_has_all_by_which_orders_are_judged() -> None:
     assert RULES.order(again, 1, "A Bur-Mun").text == "A Bur-Mun"
 
 
+def chosen(random: Random, state: State) -> list[str]:
+    """Random orders of all who are due; each line is among those to choose from, which are all legal."""
+    texts = []
+    for seat in state.due:
+        seen = view(state, seat, [])
+        offered = offers(seen)
+        assert [RULES.order(state, seat, line).text for line in offered] == offered
+        texts.append(GAME.players.orders(random, seen))
+        needless = {f"{line} via" for line in offered}  # by sea, where there is no way by land
+        assert {*texts[-1].split("\n")} - {"", *needless} <= {*offered}
+    return texts
+
+
 def test_the_orders_to_choose_from_are_legal_and_cover_what_is_played_at_random() -> None:
     assert offers(view(RULES.begin(RULES.options({}, 3), []), 1, [])) == ["deal "]
-    random, kinds = Random(7), set()
-    for _ in range(4):
-        state = begun("England France Turkey", until=1902)
-        while not state.result:
-            texts = []
-            for seat in state.due:
-                seen = view(state, seat, [])
-                offered = offers(seen)
-                assert [RULES.order(state, seat, line).text for line in offered] == offered
-                texts.append(GAME.players.orders(random, seen))
-                needless = {f"{line} via" for line in offered}  # by sea, where there is no way by land
-                assert {*texts[-1].split("\n")} - {"", *needless} <= {*offered}
-            kinds.add(state.kind)
-            state, _ = played(state, *texts)
-    assert kinds == {"movement", "retreats", "adjustments"}
+    random, state, kinds = Random(7), begun("England France Turkey", until=1902), set()
+    while not state.result:
+        kinds.add(state.kind)
+        state, _ = played(state, *chosen(random, state))
+    assert kinds == {"movement", "adjustments"}
+    state, _ = played(dislodging(), "", "A Mun-Bur\nA Ruh S A Mun-Bur")
+    assert offers(view(state, 1, [])) == ["A Bur R Bel", "A Bur R Gas", "A Bur R Mar", "A Bur R Pic", "A Bur D"]
+    chosen(random, state)
 
 
 def test_retreats_and_adjustments_take_days_of_a_week() -> None:
