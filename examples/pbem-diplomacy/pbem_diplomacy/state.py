@@ -34,7 +34,7 @@ PACES: Final[Mapping[str, Fraction]] = {RETREATS: Fraction(1, 7), ADJUSTMENT: Fr
 """The kinds of phase that take a part of the agreed pace: a day or two of a week."""
 
 PHASES: Final[Mapping[str, tuple[str, str, Phrase]]] = {
-    DEALING: ("spring", DEALING, Phrase("the powers are dealt")),
+    DEALING: ("spring", DEALING, Phrase("Dealing of the powers")),
     "spring": ("spring retreats", MOVEMENT, Phrase("Spring")),
     "spring retreats": ("fall", RETREATS, Phrase("Spring, retreats")),
     "fall": ("fall retreats", MOVEMENT, Phrase("Fall")),
