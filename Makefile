@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo demo-many test test-long test-languages simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation night docs check size catalogue lock materials manual release release-check bench clean
+.PHONY: venv demo demo-many test test-long test-languages simulate datc test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation night docs check size catalogue lock materials manual release release-check bench clean
 
 venv: .venv/ready
 
@@ -44,6 +44,10 @@ test: check
 test-long: check
 	$(BIN)/pytest --accused -m "not browser"
 
+# Diplomacy's adjudicator by the 164 cases of the DATC: seconds. The package's other tests are among the long ones.
+datc: venv
+	PYTHONPATH=examples/pbem-diplomacy:examples/pbem-diplomacy/tests $(BIN)/pytest examples/pbem-diplomacy/tests/test_datc.py
+
 # For who adds a language: each letter of the desk's tests and each page in one that nobody speaks, a third longer than English:
 # no word of ours is English, and no line too wide. `test-browser` reads the pages so once their scripts have run.
 test-languages: venv
@@ -67,7 +71,7 @@ test-postgresql: venv
 		tests/server/test_many_machines.py tests/server/test_many_machines_die.py \
 		tests/cli/test_many_machines.py
 
-# As a newcomer has it: demo, test and demo in a clone of HEAD with nothing beside it. PYTHON=python3.13; CLONE_USER=nobody, if you are root.
+# As a newcomer has it: demo, test, datc and demo in a clone of HEAD with nothing beside it. PYTHON=python3.13; CLONE_USER=nobody, if you are root.
 CLONE_USER ?=
 
 test-clone:

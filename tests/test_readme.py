@@ -2,8 +2,8 @@
 
 A few things stand in for the world. `pipx` is a script that only lets pip prepare what would be installed, since
 that takes no network. `sendmail` hands letters to the post office of the demo, behind which a real server runs. The
-provider's mailbox of *Run a server* does not exist: the server starts without it. `make demo` and `make test` are run
-in a fresh clone by `.ci/clone`, and not here.
+provider's mailbox of *Run a server* does not exist: the server starts without it. `make` runs in a fresh clone by
+`.ci/clone`, and not here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 PLAY, SERVE, CHECK = "Play", "Run a server", "Check a match"
-CLONED = {"See it": ["make demo"], "Contribute": ["make test"]}
+CLONED = {"See it": ["make demo"], "Contribute": ["make test", "make datc"]}
 STORY = "One game, in words"
 
 PIPX = """\

@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = {
     "marbles": ROOT / "examples" / "marbles",
     "battleship": ROOT / "examples" / "pbem-battleship",
+    "diplomacy": ROOT / "examples" / "pbem-diplomacy",
     "liars-dice": ROOT / "examples" / "pbem-liars-dice",
 }
 """By game: the folder of the package."""

@@ -1,0 +1,168 @@
+"""The map as a picture (SVG): provinces, owners of centres, units, and an arrow for each order of the last movement.
+
+A power is told by its letter as well as by its colour, and what failed by dashes as well as by red.
+"""
+
+from __future__ import annotations
+
+from math import hypot
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from pbem_diplomacy.geography import FLEET, province_of, standard
+from pbem_diplomacy.map_shapes import HEIGHT, WIDTH, cells, points
+from pbem_diplomacy.notation import spelled
+from pbem_diplomacy.orders import CONVOY, MOVE, RETREAT, SUPPORT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pbem_diplomacy.map_shapes import Point
+    from pbem_diplomacy.orders import Order
+
+COLOURS: Final[Mapping[str, str]] = {
+    "AUSTRIA": "#d1495b",
+    "ENGLAND": "#2f4b9c",
+    "FRANCE": "#5bb0e8",
+    "GERMANY": "#55524c",
+    "ITALY": "#3f9142",
+    "RUSSIA": "#f4f1ea",
+    "TURKEY": "#e6b422",
+}
+_LIGHT: Final = frozenset({"FRANCE", "RUSSIA", "TURKEY"})
+"""The powers on whose colour letters are dark."""
+
+SEA, LAND, NOBODY, INK, FAILED = "#d3e4ee", "#efe6d2", "#cfc8b8", "#33302b", "#b3261e"
+
+_COASTS: Final[Mapping[str, Point]] = {
+    "SPA/NC": (-4, -16),
+    "SPA/SC": (10, 44),
+    "STP/NC": (60, -70),
+    "STP/SC": (-14, 10),
+    "BUL/EC": (22, 2),
+    "BUL/SC": (2, 14),
+}
+"""The step from the middle of a province to a fleet on one of its coasts."""
+
+
+def drawn(view: Mapping[str, Any], orders: Iterable[tuple[Order, bool]] = ()) -> Markup:
+    """The picture of a view, with orders, each with whether it succeeded."""
+    owned: Mapping[str, str] = view["owned"]
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{SEA}"/>',
+        *_provinces(owned),
+        *_borders(),
+        *_names(),
+        *(_arrow(order, done) for order, done in orders),
+        *(_unit(*text.split()) for text in view["units"]),
+        *(_unit(*each["unit"].split(), dislodged=True) for each in view["dislodged"]),
+        "</svg>",
+    ]
+    return Markup("\n".join(part for part in parts if part))  # noqa: S704 - made of facts: no player's text is in it
+
+
+def _provinces(owned: Mapping[str, str]) -> Iterator[str]:
+    """The land, a centre in the colour of its owner."""
+    for cell in cells():
+        province = standard().provinces.get(cell.province)
+        if province and province.kind == "sea":
+            continue
+        owner = owned.get(cell.province, "")
+        fill = NOBODY if province is None else COLOURS.get(owner, LAND)
+        faint = ' fill-opacity="0.55"' if owner else ""
+        path = " ".join(f"{x:.0f},{y:.0f}" for x, y in cell.corners)
+        if owner:
+            yield f'<polygon points="{path}" fill="{LAND}"/>'
+        yield f'<polygon points="{path}" fill="{fill}"{faint}/>'
+
+
+def _borders() -> Iterator[str]:
+    """The lines between provinces: coasts are the strongest, borders at sea the faintest."""
+    lines: list[list[str]] = [[], [], []]  # by how many of the two provinces are seas
+    for cell in cells():
+        for at, beyond in enumerate(cell.beyond):
+            if beyond <= cell.province:  # each border once, and none within a province
+                continue
+            seas = sum(_is_sea(province) for province in (cell.province, beyond))
+            (x, y), (to_x, to_y) = cell.corners[at], cell.corners[(at + 1) % len(cell.corners)]
+            lines[seas].append(f"M{x:.0f} {y:.0f}L{to_x:.0f} {to_y:.0f}")
+    for (width, colour), several in zip(((1.2, INK), (2.2, INK), (1, "#7fa3b8")), lines, strict=True):
+        yield f'<path d="{"".join(several)}" stroke="{colour}" stroke-width="{width}" stroke-linecap="round"/>'
+
+
+def _is_sea(province: str) -> bool:
+    return province in standard().provinces and standard().is_sea(province)
+
+
+def _names() -> Iterator[str]:
+    """The code of each province, and a dot for a centre."""
+    for code, province in standard().provinces.items():
+        x, y = _middle(code)
+        colour = "#4d7186" if province.kind == "sea" else INK
+        yield (
+            f'<text x="{x:.0f}" y="{y + 22:.0f}" font-size="14" text-anchor="middle" fill="{colour}">'
+            f"{code.capitalize()}</text>"
+        )
+        if province.centre:
+            yield f'<circle cx="{x + 16:.0f}" cy="{y + 18:.0f}" r="3" fill="{INK}"/>'
+
+
+def _middle(province: str) -> Point:
+    return points()[province][0]
+
+
+def place(name: str) -> Point:
+    """The point at which a unit stands."""
+    x, y = _middle(province_of(name))
+    right, down = _COASTS.get(name, (0, 0))
+    return x + right, y + down
+
+
+def _unit(power: str, kind: str, name: str, *, dislodged: bool = False) -> str:
+    """A unit: a disc for an army, a hull for a fleet, with the letter of its power; beside the other if dislodged."""
+    x, y = place(name)
+    x, y = (x + 13, y + 13) if dislodged else (x, y)
+    colour, letters = COLOURS[power], INK if power in _LIGHT else "#ffffff"
+    shape = (
+        f'<path d="M{x - 15:.0f},{y - 6:.0f} H{x + 15:.0f} L{x + 9:.0f},{y + 9:.0f} H{x - 9:.0f} Z"'
+        if kind == FLEET
+        else f'<circle cx="{x:.0f}" cy="{y:.0f}" r="11"'
+    )
+    letter = (
+        f'<text x="{x:.0f}" y="{y + 5:.0f}" font-size="13" font-weight="bold" text-anchor="middle"'
+        f' fill="{letters}">{power[0]}</text>'
+    )
+    title = f"<title>{power.capitalize()} {kind} {spelled(name)}</title>"
+    return f'<g>{title}{shape} fill="{colour}" stroke="{INK}" stroke-width="1.5"/>{letter}</g>'
+
+
+def _arrow(order: Order, done: bool) -> str:
+    """The way of a unit, or the line of who helps: to the middle of the way of the unit that is helped."""
+    x, y = place(order.place)
+    if order.verb in {MOVE, RETREAT}:
+        return _line((x, y), place(order.to), done, width=3, head=True)
+    if order.verb in {SUPPORT, CONVOY}:
+        of_x, of_y = place(order.of_place)
+        to_x, to_y = place(order.to or order.of_place)
+        return _line((x, y), ((of_x + to_x) / 2, (of_y + to_y) / 2), done, width=1.8, head=False)
+    return ""
+
+
+def _line(start: Point, end: Point, done: bool, width: float, head: bool) -> str:
+    (x, y), (to_x, to_y) = start, end
+    length = hypot(to_x - x, to_y - y) or 1
+    right, down = (to_x - x) / length, (to_y - y) / length
+    to_x, to_y = to_x - 12 * right, to_y - 12 * down  # ends before the unit that stands there
+    colour = INK if done else FAILED
+    dashes = "" if done and head else ' stroke-dasharray="2 4"' if done else ' stroke-dasharray="7 4"'
+    line = (
+        f'<line x1="{x:.0f}" y1="{y:.0f}" x2="{to_x:.0f}" y2="{to_y:.0f}" stroke="{colour}"'
+        f' stroke-width="{width}"{dashes}/>'
+    )
+    if not head:
+        return line
+    tip = [(0, 0), (-11, 5), (-11, -5)]
+    corners = " ".join(f"{to_x + a * right - b * down:.0f},{to_y + a * down + b * right:.0f}" for a, b in tip)
+    return f'{line}<polygon points="{corners}" fill="{colour}"/>'

@@ -1,0 +1,193 @@
+"""The notation of orders, as judges take it: `A Par-Bur`, `F Lon S A Yor-Nth`, `F Nth C A Lon-Bel`, `A Lon-Bel via`.
+
+Names may be written out, and the kind of a unit left out. An army may name the seas on its way: `A Lon-Nth-Bel`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from pbem.phrase import Phrase
+from pbem_diplomacy.geography import ARMY, FLEET, standard
+from pbem_diplomacy.orders import BUILD, CONVOY, DISBAND, HOLD, MOVE, RETREAT, SUPPORT, WAIVE, Order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.games.player_text import Text
+
+WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    ARMY: ("a", "army"),
+    FLEET: ("f", "fleet"),
+    MOVE: ("-", "->", "to", "m", "moves", "move"),
+    SUPPORT: ("s", "support", "supports"),
+    CONVOY: ("c", "convoy", "convoys"),
+    HOLD: ("h", "hold", "holds"),
+    RETREAT: ("r", "retreat", "retreats"),
+    DISBAND: ("d", "disband", "disbands", "remove"),
+    BUILD: ("b", "build"),
+    WAIVE: ("w", "waive"),
+    "via": ("via",),
+}
+"""The words of the notation, by what they mean."""
+
+ELSEWHERE: Final[Mapping[str, tuple[str, ...]]] = {
+    "BOT": ("gob",),
+    "LYO": ("gol",),
+    "TYS": ("tyn",),
+    "NWG": ("nrg",),
+    "NAO": ("nat",),
+    "MAO": ("mid",),
+    "LVN": ("lvo",),
+    "LVP": ("lpl",),
+    "NWY": ("nor",),
+    "TYR": ("tyl", "trl"),
+    "EAS": ("emed",),
+    "WES": ("wmed",),
+    "HEL": ("hlg",),
+}
+"""Other codes of provinces in use; `liv`, which is Livonia to some and Liverpool to others, is none."""
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    words = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in sorted(_places(), key=len, reverse=True))
+    return re.compile(
+        rf"(?P<place>\b(?:{words})\b)(?:\s*[/(]\s*(?P<coast>[nsew]c)\b\s*\)?)?|->|-|[^\s\-]+", re.IGNORECASE
+    )
+
+
+@cache
+def _places() -> Mapping[str, str]:
+    """The code of each province, by its names in small letters."""
+    provinces = standard().provinces
+    found = {name.lower(): code for code, province in provinces.items() for name in (code, province.name)}
+    return found | {name: code for code, names in ELSEWHERE.items() for name in names}
+
+
+_MEANING: Final = {word: meaning for meaning, words in WORDS.items() for word in words}
+
+
+def spelled(place: str) -> str:
+    """A place as orders write it: `Par`, `Stp/nc`."""
+    province, slash, coast = place.partition("/")
+    return province.capitalize() + slash + coast.lower()
+
+
+def written(order: Order) -> str:
+    """An order in the notation."""
+    if order.verb == WAIVE:
+        return "waive"
+    unit = f"{order.kind} {spelled(order.place)}"
+    other = f"{order.of_kind} {spelled(order.of_place)}" if order.of_place else ""
+    to = spelled(order.to)
+    match order.verb:
+        case "-":
+            return f"{unit}-{to}{' via' if order.via else ''}"
+        case "S":
+            return f"{unit} S {other}-{to}" if to else f"{unit} S {other}"
+        case "C":
+            return f"{unit} C {other}-{to}"
+        case "R":
+            return f"{unit} R {to}"
+        case "B":
+            return f"build {unit}"
+    return f"{unit} {order.verb}"
+
+
+class Reader:
+    """The orders in a text, with the place where each begins; what cannot be read is noted as a fault."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+        self._tokens = [(found.start(), _meaning(found), found[0]) for found in _token().finditer(text.text)]
+        self._at = 0
+
+    def orders(self) -> list[tuple[int, Order]]:
+        """All orders that can be read."""
+        found = []
+        while self._at < len(self._tokens):
+            begins = self._at
+            if order := self._order():
+                found.append((self._tokens[begins][0], order))
+                continue
+            # One fault for a stretch that means nothing: the next order begins with a unit.
+            place, _, word = self._tokens[min(self._at, len(self._tokens) - 1)]
+            self._text.blame(
+                "2", word[:80], Phrase("this is no order; write `A Par-Bur` or `F Lon S A Yor-Nth`"), place
+            )
+            self._at += 1
+            while self._at < len(self._tokens) and self._peek() not in {ARMY, FLEET}:
+                self._at += 1
+        return found
+
+    def _peek(self) -> str:
+        return self._tokens[self._at][1] if self._at < len(self._tokens) else ""
+
+    def _take(self, *meanings: str) -> str:
+        """The next token, if it means one of these."""
+        if (found := self._peek()) in meanings:
+            self._at += 1
+            return found
+        return ""
+
+    def _place(self) -> str:
+        """The place that comes next, or nothing."""
+        found = self._peek()
+        if not found.startswith("@"):
+            return ""
+        self._at += 1
+        return found[1:]
+
+    def _order(self) -> Order | None:
+        """The next order, or None where none can be read."""
+        if self._take(WAIVE):
+            return Order("", "", "", WAIVE)
+        verb = self._take(BUILD, DISBAND)
+        kind = self._take(ARMY, FLEET)
+        place = self._place()
+        if not place:
+            return None
+        if verb:
+            return Order("", kind, place, verb)
+        verb = self._take(MOVE, SUPPORT, CONVOY, HOLD, RETREAT, DISBAND, BUILD)
+        order = Order("", kind, place, verb)
+        if verb in {HOLD, DISBAND, BUILD}:
+            return order
+        if verb == RETREAT:
+            self._take(MOVE)
+            to = self._place()
+            return order._replace(to=to) if to else None
+        if verb == MOVE:
+            return self._move(order)
+        if verb not in {SUPPORT, CONVOY}:
+            return None
+        of_kind = self._take(ARMY, FLEET)
+        of_place = self._place()
+        order = order._replace(of_kind=of_kind, of_place=of_place)
+        if of_place and self._take(MOVE):
+            to = self._place()
+            return order._replace(to=to) if to else None
+        self._take(HOLD)
+        return order if of_place and verb == SUPPORT else None
+
+    def _move(self, order: Order) -> Order | None:
+        """A move, perhaps over seas that are named."""
+        places = [self._place()]
+        while places[-1] and self._take(MOVE):
+            places.append(self._place())
+        if not places[-1]:
+            return None
+        via = len(places) > 1 or bool(self._take("via"))
+        self._take(CONVOY)  # `via convoy`
+        return order._replace(to=places[-1], via=via)
+
+
+def _meaning(found: re.Match[str]) -> str:
+    """What a token means: a word of the notation, or `@` and a place; empty for neither."""
+    if name := found["place"]:
+        code = _places()[" ".join(name.lower().split())]
+        return f"@{code}/{found['coast'].upper()}" if found["coast"] else f"@{code}"
+    return _MEANING.get(found[0].lower(), "")

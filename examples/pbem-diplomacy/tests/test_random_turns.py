@@ -1,0 +1,45 @@
+"""Random turns: the order of orders does not matter, and another algorithm finds the same.
+
+`python tests/test_random_turns.py 100000` compares as many as you like.
+"""
+
+from __future__ import annotations
+
+import sys
+from random import Random
+
+from datc import steps
+from pbem_diplomacy.geography import standard
+from pbem_diplomacy.movement import MOVES, Movement
+from pbem_diplomacy.orders import Position
+from random_turns import changed_turn, random_turn
+from second_adjudicator import SecondAdjudicator
+
+CASES = [(step.units, step.orders) for step in steps("movement") if len(step.orders) > 3]
+
+
+def compare(seed: int) -> str:
+    """The knot that the turn of this seed has: `circle`, `paradox`, or none; raises AssertionError if two differ."""
+    random = Random(seed)
+    units, orders = changed_turn(random, *random.choice(CASES)) if seed % 2 else random_turn(random)
+    position = Position.of(standard(), units)
+    first = Movement(position, orders)
+    result = first.result()
+    moved = {at for at in first.moves if first.ask(MOVES, at)}
+    assert moved == SecondAdjudicator(position, orders).moved(), f"seed {seed}"
+    shuffled = Movement(position, random.sample(orders, len(orders))).result()
+    assert shuffled[1:] == result[1:], f"seed {seed}"
+    assert sorted(shuffled.outcomes) == sorted(result.outcomes), f"seed {seed}"
+    knots = {answer.why for answer in first.known.values()} & {"circle", "paradox"}
+    return min(knots, default="")
+
+
+def test_another_algorithm_finds_the_same() -> None:
+    knots = [compare(seed) for seed in range(1500)]
+    assert knots.count("circle") > 10
+    assert knots.count("paradox") > 10
+
+
+if __name__ == "__main__":
+    found = [compare(seed) for seed in range(int(sys.argv[1]))]
+    print(len(found), "turns alike, circles:", found.count("circle"), "paradoxes:", found.count("paradox"))
