@@ -86,8 +86,7 @@ def test_seven_play_to_a_draw_of_three(tmp_path: Path) -> None:
             assert not re.search(rf"\b({unknown})\b", heard(person)), person.name
         referee.send(hal, "draw m1 accept for seat-1 seat-3 seat-5\n")
         assert referee.match().phase == "closed"
-        assert referee.match().outcome is not None
-        assert referee.match().outcome["winners"] == [1, 3, 5]
+        assert (referee.match().outcome or {})["winners"] == [1, 3, 5]
         assert "ann, carl, erin share the match" in heard(bob)
         found = proof(referee, bob)
         assert all(check.holds for check in checked(found))
