@@ -161,7 +161,7 @@ class TestNobodyElseLearnsOfIt:
             referee.send(bob, f"press m1 to ann\n{'Dan? ' * 700}\nend\n")
 
         one, other = self.world(tmp_path / "one", quiet), self.world(tmp_path / "other", chatty)
-        assert got_of(other["bob"], b": cem is next, ") == 50
+        assert got_of(other["bob"], b": cem is next, ") == 2 * 50, "in the text, and for programs"
         for name in ("cem", "dan", "eva"):
             assert one[name] == other[name], name
 
