@@ -13,7 +13,7 @@ from pbem_diplomacy.geography import FLEET
 from pbem_diplomacy.orders import CONVOY, HOLD, MOVE, SUPPORT, Order, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 class SecondAdjudicator:
@@ -31,6 +31,11 @@ class SecondAdjudicator:
     def moved(self) -> set[str]:
         """The provinces whose units move."""
         return {at for at, order in self.orders.items() if order.verb == MOVE and self.resolve(at)}
+
+    def confirms(self, results: Mapping[str, bool]) -> bool:
+        """True if each of these results follows from all the others."""
+        self.resolved = dict(results)
+        return all(self.adjudicate(at) == result for at, result in results.items())
 
     # Dependence.
 
