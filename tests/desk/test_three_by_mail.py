@@ -120,7 +120,7 @@ def test_one_of_three_resigns_and_leaves_the_board_to_the_others(referee: Refere
     assert "The others play on" in bob.text
     for person in (ann, cem):
         told = next(body(letter) for letter in person.letters if "bob resigned game 1 of match m1" in body(letter))
-        assert "All of bob's pieces leave the board, and the others play on" in told
+        assert "The others play on without bob; the rules say what becomes of that side." in told
     assert in_game(referee) == (1, 3)
     assert "turn 1" in str(cem.find("turn 1")["Subject"])
     ships = json.loads(attachment(ann.find("turn 1"), ".json"))["reports"][-1]["ships"]
