@@ -32,7 +32,7 @@ _NAME: Final = re.compile("[a-z](?:[a-z-]{0,30}[a-z])?")
 _PROJECT: Final = re.compile("[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 _VERSION: Final = re.compile("[A-Za-z0-9][A-Za-z0-9.+]{0,62}")
 _PINNED: Final = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])? ?\(?==([A-Za-z0-9.+!]+)\)?")
-_REQUIRED: Final = re.compile(r"(?!pbem(?![\w.-]))(?!.*;.*\bextra\b)")
+_REQUIRED: Final = re.compile(r"(?!pbem(?![\w.-]))(?![^;]*;.*\bextra\b)")
 """A library that a package requires beside pbem itself, and not for an extra of its own, such as its tests."""
 _HASH: Final = re.compile("[0-9a-f]{64}")
 

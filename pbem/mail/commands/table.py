@@ -555,11 +555,7 @@ COMMANDS: dict[str, CommandSpec] = {
         _in_turn(
             "draw",
             requests.Draw,
-            Phrase(
-                "Offer a draw of the game, or answer an offer; it stands until it is answered or the turn is"
-                " resolved. All who remain would share it, or those whom you name; it counts once all who remain"
-                " agree to the same."
-            ),
+            Phrase("Offer a draw of all who remain, or of those named, or answer; all must agree in the same turn."),
             (arguments.MATCH, arguments.WORD, arguments.SHARING),
             a_day=20,
         ),
