@@ -86,6 +86,7 @@ def check_terms(terms: Mapping[str, Any]) -> None:
     if terms["sealed"]:
         must(terms["keys"] == "demanded" and terms["settle"] == 0 and len(terms["players"]) == 2, "no sealed match")
         must(terms["miss"] in {"wait", "forfeit"}, "no sealed match")
+        must(terms.get("press") != "between turns", "no sealed match")
     if terms.get("anonymous"):
         must(not terms["sealed"] and terms["unreachable"] == "loses", "no anonymous match")
         must("tournament" not in terms, "an anonymous match of a tournament")
@@ -200,6 +201,7 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
     if made["sealed"] is True:
         must(lines.get("keys", "demanded") == "demanded" and lines.get("settle", "0") == "0", "no sealed match")
         must(made["miss"] in {"wait", "forfeit"}, "no sealed match")
+        must(made["press"] != "between turns", "no sealed match")
         made |= {"keys": "demanded", "settle": 0}
     if not made["pace"]:
         must(lines.get("unreachable", "stands") == "stands", "no deadlines")

@@ -71,9 +71,9 @@ def of_challenge(command: AnyCommand, fingerprint: str, challenge: str) -> JsonO
     return told | {"asked": command.words}
 
 
-def of_press(match: str, by: str, text: str) -> JsonObject:
-    """What another player of a match wrote to the reader."""
-    return {"about": "press", "match": match, "by": by, "text": text}
+def of_press(match: str, by: str, text: str, *, alone: bool) -> JsonObject:
+    """The words of another player of a match to the reader; `alone` if not all others got them."""
+    return {"about": "press", "match": match, "by": by, "alone": alone, "text": text}
 
 
 def of_reply(address: str, message_id: str, place: tuple[int, int, int] | None) -> JsonObject:

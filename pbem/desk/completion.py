@@ -429,12 +429,12 @@ def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
 
 
 def _is_for_some(match: Match, seat: int, line: str) -> bool:
-    """True if a line begins like `press to NAME` or `to NAME`, with the names of some others, but not of all."""
+    """True if a line begins like `press to NAME`, `to NAME` or `an NAME`, and names some others, but not all."""
     others = {name for other, name in enumerate(seen_by(match, seat).names, start=1) if other != seat}
     words = _WORDS.findall(line.lower())
-    begins = len(list(takewhile({"press", "to", "only", match.id}.__contains__, words)))
+    begins = len(list(takewhile({"press", "to", "an", "only", "nur", match.id}.__contains__, words)))
     named = set(takewhile(others.__contains__, words[begins:]))
-    return words[:1] in (["press"], ["to"]) and set() < named < others
+    return words[:1] in (["press"], ["to"], ["an"], ["nur"]) and set() < named < others
 
 
 def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:

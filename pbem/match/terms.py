@@ -341,7 +341,7 @@ class _Proposal(OptionLines):
 
     def sealed(self) -> dict[str, object]:
         """The terms that sealed play implies: nobody can answer for another player, nor change an answer."""
-        wanted = {"keys": ("demanded",), "miss": ("wait", "forfeit"), "settle": ("0",)}
+        wanted = {"keys": ("demanded",), "miss": ("wait", "forfeit"), "settle": ("0",), "press": ("all", "none")}
         for key, words in wanted.items():
             if key in self.lines and " ".join(self.lines[key].lower().split()) not in words:
                 says = Phrase("in a sealed match, {key} is {words}", key=key, words=either(words))

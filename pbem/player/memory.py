@@ -62,7 +62,7 @@ CREATE TABLE IF NOT EXISTS texts (
     match TEXT NOT NULL, content BLOB NOT NULL, seq INTEGER NOT NULL, forgotten INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (match, content));
 CREATE TABLE IF NOT EXISTS talk (id INTEGER PRIMARY KEY, match TEXT NOT NULL, player TEXT NOT NULL,
-    text TEXT NOT NULL);
+    text TEXT NOT NULL, alone INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS alarms (id INTEGER PRIMARY KEY, time TEXT NOT NULL, match TEXT NOT NULL,
     said TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS replies (
@@ -291,14 +291,16 @@ class Memory:
         query = "SELECT subject, text FROM letters JOIN about ON letter = id WHERE match = ? ORDER BY id"
         return self._database.execute(query, (match,)).fetchall()
 
-    def talked(self, match: str, player: str, text: str) -> None:
-        """Keep what a player wrote to the others of a match."""
-        self._database.execute("INSERT INTO talk (match, player, text) VALUES (?, ?, ?)", (match, player, text))
+    def talked(self, match: str, player: str, text: str, *, alone: bool) -> None:
+        """Keep the words of a player to the others of a match, or to some of them alone."""
+        self._database.execute(
+            "INSERT INTO talk (match, player, text, alone) VALUES (?, ?, ?, ?)", (match, player, text, alone)
+        )
 
-    def talk(self, match: str) -> list[tuple[str, str]]:
-        """What the players of a match wrote to each other, and who, in the order in which it came and went."""
+    def talk(self, match: str) -> list[tuple[str, str, int]]:
+        """The words of the players of a match in their order: by whom, the text, and whether to some alone."""
         return self._database.execute(
-            "SELECT player, text FROM talk WHERE match = ? ORDER BY id", (match,)
+            "SELECT player, text, alone FROM talk WHERE match = ? ORDER BY id", (match,)
         ).fetchall()
 
     def last_text(self) -> str:

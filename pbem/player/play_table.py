@@ -390,7 +390,7 @@ class PlayTable:
                 return self.agent.reveal(match, now)
             case "press":
                 sent = letters.tell(f"press {match}{readers}", now, match=match, text=word)
-                letters.memory.talked(match, letters.account.name, word)
+                letters.memory.talked(match, letters.account.name, word, alone=" to " in readers)
                 return sent
             case "join" | "decline" | "withdraw":
                 return letters.tell(words, now, match=match)

@@ -113,6 +113,17 @@ def test_a_newcomer_registers_with_three_words_and_a_password(
     assert "give a --token-command" in terminal("register", typed="ann\nb.example\nann@home.example\n", status=2)
 
 
+def test_a_newcomer_at_another_provider_is_asked_for_its_hosts(terminal: Terminal) -> None:
+    typed = "ann\nplay.example\nann@far.example\nimaps://ann@127.0.0.1:1\nsmtps://ann@127.0.0.1:1\ns3cret\n"
+    shown = terminal("register", typed=typed, status=4)
+    assert "Where your letters arrive, such as imaps://anna@imap.mail.example [maildir:~/Maildir]" in shown
+    assert "Your password at 127.0.0.1" in shown
+    folder = terminal.home / ".config/pbem"
+    account = Places(folder, folder).load()
+    assert (account.mail_in, account.mail_out) == ("imaps://ann@127.0.0.1:1", "smtps://ann@127.0.0.1:1")
+    assert (folder / "ann@play.example.password").read_text() == "s3cret\n"
+
+
 def test_a_machine_without_sendmail_says_so(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mail_out, "_SENDMAIL", "/nowhere/sendmail")
     given = ("--address", "ann@home.example", "--key", "~/key", "--new-key")

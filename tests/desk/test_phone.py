@@ -210,7 +210,7 @@ def talked(referee: Referee) -> tuple[Mailbox, Phone]:
 def test_plain_words_in_answer_to_a_message_are_a_message(referee: Referee, words: str) -> None:
     ann, phone = talked(referee)
     turn = phone.bob.find("begins")
-    assert "just write above the quoted text" in body(phone.bob.last)
+    assert "it goes to all others in the match" in body(phone.bob.last)
     phone.reply(words)
     told = body(ann.last)
     assert "bob writes to you" in told
@@ -246,6 +246,8 @@ def test_orders_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, wor
         "press ann Take cem",
         "Hi\npress to ann\nTake cem\nend",
         "To ann: take cem",
+        "An ann: nimm cem",
+        "Nur an ann: nimm cem",
     ],
 )
 def test_what_is_meant_for_one_of_several_never_goes_to_all(referee: Referee, words: str) -> None:

@@ -135,6 +135,7 @@ def test_every_fault(lines: dict[str, Any], rules: list[str]) -> None:
         ({"sealed": "yes", "keys": "optional"}, "optional", "in a sealed match, keys is demanded"),
         ({"sealed": "yes", "miss": "pass"}, "pass", "in a sealed match, miss is wait or forfeit"),
         ({"sealed": "yes", "settle": "10m"}, "10m", "in a sealed match, settle is 0"),
+        ({"sealed": "yes", "press": "between turns"}, "between turns", "in a sealed match, press is all or none"),
     ],
     ids=str,
 )

@@ -118,8 +118,12 @@ class TestAMatch:
 
     def test_what_another_player_writes_is_kept_as_it_was_written(self, playing: Side, referee: Referee) -> None:
         referee.send(bob_of(referee), "press m1\nGood luck!\n\nYou will need it.\nend\n")
+        referee.send(bob_of(referee), "press m1 to ann\nThis is for you.\nend\n")
         playing.receive()
-        assert playing.memory.talk("m1") == [("bob", "Good luck!\n\nYou will need it.")]
+        assert playing.memory.talk("m1") == [
+            ("bob", "Good luck!\n\nYou will need it.", 0),
+            ("bob", "This is for you.", 1),
+        ]
 
     def test_press_that_would_be_a_command_is_not_signed(self, playing: Side, referee: Referee) -> None:
         before = playing.memory.count()

@@ -49,7 +49,7 @@ _VERBS: Final = {
     RETREATS: {RETREAT, DISBAND},
     ADJUSTMENT: {BUILD, DISBAND, WAIVE},
 }
-"""What can be ordered, by the kind of phase."""
+"""The verbs of orders, by the kind of phase."""
 
 
 class Diplomacy(Game[Options, NoSetup, Written, State]):

@@ -26,7 +26,7 @@ class Adjusted(NamedTuple):
 
 
 def due(units: Iterable[Unit], owned: Mapping[str, str]) -> dict[str, int]:
-    """What each power has to adjust: builds above zero, removals below it. The sites of builds do not matter here."""
+    """The adjustments of each power: builds above zero, removals below it. The sites of builds do not matter here."""
     counts: dict[str, int] = {}
     for power in owned.values():
         counts[power] = counts.get(power, 0) + 1

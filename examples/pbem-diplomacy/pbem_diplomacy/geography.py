@@ -63,7 +63,7 @@ class Geography(NamedTuple):
     powers: tuple[str, ...]
     provinces: Mapping[str, Province]
     borders: Mapping[str, Mapping[str, frozenset[str]]]
-    """By the kind of unit and the place where it stands, the places to which it could move."""
+    """The places to which a unit could move, by its kind and the place where it stands."""
     neighbours: Mapping[str, frozenset[str]]
     """The provinces beside each one, over land or sea."""
     start: tuple[Unit, ...]

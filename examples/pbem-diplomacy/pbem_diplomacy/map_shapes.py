@@ -102,12 +102,12 @@ Point = tuple[float, float]
 
 
 class Cell(NamedTuple):
-    """What lies nearest to one point: its province, its corners, and beyond each side the province there."""
+    """The surroundings of one point: its province, its corners, and beyond each side the province there."""
 
     province: str
     corners: tuple[Point, ...]
     beyond: tuple[str, ...]
-    """By side, from each corner to the next; empty at the edge of the map."""
+    """The provinces beyond the sides, from each corner to the next; empty at the edge of the map."""
 
 
 @cache

@@ -70,7 +70,7 @@ class Moved(NamedTuple):
     """The result of a movement."""
 
     outcomes: tuple[Outcome, ...]
-    """By order, in the order in which these were given."""
+    """The outcomes of the orders, in the order in which these were given."""
     units: tuple[Unit, ...]
     """The units that stand on the board, without the dislodged ones."""
     dislodged: tuple[Dislodged, ...]

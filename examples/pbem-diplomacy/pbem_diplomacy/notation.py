@@ -186,7 +186,7 @@ class Reader:
 
 
 def _meaning(found: re.Match[str]) -> str:
-    """What a token means: a word of the notation, or `@` and a place; empty for neither."""
+    """The meaning of a token: a word of the notation, or `@` and a place; empty for neither."""
     if name := found["place"]:
         code = _places()[" ".join(name.lower().split())]
         return f"@{code}/{found['coast'].upper()}" if found["coast"] else f"@{code}"

@@ -131,7 +131,7 @@ class State(NamedTuple):
 
     @property
     def adjustments(self) -> Mapping[str, int]:
-        """What each power has to build, or to remove if it is below zero."""
+        """The units that each power has to build, or to remove if it is below zero."""
         return adjustments.due(self.units, self.owned)
 
     def open_to(self, unit: Unit) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ OUTCOMES: Final[Mapping[str, Phrase]] = {
     "excess": Phrase("one too many"),
     "illegal": Phrase("it could not be carried out"),
 }
-"""What is said of an order that did not succeed, by its outcome."""
+"""The words for an order that did not succeed, by its outcome."""
 
 
 def title(view: Mapping[str, Any]) -> Phrase:
@@ -80,7 +80,7 @@ def own(view: Mapping[str, Any]) -> Phrase | None:
 
 
 def asked(view: Mapping[str, Any]) -> Phrase:
-    """What is to be written."""
+    """The request for orders, in words."""
     if view["phase"] == "dealing":
         return Phrase("Write `deal` with a word of your own, such as `deal abracadabra`: then the powers are dealt")
     power = view["powers"][view["seat"] - 1]
@@ -124,7 +124,7 @@ def _of_order(report: Report, power: Phrase) -> Phrase:
 
 
 def summary(reports: Sequence[Report]) -> Phrase:
-    """What came of a turn, in one line."""
+    """The outcome of a turn, in one line."""
     orders = [report for report in reports if report["kind"] == "order"]
     done = sum(report["outcome"] == "ok" for report in orders)
     lost = sum(report["kind"] == "dislodged" for report in reports)

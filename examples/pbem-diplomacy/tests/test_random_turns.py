@@ -42,7 +42,7 @@ def compare(seed: int) -> str:
 
 
 def _results(first: Movement) -> dict[str, bool]:
-    """What became of each order: a fleet carries as long as it stays."""
+    """The result of each order: a fleet carries as long as it stays."""
     found = {at: bool(first.ask(MOVES, at)) for at in first.moves}
     found |= {at: bool(first.ask(GIVEN, at)) for at, order in first.orders.items() if order.verb == SUPPORT}
     return found | {at: not first.ask(DISLODGED, at) for at, order in first.orders.items() if order.verb == CONVOY}

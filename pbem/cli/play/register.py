@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from pbem import durable
 from pbem.cli.play.display import show
 from pbem.games import GAMES
+from pbem.mail_providers import provider_of
 from pbem.player.account_file import Account, Address, split
 from pbem.player.beginning import ACCOUNT, PATIENCE, begin_to_play, fill_in_ways, open_account, see_the_move
 
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
     from pbem.player.play_table import PlayTable
 
 _KEY = "~/.ssh/id_ed25519"
+
+_WAYS = {
+    "mail_in": ("Where your letters arrive, such as imaps://anna@imap.mail.example", "maildir:~/Maildir"),
+    "mail_out": ("Where letters go, such as smtps://anna@smtp.mail.example", "sendmail:"),
+}
+"""The questions at a provider that is not known, each with the usual answer of a machine that has mail of its own."""
 
 
 @click.command()
@@ -72,6 +80,7 @@ def register(
     anna@home.example` writes to pbem@play.example. What is missing is asked for; hosts of large mail providers are
     known. If it was interrupted, the same command continues.
     """
+    asks = account is None
     if account is None:
         account = "@".join(click.prompt(what) for what in ("Your name there, such as anna", "The server's name"))
     settings["address"] = settings["address"] or click.prompt("Your mail address", value_proc=_address)
@@ -85,7 +94,10 @@ def register(
         new_key |= not default.exists() and not own.exists()
     elif no_key:
         settings["key"] = ""
-    _ask_password(table, f"{name}@{server}", settings)
+    if asks and provider_of(settings["address"]) is None:
+        for way, (what, otherwise) in _WAYS.items():
+            settings[way] = settings[way] or click.prompt(what, default=otherwise)
+    _ask_password(table, f"{name}@{server}", settings, asks=asks)
     made = Account(name=name, server=server, server_address=server_address or f"pbem@{server}", **settings)
     if server_key and not re.fullmatch("[0-9a-f]{64}", server_key):
         raise click.UsageError("--server-key: 64 hex digits")
@@ -100,17 +112,19 @@ def _address(text: str) -> str:
         raise click.BadParameter("Write it like anna@mail.example.") from None
 
 
-def _ask_password(table: PlayTable, account: str, settings: dict[str, str]) -> None:
-    """Ask for the password at a known provider, and keep it in a file of its own."""
+def _ask_password(table: PlayTable, account: str, settings: dict[str, str], *, asks: bool) -> None:
+    """Ask for the password at a known provider, or at a host that was asked for, and keep it in a file of its own."""
     provider = fill_in_ways(settings)
-    if provider is None or any(settings[name] for name in ("password_file", "password_command", "token_command")):
+    host = "" if provider else urlsplit(settings["mail_in"]).hostname or urlsplit(settings["mail_out"]).hostname
+    given = any(settings[name] for name in ("password_file", "password_command", "token_command"))
+    if given or not (provider or (asks and host)):
         return
-    if provider.password is None:
+    if provider and provider.password is None:
         raise click.UsageError(f"{provider.title} takes no passwords of programs: give a --token-command")
     file = table.folders.config / f"{account}.password"
     if not file.exists():
-        where = f" (a password for programs: {provider.password})" if provider.password else ""
-        password = click.prompt(f"Your password at {provider.title}{where}", hide_input=True)
+        where = f" (a password for programs: {provider.password})" if provider and provider.password else ""
+        password = click.prompt(f"Your password at {provider.title if provider else host}{where}", hide_input=True)
         durable.replace(file, f"{password}\n".encode())
     settings["password_file"] = str(file)
 

@@ -80,7 +80,7 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
             kind = "press_alone" if asked.to else "press"
             among = [seated.name(seat, row.seat) for seat in to if seat != row.seat]
             facts = {"by": by, "text": text, "among": among}
-            items = [bulletin.of_press(match.id, by, text)]
+            items = [bulletin.of_press(match.id, by, text, alone=bool(asked.to))]
             seated.write_to(row.seat, kind, Phrase("{by} writes to you", by=by), caller.now, items, **facts)
     if asked.to:
         return Reply("press_to", {"to": asked.to} | seated.facts(), at=seated)

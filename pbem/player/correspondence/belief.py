@@ -173,8 +173,10 @@ class Belief:
 
     def _talked(self, _number: int, _letter: Letter, item: JsonObject, _now: datetime) -> list[Event]:
         match item:
-            case {"match": str(match), "by": str(by), "text": str(text)} if self._memory.standing(match):
-                self._memory.talked(match, by, text)
+            case {"match": str(match), "by": str(by), "text": str(text), "alone": bool(alone)} if (
+                self._memory.standing(match)
+            ):
+                self._memory.talked(match, by, text, alone=alone)
         return []
 
     def _registered(self, _number: int, letter: Letter, item: JsonObject, _now: datetime) -> list[Event]:

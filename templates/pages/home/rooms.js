@@ -270,7 +270,7 @@
     show("yours", found.yours || found.unused);
     show("talk", running);
     redraw(byId("sentences"), running ? sentences(found) : "");
-    redraw(byId("talked"), found.talk.map(([player, text]) => make("p", {}, make("b", {}, player), make("span", {}, text))));
+    redraw(byId("talked"), found.talk.map(([player, text, alone]) => make("p", {}, make("b", {}, alone ? say("{player}, to some alone", { player }) : player), make("span", {}, text))));
     show("proof", found.bundle);
     byId("replay").href = of("replay");
   }
