@@ -91,6 +91,7 @@ LIES: list[dict[str, Any]] = [
     {"anonymous": True, "players": ["seat-2", "seat-1"]},
     {"anonymous": True, "players": ["seat-1", "seat-2"], "unreachable": "stands"},
     {"anonymous": True, "players": ["seat-1", "seat-2"], "sealed": True, "keys": "demanded", "settle": 0},
+    {"press": "between turns", "sealed": True, "keys": "demanded", "settle": 0},
 ]
 
 
