@@ -233,6 +233,22 @@ class TestProof:
         assert found["m3"].endswith(" 0 : 3 : 3"), "so has who resigned"
         assert found["m4"].endswith(" 2 : 2 : 2")
 
+    def test_a_match_that_is_not_over_counts_as_a_draw_of_all_in_the_next_round(self) -> None:
+        club = signed(*names(9), lines=f"{SIGNED}\nround: 7d\nrounds: 2")
+        late, *others = club.matches
+        for match in others:
+            played_out(club, match, TURNS)
+        club.now += timedelta(days=7)
+        step = club.step()
+        step.wake()
+        club._done(step)
+        assert club.entries[-1].body["unfinished"] == [late]
+        order = next(entry.body["order"] for entry in club.entries if entry.type == "started")
+        tables = [{*pairing.names} for pairing in club.state.pairings if pairing.round == 2]
+        assert order[0] in tables[0], "nine are level, and the lot decides"
+        assert tables[0] == {order[0], order[3], order[6]}
+        holds(club.tournament(), club.bundles())
+
     def test_lies_about_tables_their_order_and_byes(self, tables: SignedClub) -> None:
         at = next(at for at, entry in enumerate(tables.entries) if entry.type == "paired")
         body = tables.entries[at].body
