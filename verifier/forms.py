@@ -54,10 +54,6 @@ def list_of(kind: Kind) -> Kind:
     return lambda value: isinstance(value, list) and all(map(kind, value))
 
 
-def two_of(kind: Kind) -> Kind:
-    return lambda value: list_of(kind)(value) and len(value) == 2
-
-
 def or_null(kind: Kind) -> Kind:
     return lambda value: value is None or kind(value)
 
@@ -110,7 +106,7 @@ is_hash, is_name, is_match = is_like(HASH), is_like(NAME), is_like("m[1-9][0-9]{
 is_key = object_of(format=is_text, fingerprint=is_text, public=is_text)
 is_player = object_of({"mailbox": is_hash}, name=is_text, keys=list_of(is_key))
 is_false = object_of(false=object_of(turn=is_number, step=is_text, ruling=is_text))
-is_pair = object_of(round=is_number, board=is_number, players=two_of(is_name), match=is_match)
+is_pair = object_of(round=is_number, board=is_number, players=list_of(is_name), match=is_match)
 BY_MAILBOX = {"level": one_of("mailbox"), "evidence": is_hash}
 letter_by_mailbox = object_of({"rev": is_number}, mail=is_hash, received=is_time, **BY_MAILBOX)
 
@@ -178,10 +174,11 @@ TOURNAMENT_FORMS: dict[str, Form] = {
     "left": each(is_name, "player") | LETTER,
     "challenged": each(is_name, "player against") | LETTER,
     "started": {"secret": is_hash, "order": list_of(is_name)},
-    "paired": {"pairs": list_of(is_pair), "bye": or_null(is_name), "unfinished": list_of(is_match)}
+    "paired": {"pairs": list_of(is_pair), "byes": list_of(is_name), "unfinished": list_of(is_match)}
     | {"rematches": is_number},
-    "result": {"match": is_match, "closed": is_hash, "players": two_of(is_name), "winners": are_seats}
-    | {"scores": is_scores, "reason": is_text, "turns": is_number, "missed": two_of(is_number), "silent": are_seats},
+    "result": {"match": is_match, "closed": is_hash, "players": list_of(is_name), "winners": are_seats}
+    | {"scores": is_scores, "reason": is_text, "turns": is_number, "missed": list_of(is_number)}
+    | {"silent": are_seats, "resigned": are_seats},
     "ruled": {"what": is_text, "reason": is_text, "by": one_of("organiser", "operator")},
     "restored": {"generation": is_number},
     "withdrawn": {"player": is_name, "why": is_text, "games": is_text},

@@ -249,6 +249,7 @@ YEAR, WEEK = 31_622_400, 604_800
 OF_A_FORMAT: dict[str, tuple[tuple[str, ...], int, int, int]] = {
     "group": (ROUND_ROBINS, 12, 5, 12),
     "at_once": (ROUND_ROBINS, 0, 0, 22),
+    "seats": (("swiss",), 2, 2, 20),
     "rounds": (("swiss",), 0, 0, 12),
     "round": (("swiss",), 0, WEEK, YEAR),
     "places": (("ladder",), 3, 1, 20),
@@ -263,17 +264,16 @@ LINES = {key.replace("_", "-") for key in OWN}
 
 
 def check_tournament_terms(terms: Mapping[str, Any]) -> None:
-    must(set(terms) == OWN | {"match"}, "other keys in the terms")
+    must(set(terms) | {"seats"} == OWN | {"match"} and terms.get("seats") != 2, "other keys in the terms")
     form = terms["format"]
     must(form in FORMATS, "an unknown format")
-    least = {"swiss": 16, "ladder": 2}.get(form, 3)
-    must(is_number(terms["entrants"]) and least <= terms["entrants"] <= 128, "terms: entrants")
     must(terms["programs"] in {"no", "yes"}, "terms: programs")
     for key, (formats, default, low, high) in OF_A_FORMAT.items():
-        value = terms[key]
+        value = terms.get(key, 2) if key == "seats" else terms[key]
         must(is_number(value), f"terms: {key}")
         possible = low <= value <= high and (key not in TIMES or can_be_written(value))
         must(value == default or (form in formats and possible), f"terms: {key}")
+    must(is_number(terms["entrants"]) and max(fewest(terms), 2) <= terms["entrants"] <= 128, "terms: entrants")
     closes = terms["closes"]
     if form == "ladder":
         must(closes is None, "a ladder never closes")
@@ -283,11 +283,21 @@ def check_tournament_terms(terms: Mapping[str, Any]) -> None:
     must(isinstance(match, dict) and not {"players", "tournament", "pairing"} & set(match), "terms: match")
     if not is_judged({**match, "players": []}):
         return
-    check_terms({**match, "players": ["a", "b"]})
+    check_terms({**match, "players": nobody(terms)})
     must(match["privacy"] == "public" and match["pace"], "matches that are private, or without deadlines")
     must(match["games"] or match["target"], "matches without an end")
-    must(match["miss"] in {"forfeit", "pass"}, "matches that wait")
+    must(match["miss"] in {"forfeit", "pass", "leave"}, "matches that wait")
     must(form != "ladder" or match["unreachable"] == "loses", "a place is kept by a mailbox that refuses letters")
+
+
+def nobody(terms: Mapping[str, Any]) -> list[str]:
+    return [str(seat) for seat in range(terms.get("seats", 2))]
+
+
+def fewest(terms: Mapping[str, Any]) -> int:
+    """The fewest lines with which it is played."""
+    of_pairs = {"swiss": 16, "ladder": 0}.get(terms["format"], 3)
+    return of_pairs if terms.get("seats", 2) == 2 else 2 * terms["seats"]
 
 
 def announces(command: Command, terms: Mapping[str, Any]) -> bool:
@@ -295,14 +305,14 @@ def announces(command: Command, terms: Mapping[str, Any]) -> bool:
     lines = command.options
     own = {name: " ".join(value.lower().split()) for name, value in lines.items() if name in LINES}
     rest = {name: value for name, value in lines.items() if name not in LINES}
-    match = {**terms["match"], "players": ["a", "b"]}
+    match = {**terms["match"], "players": nobody(terms)}
     if command.said["*name"] != match["game"]:
         return False
     if not is_judged(match):
         return True
     made = terms_of({"keys": "demanded", "miss": "forfeit", **rest}, match)
     right = {key: value for key, value in match.items() if key not in {"game", "players"}}
-    return "seats" not in rest and made == right and own_terms(own) == {key: terms[key] for key in OWN}
+    return made == right and own_terms(own) == {"seats": 2, **{key: terms[key] for key in terms if key != "match"}}
 
 
 def own_terms(lines: Mapping[str, str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from verifier.conventions import No, Wrong, moment, must, seconds, sha256
 from verifier.entries import UNREADABLE, judging
 from verifier.forms import check_tournament_form, is_name
 from verifier.letters import letter_named, proven_texts
-from verifier.terms import ROUND_ROBINS, announces, check_tournament_terms, is_judged, tournament_hash
+from verifier.terms import ROUND_ROBINS, announces, check_tournament_terms, fewest, is_judged, tournament_hash
 from verifier.text import clean
 from verifier.tournament_state import Line, Pairing, Tournament, berger, groups, played, swiss, table
 from verifier.transcript import TOURNAMENT_LISTS, TOURNAMENT_PAPER, check_heads, read_file, read_transcript
@@ -150,7 +150,7 @@ def started(state: Tournament, entry: Entry) -> None:
     if too_few(state):
         return
     if state.form == "swiss":
-        most = (len(order) - 1).bit_length()
+        most = next(number for number in range(1, 8) if state.seats_at_each**number >= len(order))
         state.rounds = min(state.document["rounds"] or most, most + 2)
         return
     double = state.form == "double round robin"
@@ -165,8 +165,10 @@ def result(state: Tournament, entry: Entry) -> None:
     body = entry.body
     found = [one for one in state.pairings if one.match == body["match"] and one.result is None]
     must(len(found) == 1, "no result of this match is awaited")
-    must(len(body["scores"]) == 2 and {*body["winners"], *body["silent"]} <= {1, 2}, "more than two seats")
     pairing = found[0]
+    seats = range(1, len(pairing.names) + 1)
+    must(all(len(body[key]) == len(seats) for key in ("players", "scores", "missed")), "other seats")
+    must({*body["winners"], *body["silent"], *body["resigned"]} <= {*seats}, "other seats")
     pairing.result, pairing.over, pairing.before = body, moment(entry.time), state.before
     for seat, name in enumerate(pairing.names, start=1):
         line = state.lines[name]
@@ -174,7 +176,7 @@ def result(state: Tournament, entry: Entry) -> None:
         line.silent = line.silent + 1 if seat in body["silent"] else 0
         if line.silent > 1 and not line.out:
             line.leaving = line.leaving or "silent"
-    one, other = pairing.names
+    one, other = pairing.names[:2]
     if body["winners"] == [1] and {one, other} <= {*state.ladder} and not pairing.annulled:
         at = state.ladder.index(other)
         if state.ladder.index(one) > at:
@@ -221,13 +223,13 @@ def restored(state: Tournament, entry: Entry) -> None:
 
 
 def too_few(state: Tournament) -> bool:
-    return len(state.lines) < {"swiss": 16, "ladder": 0}.get(state.form, 3)
+    return len(state.lines) < fewest(state.document)
 
 
-def pairs_due(state: Tournament) -> tuple[list[Pairing], str | None, int] | None:
-    """The pairs that begin now, who is free, and how many may meet again."""
+def pairs_due(state: Tournament) -> tuple[list[Pairing], list[str], int] | None:
+    """The matches that begin now, who is free, and how many pairs may meet again."""
     if state.challenge:
-        return [Pairing(len(state.pairings) + 1, 1, state.challenge)], None, 0
+        return [Pairing(len(state.pairings) + 1, 1, state.challenge)], [], 0
     if state.form in ROUND_ROBINS:
         begin: list[Pairing] = []
         most = state.document["at_once"] or len(state.pairings)
@@ -235,25 +237,25 @@ def pairs_due(state: Tournament) -> tuple[list[Pairing], str | None, int] | None
             begun = [sum(name in other.names for other in begin) for name in one.names]
             if all(state.busy(name) + new < most for name, new in zip(one.names, begun, strict=True)):
                 begin.append(one)
-        return (begin, None, 0) if begin else None
+        return (begin, [], 0) if begin else None
     waited = any(one.round == state.round_now for one in state.awaited)
     return swiss_round(state) if state.round_to_come() and not waited else None
 
 
-def swiss_round(state: Tournament) -> tuple[list[Pairing], str | None, int]:
-    ranked, bye = state.ranked(), None
-    if len(ranked) % 2:
-        bye = next((name for name in reversed(ranked) if name not in state.byes), ranked[-1])
-        ranked.remove(bye)
-    met = {frozenset(one.names) for one in state.pairings}
-    pairs, again = swiss(ranked, lambda one, other: frozenset((one, other)) in met)
+def swiss_round(state: Tournament) -> tuple[list[Pairing], list[str], int]:
+    ranked, byes = state.ranked(), list[str]()
+    for _ in range(len(ranked) % state.seats_at_each):
+        byes.append(next((name for name in reversed(ranked) if name not in state.byes), ranked[-1]))
+        ranked.remove(byes[-1])
+    met = {(one, other) for at in state.pairings for one in at.names for other in at.names}
+    tables, again = swiss(ranked, state.seats_at_each, lambda one, other: (one, other) in met)
 
     def first(name: str) -> int:
         return sum(one.names[0] == name for one in state.pairings)
 
-    seated = [(a, b) if first(a) <= first(b) else (b, a) for a, b in pairs]
+    seated = [tuple(sorted(names, key=first)) for names in tables]
     number = state.round_now + 1
-    return [Pairing(number, board, names) for board, names in enumerate(seated, start=1)], bye, again
+    return [Pairing(number, board, names) for board, names in enumerate(seated, start=1)], byes, again
 
 
 def due(state: Tournament) -> str | None:
@@ -287,7 +289,7 @@ def paired(state: Tournament, entry: Entry) -> None:
         made = swiss_round(state)
     if state.form == "swiss":
         unfinished = [one.match for one in state.awaited]
-    begin, bye, again = made
+    begin, byes, again = made
     matches = [one["match"] for one in body["pairs"]]
     known = [one.match for one in state.pairings]
     must(len({*matches}) == len(matches) and not {*matches} & {*known}, "a match that was named before")
@@ -296,7 +298,7 @@ def paired(state: Tournament, entry: Entry) -> None:
         [{key: one[key] for key in one if key != "match"} for one in body["pairs"]] == pairs,
         "other pairs than follow",
     )
-    made_body = {"bye": bye, "unfinished": unfinished, "rematches": again}
+    made_body = {"byes": byes, "unfinished": unfinished, "rematches": again}
     must(all(body[key] == value for key, value in made_body.items()), "another round")
     for one, match in zip(begin, matches, strict=True):
         lines = [state.lines[name] for name in one.names]
@@ -305,7 +307,7 @@ def paired(state: Tournament, entry: Entry) -> None:
         one.keys = tuple(line.keys for line in lines)
     if state.form not in ROUND_ROBINS:
         state.pairings += begin
-    state.byes += [bye] if bye else []
+    state.byes += byes
     state.challenge, state.paired_at = None, moment(entry.time)
 
 

@@ -62,9 +62,10 @@ def check_match(state: Tournament, pairing: Pairing, entries: list[Entry]) -> No
     terms["tournament"] = {"id": state.id, "terms": state.document}
     terms["pairing"] = {"round": pairing.round, "board": pairing.board, "entry": pairing.entry}
     must(first["terms"] == terms, "other terms")
-    mails = tuple(first["letters"][seat]["mail"] for seat in ("1", "2"))
+    seats = [str(seat) for seat, _ in enumerate(pairing.names, start=1)]
+    mails = tuple(first["letters"][seat]["mail"] for seat in seats)
     must(mails == pairing.mails, "agreed to by other letters than those of entry")
-    keys = tuple(first["players"][seat]["keys"] for seat in ("1", "2"))
+    keys = tuple(first["players"][seat]["keys"] for seat in seats)
     must(keys == pairing.keys, "other keys than those of the lines")
     if last.type != "closed":
         return
@@ -85,7 +86,14 @@ def result_of(entries: list[Entry]) -> Body:
             missed[body["seat"]] += 1
         elif entry.type in {"forfeited", "claimed"}:
             silent |= {*body["seats" if entry.type == "forfeited" else "against"]}
+        elif entry.type == "left" and body["cause"] == "silent":
+            silent.add(body["seat"])
+    resigned = sorted({entry.body["seat"] for entry in entries if entry.type == "resigned"})
     last = entries[-1]
     made = {key: last.body[key] for key in ("winners", "scores", "reason")}
     made |= {"closed": last.head, "players": list(players.values()), "missed": list(missed.values())}
-    return made | {"silent": sorted(silent), "turns": sum(one.type == "turn" for one in entries)}
+    return made | {
+        "silent": sorted(silent),
+        "resigned": resigned,
+        "turns": sum(one.type == "turn" for one in entries),
+    }

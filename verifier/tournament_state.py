@@ -38,7 +38,7 @@ class Line:
 class Pairing:
     round: int
     board: int
-    names: tuple[str, str]
+    names: tuple[str, ...]
     match: str = ""
     entry: str = ""
     began: datetime | None = None
@@ -112,7 +112,12 @@ class Tournament(Match):
         return sorted(self.playing_in(), key=lambda name: -points_of(self, name, awaited=1))
 
     def round_to_come(self) -> bool:
-        return self.form == "swiss" and len(self.playing_in()) > 1 and self.round_now < self.rounds
+        enough = len(self.playing_in()) >= self.seats_at_each
+        return self.form == "swiss" and enough and self.round_now < self.rounds
+
+    @property
+    def seats_at_each(self) -> int:
+        return int(self.document.get("seats", 2))
 
     @property
     def round_now(self) -> int:
@@ -148,6 +153,7 @@ class Tournament(Match):
 
 LISTS = 1000
 Pairs = list[tuple[str, str]]
+Lines = tuple[int, ...]
 
 
 def groups(names: Sequence[str], most: int) -> list[list[str]]:
@@ -172,58 +178,87 @@ def berger(lines: Sequence[str], *, double: bool) -> list[Pairs]:
     return rounds + ([[(b, a) for a, b in pairs] for pairs in rounds] if double else [])
 
 
-def swiss(ranked: Sequence[str], met: Callable[[str, str], bool]) -> tuple[Pairs, int]:
-    """The pairs of a round, the higher one first; and how many were allowed to meet again."""
-    for allowed in range(len(ranked) // 2 + 1):
-        failed: set[tuple[tuple[str, ...], int]] = set()
-        pairs = paired(tuple(ranked), met, allowed, failed)
-        if pairs is not None:
-            return pairs, allowed
+def swiss(ranked: Sequence[str], seats: int, met: Callable[[str, str], bool]) -> tuple[list[tuple[str, ...]], int]:
+    """The tables of a round, each with the higher lines first; and how many pairs were allowed to meet again."""
+
+    def seated(table: Lines, rest: Lines, allowed: int) -> list[Lines] | None:
+        """The tables from this one on, which is being filled; each line is its number in the ranking."""
+        if len(table) == seats:
+            more = seated(rest[:1], rest[1:], allowed) if rest else []
+            return None if more is None else [table, *more]
+        if (table, rest, allowed) in failed:
+            return None
+        below = [one for one in rest if one > table[-1]]
+        for one in below[: len(below) - (seats - len(table)) + 1]:
+            again = sum(met(ranked[one], ranked[other]) for other in table)
+            if again <= allowed and len(failed) < lists:
+                others = tuple(other for other in rest if other != one)
+                found = seated((*table, one), others, allowed - again)
+                if found is not None:
+                    return found
+        failed.add((table, rest, allowed))
+        return None
+
+    lists = LISTS // (seats * (seats - 1) // 2)
+    for allowed in range(len(ranked) * seats):
+        failed: set[tuple[Lines, Lines, int]] = set()
+        tables = seated((0,), tuple(range(1, len(ranked))), allowed)
+        if tables is not None:
+            return [tuple(ranked[one] for one in table) for table in tables], allowed
     raise AssertionError("all may meet again")
 
 
-def paired(
-    rest: tuple[str, ...], met: Callable[[str, str], bool], allowed: int, failed: set[tuple[tuple[str, ...], int]]
-) -> Pairs | None:
-    if not rest:
-        return []
-    if (rest, allowed) in failed:
-        return None
-    one = rest[0]
-    for other in rest[1:]:
-        again = int(met(one, other))
-        if again <= allowed and len(failed) < LISTS:
-            more = paired(tuple(name for name in rest[1:] if name != other), met, allowed - again, failed)
-            if more is not None:
-                return [(one, other), *more]
-    failed.add((rest, allowed))
-    return None
+def meetings(result: Body) -> list[list[int]]:
+    """The points of each seat against each seat."""
+    seats = range(1, len(result["players"]) + 1)
+    won = winners(result)
+
+    def against(seat: int, other: int) -> int:
+        if seat == other or not won or (len(result["winners"]) > 1 and not result["turns"]):
+            return 0
+        if (seat in won) != (other in won):
+            return 2 * (seat in won)
+        ahead = 0 if seat in won else result["scores"][seat - 1] - result["scores"][other - 1]
+        return 1 + (ahead > 0) - (ahead < 0)
+
+    return [[against(seat, other) for other in seats] for seat in seats]
 
 
-def shares(result: Body) -> tuple[int, int]:
-    """The scores of the seats by a result."""
-    if result["winners"] == [1, 2]:
-        return (1, 1) if result["turns"] else (0, 0)
-    return 2 * (1 in result["winners"]), 2 * (2 in result["winners"])
+def winners(result: Body) -> set[int]:
+    """The seats that won or share: where nobody did, as some were silent or resigned, several others share."""
+    gone = {*result["silent"], *result["resigned"]}
+    others = {*range(1, len(result["players"]) + 1)} - gone
+    if not result["winners"] and result["reason"] in {"forfeit", "resignation"} and gone and len(others) > 1:
+        return others
+    return {*result["winners"]}
 
 
 def played(pairing: Pairing) -> bool:
-    result = pairing.result
-    return result is not None and bool(result["turns"] and result["winners"])
+    return pairing.result is not None and bool(pairing.result["turns"] and winners(pairing.result))
+
+
+def games(pairing: Pairing) -> list[tuple[str, str, int]]:
+    """The points of each line of a match that has been played against each other one."""
+    assert pairing.result
+    named = zip(pairing.names, meetings(pairing.result), strict=True)
+    return [
+        (one, other, own) for one, row in named for other, own in zip(pairing.names, row, strict=True) if one != other
+    ]
 
 
 def points_of(state: Tournament, name: str, *, awaited: int = 0) -> int:
     """The points of a line; a pairing that awaits its result may count, too."""
-    total = 2 * state.byes.count(name)
+    total = 2 * (state.seats_at_each - 1) * state.byes.count(name)
     for pairing in state.pairings:
         if name not in pairing.names or state.void(pairing):
             continue
+        others = len(pairing.names) - 1
         if pairing.result:
-            total += shares(pairing.result)[pairing.names.index(name)]
+            total += sum(meetings(pairing.result)[pairing.names.index(name)])
         elif state.forfeited(pairing):
-            total += 0 if state.lines[name].out else 2
+            total += 0 if state.lines[name].out else 2 * others
         else:
-            total += awaited
+            total += awaited * others
     return total
 
 
@@ -249,19 +284,15 @@ def table(state: Tournament) -> list[list[Body]]:
 def row(state: Tournament, name: str, group: list[str]) -> dict[str, Any]:
     mine = [one for one in state.pairings if name in one.names and not state.void(one) and one.result]
     points = points_of(state, name)
-    games = []
-    for pairing in filter(played, mine):
-        seat = pairing.names.index(name)
-        assert pairing.result
-        games.append((pairing.names[1 - seat], shares(pairing.result)[seat]))
-    theirs = [points_of(state, other) for other, _ in games]
+    against = [(other, own) for one in filter(played, mine) for who, other, own in games(one) if who == name]
+    theirs = [points_of(state, other) for other, _ in against]
     return {
         "entrant": name,
         "points": points,
         "direct": direct(state, [one for one in group if points_of(state, one) == points], name),
-        "sonneborn": sum(their * own for their, (_, own) in zip(theirs, games, strict=True)),
+        "sonneborn": sum(their * own for their, (_, own) in zip(theirs, against, strict=True)),
         "buchholz": sum(theirs) - min(theirs, default=0) if state.document["format"] == "swiss" else 0,
-        "wins": sum(own == 2 for _, own in games),
+        "wins": sum(own == 2 for _, own in against),
         "missed": sum(one.result["missed"][one.names.index(name)] for one in mine if one.result),
         "ordinal": state.lines[name].ordinal,
     }
@@ -269,7 +300,8 @@ def row(state: Tournament, name: str, group: list[str]) -> dict[str, Any]:
 
 def direct(state: Tournament, level: list[str], name: str) -> int:
     """The points against those of the same points, if all of these have met."""
-    among = [one for one in state.pairings if {*one.names} <= {*level} and played(one) and not state.void(one)]
-    if len({frozenset(one.names) for one in among}) < len(level) * (len(level) - 1) // 2:
+    counted = [one for one in state.pairings if played(one) and not state.void(one)]
+    among = [one for pairing in counted for one in games(pairing) if {*one[:2]} <= {*level}]
+    if len({(one, other) for one, other, _ in among}) < len(level) * (len(level) - 1):
         return 0
-    return sum(shares(one.result)[one.names.index(name)] for one in among if name in one.names and one.result)
+    return sum(own for one, _, own in among if one == name)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk.ratings import left_unwillingly, rated, reliability
+from pbem.games import Result
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt, SetAside
 from pbem.match.modes import proposed
@@ -247,14 +248,15 @@ class MatchRepository:
 
     def _rate(self, match: Match) -> None:
         """Write the effect of a closed match on its players' standings."""
-        outcome = match.outcome or {}
-        reason = str(outcome.get("reason"))
-        if reason == "annulled":
+        outcome = match.outcome
+        assert outcome is not None, "a closed match has one"
+        result = Result(tuple(outcome["winners"]), tuple(outcome["scores"]), str(outcome["reason"]))
+        if result.reason == "annulled":
             return
-        abandoned = not match.games or reason == "abandoned" or reason.startswith("operator: ")
+        abandoned = not match.games or result.reason == "abandoned" or result.reason.startswith("operator: ")
         pool = self._people.pool(match.names)
         standings = [self._people.standing(match.terms.game, name, pool) for name in match.names]
-        after = rated(standings, outcome.get("winners", ()), abandoned=abandoned)
+        after = rated(standings, result, abandoned=abandoned)
         self._people.record(match.terms.game, after)
 
     def consent(self, number: int, seat: int, signed: Signed) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from openskill.models import PlackettLuce
 
+    from pbem.games import Result
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
 
@@ -34,20 +35,19 @@ def _model() -> PlackettLuce:
     return PlackettLuce()
 
 
-def rated(standings: Sequence[PlayerStanding], winners: Sequence[int], *, abandoned: bool) -> list[PlayerStanding]:
-    """The standings, in seat order, after a match that these seats have won, or share.
+def rated(standings: Sequence[PlayerStanding], result: Result, *, abandoned: bool) -> list[PlayerStanding]:
+    """The standings, in seat order, after a match with this result.
 
     A match that was abandoned (nobody played it to an end) is counted separately, and changes no rating.
     """
     if abandoned:
         return [replace(found, abandoned=found.abandoned + 1) for found in standings]
-    model = _model()
+    model, winners = _model(), result.winners
     teams = [
         [model.rating() if found.mean is None else model.rating(mu=found.mean, sigma=found.deviation)]
         for found in standings
     ]
-    ranks = [1.0 if seat in winners or not winners else 2.0 for seat in range(1, len(standings) + 1)]
-    after = model.rate(teams, ranks=ranks)
+    after = model.rate(teams, ranks=[*map(float, result.places)])
     return [
         replace(
             found,

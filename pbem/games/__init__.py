@@ -62,6 +62,13 @@ class Result(NamedTuple):
         """The result of these scores: the highest wins, and those who have it share."""
         return Result(tuple(seat for seat, score in enumerate(scores, start=1) if score == max(scores)), scores)
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The place of each seat: winners share the first, the others follow by their scores; all if nobody won."""
+        first = self.winners or range(1, len(self.scores) + 1)
+        ranks = [(seat in first, 0 if seat in first else score) for seat, score in enumerate(self.scores, start=1)]
+        return tuple(1 + sum(other > own for other in ranks) for own in ranks)
+
 
 def faults(judge: Callable[..., object], *arguments: object) -> tuple[Fault, ...]:
     """The faults that a judge finds; none when what was written is legal."""

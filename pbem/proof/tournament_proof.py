@@ -282,8 +282,7 @@ def _says_entered(tournament: Tournament, body: JsonObject) -> str:
 
 def _says_paired(_t: Tournament, body: JsonObject) -> str:
     pairs = [f"{pair['match']} {' - '.join(pair['players'])}" for pair in body["pairs"]]
-    bye = [f"{body['bye']} has a bye"] if body["bye"] else []
-    return ", ".join([*pairs, *bye])
+    return ", ".join([*pairs, *(f"{name} has a bye" for name in body["byes"])])
 
 
 def _says_ruled(_t: Tournament, body: JsonObject) -> str:

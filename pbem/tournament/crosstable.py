@@ -1,4 +1,4 @@
-"""The table of a tournament, the lot, and the pairs of a round, which follow from them.
+"""The table of a tournament, the lot, and the tables of a round, which follow from them.
 
 The lot follows from what is fixed before anybody can know it: the server commits to a secret when it announces the
 tournament, and reveals it at the start. The signed words of each entry are hashed with it, and bind the server, which
@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from itertools import combinations
+from math import comb
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from pbem.match.transcript import sha256_hex
-from pbem.tournament.tournament_entries import DRAW, LOSS, WIN
+from pbem.tournament.tournament_entries import DRAW, LOSS, WIN, Meetings
 from pbem.tournament.tournament_terms import LADDER, SWISS
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class TableRow(msgspec.Struct, frozen=True):
     buchholz: int
     """Buchholz cut 1: the points of the opponents, but for the least; 0 unless the tournament is Swiss."""
     wins: int
+    """The opponents below, of all matches."""
     missed: int
     """Missed deadlines."""
     ordinal: int
@@ -49,11 +51,16 @@ class TableRow(msgspec.Struct, frozen=True):
 
 
 class ScoredPairing(msgspec.Struct, frozen=True):
-    """The points of the two lines of a pairing; `played` if it counts in tie-breaks."""
+    """The points of the lines of a pairing, each against each; `played` if it counts in tie-breaks."""
 
     pairing: Pairing
-    points: tuple[int, int]
+    meetings: Meetings
     played: bool
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """The points of each line."""
+        return tuple(map(sum, self.meetings))
 
 
 def scored(tournament: Tournament) -> Iterator[ScoredPairing]:
@@ -62,17 +69,18 @@ def scored(tournament: Tournament) -> Iterator[ScoredPairing]:
         if tournament.is_void(pairing):
             continue
         if pairing.result is not None:
-            yield ScoredPairing(pairing, pairing.result.points, pairing.result.played)
+            yield ScoredPairing(pairing, pairing.result.meetings, pairing.result.played)
         elif tournament.is_forfeited(pairing):  # whoever is still there has won
-            first, second = (LOSS if tournament.entrants[name].out else WIN for name in pairing.names)
-            yield ScoredPairing(pairing, (first, second), False)
+            out = [bool(tournament.entrants[name].out) for name in pairing.names]
+            meetings = tuple(tuple(WIN if other and not own else LOSS for other in out) for own in out)
+            yield ScoredPairing(pairing, meetings, False)
 
 
 def points_of(tournament: Tournament, counted: Iterable[ScoredPairing]) -> Counter[str]:
-    """The points of each line; a bye counts as a win."""
+    """The points of each line; a bye counts as a win against all seats of a match."""
     points = Counter(dict.fromkeys(tournament.entrants, 0))
     for name in tournament.byes:
-        points[name] += WIN
+        points[name] += WIN * (tournament.terms.seats - 1)
     for each in counted:
         for name, own in zip(each.pairing.names, each.points, strict=True):
             points[name] += own
@@ -84,7 +92,7 @@ def points_for_pairing(tournament: Tournament) -> Counter[str]:
     points = points_of(tournament, scored(tournament))
     for pairing in tournament.awaited:
         for name in pairing.names:
-            points[name] += DRAW
+            points[name] += DRAW * (len(pairing.names) - 1)
     return points
 
 
@@ -97,7 +105,8 @@ def table(tournament: Tournament) -> list[list[TableRow]]:
     for each in counted:
         for seat, name in enumerate(each.pairing.names):
             if each.played:
-                played[name].append((each.pairing.names[1 - seat], each.points[seat]))
+                met = zip(each.pairing.names, each.meetings[seat], strict=True)
+                played[name] += [(other, own) for other, own in met if other != name]
             if each.pairing.result is not None:
                 missed[name] += each.pairing.result.missed[seat]
     rows = {}
@@ -147,8 +156,11 @@ def teams(tournament: Tournament, rows: Collection[TableRow]) -> list[tuple[str,
 
 
 MOST = 1000
-"""The search for a pairing ends when it has found so many lists of lines without one: results that a server made up
-could make it take for ever. In honest tournaments there were no more than twenty."""
+"""The search for a seating ends when so many beginnings, divided by the pairs of a table, were found without one.
+
+Results that a server made up could make it take for ever. In honest tournaments of pairs, there were no more than
+twenty.
+"""
 
 
 def drawn(rules: str, secret: str, entries: Mapping[str, str]) -> list[str]:
@@ -186,37 +198,46 @@ def round_robin(groups: Sequence[Sequence[str]], *, double: bool) -> Iterator[tu
             yield number + 1, board, pair
 
 
-def monrad(ranked: Sequence[str], met: Collection[frozenset[str]]) -> tuple[list[tuple[str, str]], int]:
-    """The pairs of a Swiss round, and the number of pairs that meet again; `ranked` is an even number of names.
+def monrad(ranked: Sequence[str], seats: int, met: Collection[frozenset[str]]) -> tuple[list[tuple[str, ...]], int]:
+    """The tables of a Swiss round, and the number of pairs that meet again; `ranked` fills them all.
 
-    The highest without a partner meets the next below whom it has not met; if the rest cannot be paired then, the
-    next one. So this is the first complete pairing in lexicographic order; and if there is none, or the search for it
-    takes too long, the first one with a single rematch, then with two, and so on.
+    The highest without a table opens one; the next below whom nobody at it has met joins, and so on below that one.
+    If the rest cannot be seated then, the next one joins instead. So this is the first complete seating in
+    lexicographic order; and if there is none, or the search for it takes too long, the first one in which a single
+    pair meets again, then two, and so on.
     """
-    for rematches in range(len(ranked) // 2 + 1):
-        pairs = _first_pairing(tuple(ranked), met, rematches, set())
-        if pairs is not None:
-            return pairs, rematches
-    raise AssertionError("with enough rematches, everybody can be paired")
+    for rematches in range(len(ranked) * (seats - 1) // 2 + 1):
+        tables = _Seating(seats, met, set()).first((ranked[0],), tuple(ranked[1:]), 0, rematches)
+        if tables is not None:
+            return tables, rematches
+    raise AssertionError("with enough rematches, everybody can be seated")
 
 
-def _first_pairing(
-    left: tuple[str, ...], met: Collection[frozenset[str]], rematches: int, dead: set[tuple[tuple[str, ...], int]]
-) -> list[tuple[str, str]] | None:
-    """The first complete pairing with at most this many rematches; `dead` has what was found not to have one."""
-    if not left:
-        return []
-    if (left, rematches) in dead:
-        return None
-    first, *others = left
-    for at, other in enumerate(others):
-        still = rematches - (frozenset((first, other)) in met)
-        if still < 0:
-            continue
-        if len(dead) >= MOST:
+class _Seating(msgspec.Struct):
+    """The search for a seating; `dead` has the tables, and those left for others, from which none was found."""
+
+    seats: int
+    met: Collection[frozenset[str]]
+    dead: set[tuple[tuple[str, ...], tuple[str, ...], int]]
+
+    def first(
+        self, table: tuple[str, ...], left: tuple[str, ...], below: int, rematches: int
+    ) -> list[tuple[str, ...]] | None:
+        """The first complete seating with at most this many rematches; those left may join from number `below` on."""
+        wanted = self.seats - len(table)
+        if not wanted:
+            rest = self.first((left[0],), left[1:], 0, rematches) if left else []
+            return None if rest is None else [table, *rest]
+        if (table, left, rematches) in self.dead:
             return None
-        rest = _first_pairing((*others[:at], *others[at + 1 :]), met, still, dead)
-        if rest is not None:
-            return [(first, other), *rest]
-    dead.add((left, rematches))
-    return None
+        for at in range(below, len(left) - wanted + 1):
+            still = rematches - sum(frozenset((left[at], other)) in self.met for other in table)
+            if still < 0:
+                continue
+            if len(self.dead) >= MOST // comb(self.seats, 2):
+                return None
+            tables = self.first((*table, left[at]), (*left[:at], *left[at + 1 :]), at, still)
+            if tables is not None:
+                return tables
+        self.dead.add((table, left, rematches))
+        return None

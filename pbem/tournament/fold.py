@@ -9,6 +9,7 @@ Implements docs/bundle.md, 12.3.
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Fault, Refused
@@ -20,7 +21,7 @@ from pbem.tournament.crosstable import drawn, round_robin
 from pbem.tournament.following import follows
 from pbem.tournament.tournament_entries import FORMS, MatchResult
 from pbem.tournament.tournament_state import Entrant, Pairing, Tournament
-from pbem.tournament.tournament_terms import DOUBLE, FEWEST, LADDER, SWISS, TournamentTerms
+from pbem.tournament.tournament_terms import DOUBLE, LADDER, SWISS, TournamentTerms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -207,7 +208,10 @@ def _challenged(tournament: Tournament, entry: Entry) -> Tournament:
     if any(pairing.names[0] == own for pairing in playing):
         raise _refused("challenge", other, Phrase("one challenge at a time: yours is not over"))
     met = max((each.over for each in tournament.pairings if own in each.names and other in each.names), default="")
-    if any(pairing.pair == {own, other} for pairing in playing) or _later(met, tournament.terms.rematch) > entry.time:
+    if (
+        any({own, other} == {*pairing.names} for pairing in playing)
+        or _later(met, tournament.terms.rematch) > entry.time
+    ):
         raise _refused("challenge", other, Phrase("you two have met too lately, or play already"))
     return replace(tournament, challenge=(own, other))
 
@@ -241,10 +245,10 @@ def _started(tournament: Tournament, entry: Entry) -> Tournament:
         tournament, *(replace(tournament.entrants[name], ordinal=at) for at, name in enumerate(order, start=1))
     )
     tournament = replace(tournament, phase="playing")
-    if len(order) < FEWEST[terms.format]:
+    if len(order) < terms.fewest:
         return tournament
     if terms.format == SWISS:
-        fewest = (len(order) - 1).bit_length()
+        fewest = next(number for number in count(1) if terms.seats**number >= len(order))
         return replace(tournament, rounds=min(terms.rounds or fewest, fewest + 2))
     table_ = round_robin(tournament.groups, double=terms.format == DOUBLE)
     return replace(tournament, pairings=tuple(Pairing(*place) for place in table_))
@@ -270,7 +274,7 @@ def _paired(tournament: Tournament, entry: Entry) -> Tournament:
     tournament = replace(tournament, pairings=tuple(known.values()), challenge=None)
     if tournament.terms.format == SWISS:
         ends = _later(entry.time, tournament.terms.round) if tournament.terms.round else ""
-        byes = (*tournament.byes, entry.body["bye"]) if entry.body["bye"] else tournament.byes
+        byes = (*tournament.byes, *entry.body["byes"])
         tournament = replace(tournament, round=tournament.round + 1, round_ends=ends, byes=byes)
     return tournament
 
@@ -281,11 +285,10 @@ def _resulted(tournament: Tournament, entry: Entry) -> Tournament:
     if pairing is None or pairing.result is not None:
         raise _untrue(entry, f"no result of {entry.body['match']} is awaited")
     result = MatchResult.read(entry.body)
+    seats, named = len(pairing.names), (*result.winners, *result.silent, *result.resigned)
     lists = (result.players, result.missed, result.scores)
-    if any(len(each) != len(pairing.names) for each in lists) or max(*result.winners, *result.silent, 0, 0) > len(
-        lists[0]
-    ):
-        raise _untrue(entry, "not the result of a match of two")
+    if any(len(each) != seats for each in lists) or any(seat > seats for seat in named):
+        raise _untrue(entry, "not the result of these seats")
     # Whoever fell silent again is to be withdrawn.
     entrants = []
     for seat, name in enumerate(pairing.names, start=1):
@@ -304,9 +307,9 @@ def _changed(tournament: Tournament, pairing: Pairing, **changes: object) -> Tou
 
 def _ranked(tournament: Tournament, pairing: Pairing, result: MatchResult) -> Tournament:
     """In a ladder, a challenger who won takes the place of the other, and those between move down."""
-    challenger, other = pairing.names
-    if result.winners != (1,) or not {challenger, other} <= set(tournament.ladder) or pairing.annulled:
+    if result.winners != (1,) or not {*pairing.names} <= {*tournament.ladder} or pairing.annulled:
         return tournament
+    challenger, other = pairing.names
     if tournament.ladder.index(challenger) < tournament.ladder.index(other):
         return tournament
     rest = [name for name in tournament.ladder if name != challenger]

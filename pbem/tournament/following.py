@@ -1,4 +1,4 @@
-"""The entry that must follow by itself: a withdrawal, the next pairs, or the end.
+"""The entry that must follow by itself: a withdrawal, the next matches, or the end.
 
 Everybody computes it from the entries before; `fold` takes no other in its place. Implements docs/bundle.md, 12.3.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.tournament.crosstable import monrad, points_for_pairing, table
-from pbem.tournament.tournament_terms import FEWEST, FORMATS, LADDER, SWISS
+from pbem.tournament.tournament_terms import FORMATS, LADDER, SWISS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ def follows(tournament: Tournament, time: str = "") -> Following | None:
     if leavers := [entrant for entrant in tournament.live if entrant.leaves]:
         leaving = min(leavers, key=lambda entrant: entrant.ordinal)
         return "withdrawn", {"player": leaving.name, "why": leaving.leaves, "games": _fate(tournament, leaving)}
-    if len(tournament.entrants) < FEWEST[tournament.terms.format]:
+    if len(tournament.entrants) < tournament.terms.fewest:
         return _end(tournament, "too few")
     pairs = _PAIRING[tournament.terms.format](tournament, time)
     if pairs is not None:
@@ -77,7 +77,7 @@ def _fate(tournament: Tournament, entrant: Entrant) -> str:
 
 
 def _pairs_body(pairs: list[JsonObject], **more: object) -> JsonObject:
-    return {"pairs": pairs, "bye": None, "unfinished": [], "rematches": 0, **more}
+    return {"pairs": pairs, "byes": [], "unfinished": [], "rematches": 0, **more}
 
 
 def _pair_robin(tournament: Tournament, _time: str) -> JsonObject | None:
@@ -94,8 +94,8 @@ def _pair_robin(tournament: Tournament, _time: str) -> JsonObject | None:
 
 
 def _goes_on(tournament: Tournament) -> bool:
-    """True if a Swiss tournament has another round, and two to play it."""
-    return tournament.round < tournament.rounds and len(tournament.live) > 1
+    """True if a Swiss tournament has another round, and enough to play it."""
+    return tournament.round < tournament.rounds and len(tournament.live) >= tournament.terms.seats
 
 
 def _pair_swiss(tournament: Tournament, time: str) -> JsonObject | None:
@@ -108,18 +108,18 @@ def _pair_swiss(tournament: Tournament, time: str) -> JsonObject | None:
     ranked = [
         entrant.name for entrant in sorted(tournament.live, key=lambda each: (-points[each.name], each.ordinal))
     ]
-    bye = None
-    if len(ranked) % 2:
-        bye = next((name for name in reversed(ranked) if name not in tournament.byes), ranked[-1])
-        ranked.remove(bye)
-    pairs, rematches = monrad(ranked, {pairing.pair for pairing in tournament.pairings})
-    # Whoever had seat 1 less often gets it.
+    seats, byes = tournament.terms.seats, list[str]()
+    while len(ranked) % seats:
+        byes.append(next((name for name in reversed(ranked) if name not in tournament.byes), ranked[-1]))
+        ranked.remove(byes[-1])
+    tables, rematches = monrad(ranked, seats, {pair for pairing in tournament.pairings for pair in pairing.pairs})
+    # Whoever had seat 1 less often sits before the others.
     firsts = Counter(pairing.names[0] for pairing in tournament.pairings)
     places = [
-        {"round": tournament.round + 1, "board": board, "players": sorted(pair, key=firsts.__getitem__)}
-        for board, pair in enumerate(pairs, start=1)
+        {"round": tournament.round + 1, "board": board, "players": sorted(names, key=firsts.__getitem__)}
+        for board, names in enumerate(tables, start=1)
     ]
-    return _pairs_body(places, bye=bye, unfinished=unfinished, rematches=rematches)
+    return _pairs_body(places, byes=byes, unfinished=unfinished, rematches=rematches)
 
 
 def _pair_ladder(tournament: Tournament, _time: str) -> JsonObject | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
+from pbem.games import Result
 from pbem.match.entry_type import (
     Form,
     anything,
@@ -27,6 +28,7 @@ from pbem.match.entry_type import (
     time,
     whole,
 )
+from pbem.match.events.leaving import SILENT
 from pbem.match.transcript import Entry
 
 if TYPE_CHECKING:
@@ -102,7 +104,7 @@ FORMS: Mapping[str, Form] = {
     "paired": mapping(
         {
             "pairs": list_of(mapping({**PLACE, "match": _match})),
-            "bye": _none_or(_name),
+            "byes": list_of(_name),
             "unfinished": list_of(_match),
             "rematches": number,
         }
@@ -118,6 +120,7 @@ FORMS: Mapping[str, Form] = {
             "turns": number,
             "missed": list_of(number),
             "silent": seats,
+            "resigned": seats,
         }
     ),
     "ruled": either(
@@ -132,6 +135,10 @@ FORMS: Mapping[str, Form] = {
 """The form of each type of entry."""
 
 WIN, DRAW, LOSS = 2, 1, 0
+"""The points of a seat against each that is below it, level with it, and above it."""
+
+Meetings = tuple[tuple[int, ...], ...]
+"""The points of each seat against each seat; against itself it has none."""
 
 
 class MatchResult(msgspec.Struct, frozen=True):
@@ -149,7 +156,9 @@ class MatchResult(msgspec.Struct, frozen=True):
     missed: tuple[int, ...]
     """The missed deadlines of each seat."""
     silent: tuple[int, ...]
-    """The seats that lost a game by silence."""
+    """The seats that lost a game by silence, or left it so."""
+    resigned: tuple[int, ...]
+    """The seats that resigned a game, or the match."""
 
     @classmethod
     def read(cls, body: JsonObject) -> MatchResult:
@@ -157,16 +166,41 @@ class MatchResult(msgspec.Struct, frozen=True):
         return msgspec.convert({key: value for key, value in body.items() if key != "match"}, cls)
 
     @property
-    def points(self) -> tuple[int, int]:
+    def won(self) -> tuple[int, ...]:
+        """The seats that won or share: if it ended because some were silent or resigned, several others share."""
+        gone = {*self.silent, *self.resigned}
+        others = tuple(seat for seat, _ in enumerate(self.players, start=1) if seat not in gone)
+        stopped = self.reason in {"forfeit", "resignation"} and 1 < len(others) < len(self.players)
+        return self.winners or (others if stopped else ())
+
+    @property
+    def meetings(self) -> Meetings:
+        """The points of each seat against each other one, by their places.
+
+        There are none if nobody has won, or if several share what was never played.
+        """
+        if not self.won or (len(self.winners) > 1 and not self.turns):
+            return ((LOSS,) * len(self.players),) * len(self.players)
+        places = Result(self.won, self.scores).places
+        return tuple(
+            tuple(LOSS if other == seat else _points(places[seat], place) for other, place in enumerate(places))
+            for seat, _ in enumerate(places)
+        )
+
+    @property
+    def points(self) -> tuple[int, ...]:
         """The points of each seat."""
-        if len(self.winners) > 1:
-            return (DRAW, DRAW) if self.turns else (LOSS, LOSS)
-        return WIN if 1 in self.winners else LOSS, WIN if 2 in self.winners else LOSS
+        return tuple(map(sum, self.meetings))
 
     @property
     def played(self) -> bool:
-        """True if it counts in tie-breaks: a turn was resolved, and somebody won, or both in a draw."""
-        return self.turns > 0 and bool(self.winners)
+        """True if it counts in tie-breaks: a turn was resolved, and somebody has won."""
+        return self.turns > 0 and bool(self.won)
+
+
+def _points(own: int, other: int) -> int:
+    """The points of one place against another."""
+    return WIN if own < other else DRAW if own == other else LOSS
 
 
 def result_of(entries: Sequence[Entry]) -> JsonObject | None:
@@ -177,6 +211,7 @@ def result_of(entries: Sequence[Entry]) -> JsonObject | None:
     players = {int(seat): player["name"] for seat, player in agreed["players"].items()}
     missed = dict.fromkeys(players, 0)
     silent: set[int] = set()
+    resigned: set[int] = set()
     for entry in entries:
         if entry.type == "substituted":
             players[entry.body["seat"]] = entry.body["player"]["name"]
@@ -184,6 +219,10 @@ def result_of(entries: Sequence[Entry]) -> JsonObject | None:
             missed[entry.body["seat"]] += 1
         elif entry.type in {"forfeited", "claimed"}:
             silent |= {*entry.body.get("seats", ()), *entry.body.get("against", ())}
+        elif entry.type == "left" and entry.body["cause"] == SILENT:
+            silent.add(entry.body["seat"])
+        elif entry.type == "resigned":
+            resigned.add(entry.body["seat"])
     return {
         "match": agreed["match"],
         "closed": closed.head,
@@ -192,4 +231,5 @@ def result_of(entries: Sequence[Entry]) -> JsonObject | None:
         "turns": sum(entry.type == "turn" for entry in entries),
         "missed": [missed[seat] for seat in sorted(missed)],
         "silent": sorted(silent),
+        "resigned": sorted(resigned),
     }

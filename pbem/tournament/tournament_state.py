@@ -7,6 +7,7 @@ believed, whoever signed it. Implements docs/bundle.md, 12.3, and docs/attachmen
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -53,11 +54,11 @@ class Entrant(msgspec.Struct, frozen=True):
 
 
 class Pairing(msgspec.Struct, frozen=True):
-    """Two entrants that meet: in a round robin from the start, otherwise since they were paired."""
+    """The entrants of a match: in a round robin from the start, otherwise since they were paired."""
 
     round: int
     board: int
-    names: tuple[str, str]
+    names: tuple[str, ...]
     """The entrants, in seat order."""
     match: str = ""
     """The match; empty until it begins."""
@@ -85,9 +86,9 @@ class Pairing(msgspec.Struct, frozen=True):
         return tuple(player.name for player in self.pinned)
 
     @property
-    def pair(self) -> frozenset[str]:
-        """The two entrants."""
-        return frozenset(self.names)
+    def pairs(self) -> set[frozenset[str]]:
+        """Each two entrants that meet in it."""
+        return {frozenset(pair) for pair in combinations(self.names, 2)}
 
 
 class Tournament(msgspec.Struct, frozen=True):
@@ -174,7 +175,7 @@ class Tournament(msgspec.Struct, frozen=True):
         return pairing.annulled or any(self.entrants[name].out == "annulled" for name in pairing.names)
 
     def is_forfeited(self, pairing: Pairing) -> bool:
-        """True if a pairing never begins, because one of the two was withdrawn."""
+        """True if a pairing never begins, because an entrant was withdrawn."""
         return not pairing.match and any(self.entrants[name].out for name in pairing.names)
 
     @property

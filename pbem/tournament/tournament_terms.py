@@ -7,11 +7,11 @@ Implements docs/bundle.md, 12.2.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from pbem.games import Fault, Refused
+from pbem.games import GAMES, Fault, Refused, rules
 from pbem.match.changed import replace
 from pbem.match.option_lines import Choice, Day, Number, Option, OptionLines, Time
 from pbem.match.terms import Terms, hash_of_tournament
@@ -26,8 +26,14 @@ if TYPE_CHECKING:
 
 ROUND_ROBIN, DOUBLE, SWISS, LADDER = FORMATS = ("round robin", "double round robin", "swiss", "ladder")
 
-FEWEST: Mapping[object, int] = {ROUND_ROBIN: 3, DOUBLE: 3, SWISS: 16, LADDER: 0}
-"""The fewest entrants with which a tournament is played: in smaller fields, a Swiss one runs out of opponents."""
+PAIR, _MOST_SEATS = 2, 20
+"""The seats at a match, unless the terms say otherwise, and the most that they may say."""
+
+_FEWEST: Mapping[object, int] = {ROUND_ROBIN: 3, DOUBLE: 3, SWISS: 16, LADDER: 0}
+"""The fewest entrants with which a tournament of pairs is played: a smaller Swiss one runs out of opponents.
+
+With more seats at a match, two full tables are enough.
+"""
 
 _DAY = 86400
 _LONGEST = timedelta(days=366)
@@ -65,6 +71,14 @@ OPTIONS: Mapping[str, tuple[Option, tuple[str, ...]]] = {
     "at-once": (
         Number(Phrase("the most games that a player has at once; all by default"), default=0, bounds=(1, 22)),
         _ROBINS,
+    ),
+    "seats": (
+        Number(
+            Phrase("the players at each match, as many as the game takes, such as 3 (default 2)"),
+            default=PAIR,
+            bounds=(PAIR, _MOST_SEATS),
+        ),
+        (SWISS,),
     ),
     "rounds": (
         Number(
@@ -139,6 +153,8 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds."""
     longest: int
     """Seconds after which nobody waits for a match that is not over."""
+    seats: Annotated[int, msgspec.Meta(ge=PAIR, le=_MOST_SEATS)] = PAIR
+    """The seats at each match."""
 
     @property
     def robin(self) -> bool:
@@ -156,11 +172,17 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def of_matches(self) -> Terms:
         """The terms of the matches, whose players are not known yet; raises KeyError, TypeError or ValueError."""
-        return Terms.read({**self.match, "players": ("1", "2")})
+        return Terms.read({**self.match, "players": _nobody(self.seats)})
+
+    @property
+    def fewest(self) -> int:
+        """The fewest entrants with which the tournament is played."""
+        return _fewest(self.format, self.seats)
 
     def document(self) -> JsonObject:
-        """The terms as entry 1 has them."""
-        return {name: getattr(self, name) for name in self.__struct_fields__}
+        """The terms as entry 1 has them; `seats` only where a match has more than a pair."""
+        terms = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: value for name, value in terms.items() if (name, value) != ("seats", PAIR)}
 
     @classmethod
     def read(cls, document: object) -> TournamentTerms:
@@ -207,17 +229,26 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return _Announcement(lines).judge(game, settle)
 
 
+def _fewest(format_: object, seats: int) -> int:
+    return _FEWEST.get(format_, 0) if seats == PAIR else 2 * seats
+
+
+def _nobody(seats: int) -> tuple[str, ...]:
+    """The players of a match who are not known yet."""
+    return tuple(str(seat) for seat in range(1, seats + 1))
+
+
 class _Announcement(OptionLines):
     """The judgement of an announcement's option lines."""
 
     def judge(self, game: str, settle: timedelta) -> TournamentTerms:
         """The terms of the tournament and of its matches; raises `Refused`."""
         own = self.own()
-        return self.terms(own, self.template(game, settle, own.get("format")))
+        return self.terms(own, self.template(game, settle, own))
 
-    def own(self) -> dict[str, object]:
+    def own(self) -> dict[str, Any]:
         """The values of the tournament's own options, without those whose lines are at fault."""
-        values = self.values({"format": OPTIONS["format"][0]})
+        values: dict[str, Any] = self.values({"format": OPTIONS["format"][0]})
         format_ = values.get("format")
         options = {}
         for key, (option, formats) in OPTIONS.items():
@@ -227,7 +258,10 @@ class _Announcement(OptionLines):
                 self.refuse(key, self.lines[key], Phrase("of a {format}, there is no {key}", format=format_, key=key))
             values.setdefault(key.replace("-", "_"), option.default)
         default = 12 if format_ in _ROBINS else 128
-        options["entrants"] = replace(options["entrants"], default=default, bounds=(FEWEST.get(format_) or 2, 128))
+        if "seats" in options:
+            values |= self.values({"seats": options.pop("seats")})
+        fewest = _fewest(format_, values["seats"]) or 2
+        options["entrants"] = replace(options["entrants"], default=default, bounds=(fewest, 128))
         if "closes" in options and "closes" not in self.lines:
             self.refuse("closes", None, Phrase("say when entries close: closes: 2026-12-20"))
         del options["format"]
@@ -239,17 +273,23 @@ class _Announcement(OptionLines):
             raise Refused(*self.faults)
         return TournamentTerms.read({**own, "match": match})
 
-    def template(self, game: str, settle: timedelta, format_: object) -> JsonObject:
+    def template(self, game: str, settle: timedelta, own: Mapping[str, Any]) -> JsonObject:
         """The terms of each match: by default, players sign with a key, and silence loses."""
         lines = {key: text for key, text in self.lines.items() if key not in OPTIONS}
+        seats = own["seats"]
+        if game in GAMES and seats not in rules(game).seats:
+            title, numbers = rules(game).title, either(rules(game).seats)
+            says = Phrase("{title} is for {numbers} players: format: swiss, and seats", title=title, numbers=numbers)
+            self.refuse("seats", str(seats), says)
+            return {}
         try:
-            terms = Terms.propose(game, {"keys": "demanded", "miss": "forfeit", **lines}, ("1", "2"), settle)
+            terms = Terms.propose(game, {"keys": "demanded", "miss": "forfeit", **lines}, _nobody(seats), settle)
         except Refused as refused:
             self.faults += refused.faults
             return {}
         # A match that need not end holds up all others; and a private one proves nothing to those who read the table.
-        wanted: dict[str, tuple[str, ...]] = {"privacy": ("public",), "miss": ("forfeit", "pass")}
-        if format_ == LADDER:  # Nobody keeps a place by a mailbox that refuses our letters.
+        wanted: dict[str, tuple[str, ...]] = {"privacy": ("public",), "miss": ("forfeit", "pass", "leave")}
+        if own.get("format") == LADDER:  # Nobody keeps a place by a mailbox that refuses our letters.
             wanted["unreachable"] = ("loses",)
         for key, words in wanted.items():
             if getattr(terms, key) not in words:

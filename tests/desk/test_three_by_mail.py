@@ -12,10 +12,12 @@ from in_a_box.inquiries import held
 from in_a_box.referee import Mailbox, Referee, attachment, body
 from judges.honest import accused
 
-from pbem.games import parts
+from pbem.desk.ratings import rated
+from pbem.games import Result, parts
 from pbem.match.record import read as read_record
 from pbem.match.record import replay
 from pbem.proof.bundle import read as read_bundle
+from pbem.store.people import PlayerStanding
 from verifier import verified
 
 if TYPE_CHECKING:
@@ -218,3 +220,10 @@ def test_setups_are_open_when_all_are_in_and_not_before(referee: Referee) -> Non
     assert "A b1 E" not in "".join(body(letter) for letter in bob.letters)
     referee.send(bob, bob.filled("setup", SETUPS["bob"]))
     assert "A  b1  east" in body(bob.find("game 1 begins"))
+
+
+def test_ratings_know_who_came_second() -> None:
+    after = rated([PlayerStanding(name) for name in "abc"], Result((2,), (5, 3, 6)), abandoned=False)
+    means = {standing.player: standing.mean or 0 for standing in after}
+    assert means["b"] > means["c"] > means["a"]
+    assert [(standing.won, standing.drawn) for standing in after] == [(0, 0), (1, 0), (0, 0)]

@@ -29,7 +29,9 @@ WON, LOST = 1, 2
 class Club:
     """A tournament from its announcement on; `now` moves as the test says."""
 
-    def __init__(self, lines: str = "", *, secret: str = SECRET, names: Iterable[str] = ()) -> None:
+    def __init__(
+        self, lines: str = "", *, secret: str = SECRET, names: Iterable[str] = (), game: str = "spaceships"
+    ) -> None:
         self.now = BEGIN
         self.entries: list[TournamentEntry] = []
         self._secret = secret
@@ -39,7 +41,7 @@ class Club:
         if options.get("format") != "ladder":
             options.setdefault("closes", CLOSES)
         options.setdefault("entrants", "128")
-        terms = TournamentTerms.propose("spaceships", options, timedelta())
+        terms = TournamentTerms.propose(game, options, timedelta())
         self._took(
             announce(
                 "t1",
@@ -124,6 +126,7 @@ class Club:
         turns: int = 1,
         silent: Sequence[int] = (),
         missed: Sequence[int] = (),
+        scores: Sequence[int] = (),
         newcomer: tuple[int, str] | None = None,
     ) -> list[Entry]:
         """The transcript of a match of the club, as far as it matters here."""
@@ -137,8 +140,10 @@ class Club:
             bodies.append(("substituted", {"seat": newcomer[0], "player": {"name": newcomer[1]}}))
         if silent:
             bodies.append(("forfeited", {"seats": list(silent)}))
-        winners = [winner] if winner else [] if reason == "abandoned" else [1, 2]
-        bodies.append(("closed", {"winners": winners, "scores": [0, 0], "reason": reason}))
+        seats = range(1, len(pairing.names) + 1)
+        winners = [winner] if winner else [] if reason in {"abandoned", "forfeit"} else [*seats]
+        scores = [*scores] or [0 for _ in seats]
+        bodies.append(("closed", {"winners": winners, "scores": scores, "reason": reason}))
         entries: list[Entry] = []
         for kind, body in bodies:
             head = entries[-1].head if entries else BEFORE

@@ -245,17 +245,23 @@ class SignedClub:
         self._event(played, lambda step: event(step, seat, form, letter.signed))
 
     def begin(self, match: str, winner: int = 1) -> None:
-        for seat in (1, 2):
-            fleet = FLEETS[1 if seat == winner else 2]
+        self.set_up(match, *(FLEETS[1 if seat == winner else 2] for seat in (1, 2)))
+
+    def set_up(self, match: str, *setups: str) -> None:
+        """The setups of the first seats."""
+        for seat, fleet in enumerate(setups, start=1):
             self.send(match, seat, f"setup {match} game 1", fleet, submissions.setup)
 
     def win(self, match: str, winner: int) -> None:
         """A match that a seat wins in three turns."""
         self.begin(match, winner)
         for turn, shot in enumerate(SHOTS, start=1):
-            for seat in (1, 2):
-                orders = shot if seat == winner else "# nothing"
-                self.send(match, seat, f"orders {match} turn {turn}", orders, submissions.order)
+            self.order(match, turn, *(shot if seat == winner else "# nothing" for seat in (1, 2)))
+
+    def order(self, match: str, turn: int, *orders: str) -> None:
+        """The orders of the first seats for a turn."""
+        for seat, text in enumerate(orders, start=1):
+            self.send(match, seat, f"orders {match} turn {turn}", text, submissions.order)
 
     def resign(self, match: str, seat: int) -> None:
         self.send(match, seat, f"resign {match} match", "", resign)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def played(club: Club, results: Mapping[tuple[str, str], str]) -> dict[str, TableRow]:
     """The rows of a table with these results."""
     for (one, other), letters in results.items():
-        own = [pairing for pairing in club.awaited if pairing.pair == {one, other}]
+        own = [pairing for pairing in club.awaited if {*pairing.names} == {one, other}]
         assert len(own) >= len(letters)
         for pairing, letter in zip(own, letters, strict=False):
             won, lost = (1, 2) if pairing.names[0] == one else (2, 1)

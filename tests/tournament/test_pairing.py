@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -109,8 +110,53 @@ def test_monrad_is_the_first_pairing_with_the_fewest_rematches(rng: random.Rando
     met = {frozenset(pair) for pair in combinations(names, 2) if rng.random() < density}
     fewest = min(rematches(pairs, met) for pairs in all_pairings(names))
     first = next(pairs for pairs in all_pairings(names) if rematches(pairs, met) <= fewest)
-    assert monrad(names, met) == (first, fewest)
-    assert swiss(names, among(met)) == (first, fewest)
+    assert monrad(names, 2, met) == (first, fewest)
+    assert swiss(names, 2, among(met)) == (first, fewest)
+
+
+def all_seatings(left: Sequence[str], seats: int) -> Iterator[list[tuple[str, ...]]]:
+    """All ways to fill tables, in lexicographic order."""
+    if not left:
+        yield []
+        return
+    first, *others = left
+    for more in combinations(others, seats - 1):
+        for rest in all_seatings([name for name in others if name not in more], seats):
+            yield [(first, *more), *rest]
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from([(3, 3), (3, 6), (3, 9), (4, 8)]), st.floats(0, 1))
+@settings(max_examples=100, deadline=None)
+def test_tables_are_the_first_seating_with_the_fewest_rematches(
+    rng: random.Random, size: tuple[int, int], density: float
+) -> None:
+    seats, count = size
+    names = [f"p{number}" for number in range(count)]
+    met = {frozenset(pair) for pair in combinations(names, 2) if rng.random() < density}
+
+    def again(tables: Sequence[tuple[str, ...]]) -> int:
+        return rematches([pair for table in tables for pair in combinations(table, 2)], met)
+
+    seatings = list(all_seatings(names, seats))
+    fewest = min(map(again, seatings))
+    first = next(tables for tables in seatings if again(tables) <= fewest)
+    assert monrad(names, seats, met) == (first, fewest)
+    assert swiss(names, seats, among(met)) == (first, fewest)
+
+
+@pytest.mark.parametrize(("seats", "count", "density"), [(7, 35, 1), (7, 28, 0.6), (4, 40, 0.7), (20, 40, 0.5)])
+def test_a_long_search_ends_at_the_same_place_for_both(seats: int, count: int, density: float) -> None:
+    """Where nearly all have met, nobody tries all seatings."""
+    rng = Random(seats * count)
+    names = [f"p{number:02}" for number in range(count)]
+    met = {frozenset(pair) for pair in combinations(names, 2) if rng.random() < density}
+    tables, again = monrad(names, seats, met)
+    assert swiss(names, seats, among(met)) == (tables, again)
+    assert sorted(name for table in tables for name in table) == names
+    straight = sum(
+        frozenset(pair) in met for at in range(0, count, seats) for pair in combinations(names[at : at + seats], 2)
+    )
+    assert again <= straight
 
 
 def test_whoever_met_all_those_below_is_paired_soon() -> None:
@@ -118,8 +164,8 @@ def test_whoever_met_all_those_below_is_paired_soon() -> None:
     names = [f"p{number:03}" for number in range(64)]
     for below, rematch in ((13, 0), (40, 1)):
         met = {frozenset((names[-1], name)) for name in names[-1 - below : -1]}
-        pairs, again = monrad(names, met)
+        pairs, again = monrad(names, 2, met)
         assert again == rematch
-        assert swiss(names, among(met)) == (pairs, again)
+        assert swiss(names, 2, among(met)) == (pairs, again)
         partner = names[-2 if rematch else -2 - below]
         assert frozenset((names[-1], partner)) in {frozenset(pair) for pair in pairs}

@@ -153,7 +153,7 @@ class TestWhatHolds:
             assert [check.what for check in checks(content, one.bundles()) if check.standing == "OPEN"] == ["letters"]
             assert judged_tournament(content, one.bundles()).open[0] == "the letters"
         at = index(club.entries, "paired")
-        for key, value in (("pairs", []), ("bye", "ann")):
+        for key, value in (("pairs", []), ("byes", ["ann"])):
             changed = replace(club.entries[at], body={**club.entries[at].body, key: value})
             entries = [*club.entries[:at], changed, *club.entries[at + 1 :]]
             assert verdict(checks(signed_tournament(chained(entries), {}))) == "convicted"

@@ -137,7 +137,7 @@ class TestRoundRobins:
             playing = Counter(name for pairing in club.awaited for name in pairing.names)
             assert max(playing.values()) <= 2
             club.over(rng.choice(club.awaited).match, rng.randrange(3))
-        began.update(pairing.pair for pairing in club.state.pairings)
+        began.update(pair for pairing in club.state.pairings for pair in pairing.pairs)
         assert began == Counter(map(frozenset, combinations(names(7), 2)))
 
     def test_leaving_early_annuls_all_games(self) -> None:
@@ -334,7 +334,7 @@ class TestSwiss:
             for pairing in club.awaited:
                 club.over(pairing.match, 1 + (pairing.names[0] > pairing.names[1]) if rng.random() < 0.9 else 0)
         assert len(set(club.state.byes)) == 5
-        assert max(Counter(pairing.pair for pairing in club.state.pairings).values()) == 1
+        assert max(Counter(pair for pairing in club.state.pairings for pair in pairing.pairs).values()) == 1
         rounds = [entry for entry in club.entries if entry.type == "paired"]
         assert [entry.body["rematches"] for entry in rounds] == [0] * 5
         seats = Counter(pairing.names[0] for pairing in club.state.pairings)
@@ -506,7 +506,15 @@ class TestTerms:
         assert [fault.token for fault in refused.value.faults] == ["2026-02-01"]
 
 
-KINDS = ("", "format: double round robin\nat-once: 3", "group: 5\nat-once: 2", "format: swiss\nround: 7d", LADDER)
+TABLES = "format: swiss\nround: 7d\nseats: 3"
+KINDS = (
+    "",
+    "format: double round robin\nat-once: 3",
+    "group: 5\nat-once: 2",
+    "format: swiss\nround: 7d",
+    LADDER,
+    TABLES,
+)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -515,8 +523,9 @@ def test_simulated_tournaments(seed: int) -> None:
     rng = random.Random(seed)
     lines = KINDS[seed % len(KINDS)]
     swiss, ladder, double = "swiss" in lines, lines == LADDER, "double" in lines
+    tables = lines == TABLES
     players = names(rng.randrange(16, 24) if swiss else rng.randrange(3, 14))
-    club = Club(lines, names=players)
+    club = Club(lines, names=players, game="shoot-em-up" if tables else "spaceships")
     asleep = {name for name in players if rng.random() < 0.1}
     if not ladder:
         club.start()
@@ -544,12 +553,15 @@ def test_simulated_tournaments(seed: int) -> None:
         elif club.awaited:
             pairing = rng.choice(club.awaited)
             silent = [seat for seat, name in enumerate(pairing.players, start=1) if name in asleep]
-            if len(silent) == 2:
+            others = {*range(1, len(pairing.names) + 1)} - {*silent}
+            if not others:
                 club.over(pairing.match, 0, reason="abandoned", turns=0, silent=silent)
             elif silent:
-                club.over(pairing.match, 3 - silent[0], reason="forfeit", turns=rng.randrange(2), silent=silent)
+                winner = min(others) if len(others) == 1 else 0
+                club.over(pairing.match, winner, reason="forfeit", turns=rng.randrange(2), silent=silent)
             else:
-                club.over(pairing.match, rng.randrange(3), reason="rules", turns=3)
+                scores = [rng.randrange(3) for _ in others]
+                club.over(pairing.match, rng.randrange(len(others) + 1), reason="rules", turns=3, scores=scores)
         club.wake()
         if rng.random() < 0.05:  # a restart
             club.state = refolded(club.entries)
@@ -559,13 +571,13 @@ def test_simulated_tournaments(seed: int) -> None:
 
 
 def _as_often_as_it_should(club: Club, *, double: bool, swiss: bool, ladder: bool) -> None:
-    state = club.state
+    state, seats = club.state, club.state.terms.seats
     matches = [pairing.match for pairing in state.pairings if pairing.match]
     assert len(set(matches)) == len(matches)
     results = [entry.body["match"] for entry in club.entries if entry.type == "result"]
     assert len(set(results)) == len(results)
     assert set(results) <= set(matches)
-    met = Counter(pairing.pair for pairing in state.pairings)
+    met = Counter(pair for pairing in state.pairings for pair in pairing.pairs)
     if not swiss and not ladder:
         wanted = [frozenset(pair) for group in state.groups for pair in combinations(group, 2)]
         assert met == Counter(wanted * (1 + double))
@@ -576,6 +588,6 @@ def _as_often_as_it_should(club: Club, *, double: bool, swiss: bool, ladder: boo
     if swiss:
         again = sum(entry.body["rematches"] for entry in club.entries if entry.type == "paired")
         assert sum(count - 1 for count in met.values()) == again
-    # Points come from games that count: each gives two, or none, or a draw's two.
+    # Points come from games that count: each two of a game get two, or none.
     given = sum(row.points for group in table(state) for row in group)
-    assert given <= 2 * len(state.pairings) + 2 * len(state.byes)
+    assert given <= 2 * sum(len(pairing.pairs) for pairing in state.pairings) + 2 * (seats - 1) * len(state.byes)

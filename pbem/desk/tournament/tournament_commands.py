@@ -69,13 +69,13 @@ def new(
     if sum(t is not None and t.organiser.name == name for t in running) >= _ANNOUNCED:
         says = Phrase("{count} tournaments of yours are not over yet", count=_ANNOUNCED)
         raise refused("tournament", "new", says)
-    if terms.entrants * terms.games_at_once > 2 * _TOGETHER:
+    if terms.entrants * terms.games_at_once > terms.seats * _TOGETHER:
         says = Phrase(
             "up to {count} matches would begin together, and at most {most} may: give fewer `entrants`, or"
             " `at-once: {fewer}`",
-            count=terms.entrants * terms.games_at_once // 2,
+            count=terms.entrants * terms.games_at_once // terms.seats,
             most=_TOGETHER,
-            fewer=2 * _TOGETHER // terms.entrants,
+            fewer=terms.seats * _TOGETHER // terms.entrants,
         )
         raise refused("entrants", str(terms.entrants), says)
     _demand_key(director, terms, name)

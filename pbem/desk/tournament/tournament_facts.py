@@ -18,6 +18,7 @@ from pbem.match.transcript import utc
 from pbem.match.view import TranscriptHead
 from pbem.phrase import Moment
 from pbem.tournament.crosstable import TableRow, scored, table, teams
+from pbem.tournament.tournament_entries import WIN
 from pbem.tournament.tournament_state import TableCell, TableLine, TournamentView
 
 if TYPE_CHECKING:
@@ -171,15 +172,19 @@ def _cells(t: Tournament) -> dict[tuple[str, str], list[TableCell]]:
 
 
 def _game_of(t: Tournament, pairing: Pairing, own: str) -> Facts:
-    """A game of a line: against whom, and how it stands."""
+    """A game of a line: against whom, and how it stands; its points, where some won more and some less."""
     seat = pairing.names.index(own)
-    against = t.entrants[pairing.names[1 - seat]]
+    against = [t.entrants[name].player.name for name in pairing.names if name != own]
+    points = None
     if t.is_void(pairing):
         state = "void"
     elif pairing.result is not None:
-        state = ("lost", "drawn", "won")[pairing.result.points[seat]]
+        points = pairing.result.points[seat]
+        drawn = len({*pairing.result.points}) == 1
+        extremes = {0: "lost", WIN * len(against): "won"}
+        state = extremes.get(points, "drawn" if drawn else "placed")
     elif t.is_forfeited(pairing):
         state = "lost" if t.entrants[own].out else "won"
     else:
         state = "running" if pairing.match else "later"
-    return {"match": pairing.match, "against": against.player.name, "round": pairing.round, "state": state}
+    return {"match": pairing.match, "against": against, "round": pairing.round, "state": state, "points": points}
