@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
+from player.lying_desk import lie_in_files
 
-from pbem.desk.sealed_files import SealedFiles
 from pbem.identity import ssh
 from pbem.match.events.sealed_events import sealed
 from pbem.player.correspondence.standings import Impossible
@@ -18,7 +18,6 @@ from pbem.player.known import MatchKnown
 if TYPE_CHECKING:
     from in_a_box.referee import Referee
 
-    from pbem.match.state import Match
 
 pytestmark = pytest.mark.usefixtures("quick")
 HOUR = timedelta(hours=1)
@@ -41,18 +40,13 @@ class Damaging:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
         self.at = at
-        honest = SealedFiles.position_document
+        lie_in_files(monkeypatch, self.damage)
 
-        def position_document(files: SealedFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
-            document = honest(files, match, row, seat, out)
-            if seat == 2:
-                out.attachments = [
-                    (name, kind, content.replace(b"BEGIN", b"BEGUN") if self.at in name else content)
-                    for name, kind, content in out.attachments
-                ]
-            return document
-
-        monkeypatch.setattr(SealedFiles, "position_document", position_document)
+    def damage(self, _match: object, _document: object, out: Any) -> None:
+        out.attachments = [
+            (name, kind, content.replace(b"BEGIN", b"BEGUN") if self.at in name else content)
+            for name, kind, content in out.attachments
+        ]
 
 
 @pytest.mark.parametrize("at", ["seal-seat-1", "step-"])
