@@ -200,10 +200,14 @@ def own_key(name: str) -> Ed25519PrivateKey:
     return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(name.encode()).digest())
 
 
+def signed_by(name: str, text: str) -> str:
+    """A text with the signature of a player."""
+    return text + ssh.sign(own_key(name), text.encode(), f"pbem@{SERVER}")
+
+
 def letter_by(name: str, text: str) -> bytes:
     """A letter in which a player signs this."""
-    signed = text + ssh.sign(own_key(name), text.encode(), f"pbem@{SERVER}")
-    return f"From: {name}@mail.example\n\n{signed}".replace("\n", "\r\n").encode()
+    return f"From: {name}@mail.example\n\n{signed_by(name, text)}".replace("\n", "\r\n").encode()
 
 
 def nth(found: Bundle, kind: str, number: int = 0) -> int:

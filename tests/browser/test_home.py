@@ -669,7 +669,7 @@ class Entrant:
         self.club.enter("bob")
 
     def carry(self, page: Page) -> None:
-        """What Ann has signed goes to the referee, and its answers come."""
+        """Carry Ann's signed letters to the referee, and its answers back."""
         for _ in range(500):
             if list(self.terminal.drafts.glob("*.eml")):
                 break

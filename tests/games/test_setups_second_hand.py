@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def alike(game: str, options: dict[str, Any], seats: int, seat: int, text: str) -> bool:
-    """Whether both take the setup, of which they must say the same."""
+    """True if both accept the setup; they must agree."""
     first, second = rules(game), second_rules(game)
     found: list[str | None] = [None, None]
     with suppress(Refused):

@@ -70,7 +70,7 @@ def test_case_31_each_costs_little_and_says_what_it_should() -> None:
 
 
 def test_der_is_measured_before_it_is_taken_apart() -> None:
-    """What honest programs make is walked through; what is long where nothing is, in many pieces, or deep, is not."""
+    """DER of honest programs is parsed; DER that is too deep, too long, or in too many pieces is not."""
     smime.walk_der(b"\x30\x80\x02\x01\x01\x24\x80\x04\x01x\0\0\0\0")
     smime.walk_der(b"\x30\x84\0\0\0\x05\x04\x03abc and what is behind")
     smime.walk_der(b"\x30\x80" + b"\x05\0" * (smime.PIECES - 2) + b"\0\0")
@@ -102,7 +102,7 @@ def test_an_openpgp_subkey_that_does_not_certify_back_signs_nothing() -> None:
 
 
 def test_a_key_of_many_subkeys_costs_little() -> None:
-    """As many as are taken, each bound, and a letter that each might have signed."""
+    """The key has the largest number of subkeys, all bound, and each might have signed the letter."""
     others = [Signer(key=Ed25519PrivateKey.from_private_bytes(bytes([at]) * 32)) for at in range(20)]
     many = parse_key(SIGNER.certificate(*(SIGNER.subkey(other.body) for other in others)), RECEIVED)
     text = full(WORDS, 240_000)

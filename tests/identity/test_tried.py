@@ -1,4 +1,4 @@
-"""What was tried on signatures of each format, as docs/threats.md lists it ("Attacks that were tried")."""
+"""Attacks on signatures of each format, as docs/threats.md lists them ("Attacks that were tried")."""
 
 from __future__ import annotations
 

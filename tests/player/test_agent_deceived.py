@@ -78,7 +78,7 @@ class Liar:
         monkeypatch.setattr(SealedFiles, "position_document", position_document)
 
     def words(self, name: str) -> str:
-        """What was signed, without the signature."""
+        """The signed text, without its signature."""
         return self.before.get(name, self.texts.get(name, b"")).decode().partition("-----BEGIN")[0]
 
     def sign(self, name: str, words: str) -> bool:
@@ -131,7 +131,7 @@ def orders_other_than_committed(desk: Liar) -> bool:
 
 
 def another_answer(desk: Liar) -> bool:
-    """What bob struck was nothing, though ann said otherwise before, or the other way."""
+    """A strike of bob's hit, where ann had said before that it missed, or the other way."""
     for name in {**desk.before}:
         if "seat-1" in name and "\nanswers " in (words := desk.words(name)):
             return desk.sign(name, words.replace(" none", " ship").replace("miss", "hit"))

@@ -1,4 +1,4 @@
-"""What an agent cannot decide by itself: what was signed cannot be read, or its player knows better."""
+"""Decisions that an agent leaves to its player: a signed text is unreadable, or the player knows better."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Damaging:
 def test_what_cannot_be_read_is_held_against_the_server_that_entered_it(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
-    """Nothing but what was signed says what the other player is bound to."""
+    """Only a signed text shows what the other player is bound to."""
     Damaging(monkeypatch, at)
     propose(referee, owners, "spaceships")
     ann, bob = owners
@@ -115,7 +115,7 @@ def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owner
 
 
 def test_whatever_else_is_found_is_held(referee: Referee, owners: list[Owner]) -> None:
-    """Of a server that was forgiven once."""
+    """The server was forgiven once before."""
     _, bob = owners
     in_second_turn(referee, owners)
     for time in (1, 2):

@@ -1,4 +1,4 @@
-"""What makes an agent or a program reveal its secrets: an end that was signed, and never the word of the server."""
+"""Agents and programs reveal their secrets after a signed end of the game, never because the server says so."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def resigned(referee: Referee, owners: list[Owner], what: str) -> None:
 
 @pytest.mark.parametrize("what", ["game 1", "match"])
 def test_both_agents_reveal_after_a_resignation(referee: Referee, owners: list[Owner], what: str) -> None:
-    """Who resigned knows; the other one's agent reads the signed resignation."""
+    """One player resigned; the other's agent reads the signed resignation."""
     ann, bob = owners
     resigned(referee, owners, what)
     before = ann.decided, bob.decided

@@ -176,10 +176,10 @@ class TestAMatch:
 
 
 class TestAnswered:
-    """Which letter of ours an answer is about. Others read our letters on their way, and can write as well."""
+    """The letter that an answer is about. Others can read our letters on their way, and write their own."""
 
     def test_by_a_copy_that_came_first_under_another_name(self, playing: Side, referee: Referee) -> None:
-        """What it says was obeyed, though the letter itself may get no answer: others have used up the short ones."""
+        """The copy was obeyed. The letter itself may get no answer, as others have used up the daily number."""
         sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
         referee.deliver(copied(sent, b"<again@mail.example>"), "eve@evil.example", sent.to)
         for number in range(EACH):
@@ -314,7 +314,7 @@ def misdated(sent: SentForm) -> bytes:
 
 
 def write(side: Side, message_id: str, words: str, *, vouched: bool = False) -> None:
-    """What somebody else writes in a player's name."""
+    """Deliver a letter that somebody else writes in a player's name."""
     head = f"From: {side.person.address}\nTo: {TO}\nSubject: x\nMessage-ID: {message_id}\n\n{words}\n"
     above = sent_from(side.person.address) if vouched else ""
     sender = side.person.address if vouched else "eve@evil.example"
@@ -323,7 +323,7 @@ def write(side: Side, message_id: str, words: str, *, vouched: bool = False) -> 
 
 class TestRegistering:
     def test_a_challenge_from_elsewhere_pins_no_key(self, referee: Referee) -> None:
-        """Who knows address and public key, and not the letter, is not its server, and shuts nobody out."""
+        """Only the server knows the letter: knowing address and public key is not enough, and shuts nobody out."""
         side = Side(referee, referee.person("ann"), None)
         asked = side.letters.registration.register(side.key, side.fingerprint, referee.now)
         evil = Ed25519PrivateKey.generate()
@@ -421,7 +421,7 @@ def with_another_position(raw: bytes) -> bytes:
 
 
 class TestBadInput:
-    """Nothing of this changes anything, and each is told."""
+    """None of these letters changes anything, and each is reported."""
 
     @pytest.mark.parametrize(
         ("name", "kind"),
@@ -520,7 +520,7 @@ class TestBadInput:
     def test_what_a_server_signs_has_the_form_of_it_or_changes_nothing(
         self, playing: Side, referee: Referee, lie: dict[str, Any]
     ) -> None:
-        """Of such words forms are made, which the player signs: nobody else may write a line of them."""
+        """These values go into forms that the player signs: nobody else may write a line of them."""
         before = memory_of(playing)
 
         def change(found: dict[str, Any]) -> None:
@@ -534,7 +534,7 @@ class TestBadInput:
         assert sent.form.splitlines()[3:] == [f"prev {prev}", "rev 1", "Gx3", "end"]
 
     def test_what_is_about_another_player_is_not_kept(self, playing: Side, referee: Referee) -> None:
-        """Nor its files, nor is it shown as a letter about the match."""
+        """Its files are not kept either, and it is not shown among the letters of the match."""
         playing.memory._database.execute("DELETE FROM papers")
         letters, text = playing.memory.letters("m1"), playing.memory.texts("m1")
 
@@ -572,7 +572,7 @@ class TestBadInput:
         assert [event.kind for event in playing.letters.inbox.receive(raw, referee.now)] == ["news"]
 
     def test_the_truth_comes_through_by_the_same_ways(self, playing: Side, referee: Referee) -> None:
-        """What is rewritten without a change, and signed by the server, counts: the tests above can fail."""
+        """A bulletin rewritten without a lie, and signed by the server, counts: so the tests above can fail."""
         again = rewritten(playing, lambda found: found["items"][0].update(rev=5), key=referee.signing_key)
         assert [event.kind for event in playing.letters.inbox.receive(again, referee.now)] == ["news"]
         assert playing.letters.matches.standing("m1").rev == 5

@@ -95,7 +95,7 @@ def judged(bundle: bytes, opened: Sequence[bytes]) -> list[Finding]:
 
 
 def agrees(bundle: bytes, opened: Sequence[bytes]) -> str:
-    """What is found of a program that played blind."""
+    """The finding about a program that played blind."""
     (finding,) = judged(bundle, opened)
     assert finding.standing == "agrees", finding
     return finding.found
@@ -408,7 +408,7 @@ class TestConvicted:
     def test_an_edition_that_its_own_version_does_not_play_is_no_excuse(
         self, set_up: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Who peeks could name an edition that nobody can look up."""
+        """A cheating program could name an edition that nobody can look up."""
         seed = bytes(16)
         invented = Plan("play.example", "house", "spaceships", 1, seed, edition=7)
         monkeypatch.setattr("pbem.player.program.comment", lambda _: comment(invented.commitment))

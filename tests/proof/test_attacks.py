@@ -38,14 +38,14 @@ BAD = {"open", "broken", "contradicts", "two stories"}
 
 
 def standings(found: Bundle, *people: Mailbox) -> dict[str, str]:
-    """How the kept letters of these people stand to a bundle that holds."""
+    """The standing of each finding in these people's letters, against a bundle that holds."""
     bench = against(found)
     letters = [bench.judge(kept(one.name, raw.as_bytes())) for one in people for raw in one.letters]
     return {finding.found: finding.standing for letter in letters for finding in letter.findings}
 
 
 def accused(referee: Referee, *people: Mailbox) -> dict[str, str]:
-    """What the letters of honest players find against the honest bundle."""
+    """The findings in honest players' letters that speak against an honest bundle."""
     found = proof(referee, people[0])
     holds(found)
     return {told: standing for told, standing in standings(found, *people).items() if standing in BAD}
@@ -55,7 +55,7 @@ class TestServerWithItsKey:
     def test_refused_default_orders_are_no_excuse_either(
         self, referee: Referee, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """What no position can make good was never stored: it is nothing `unused`, and excuses no claim."""
+        """Orders that are legal in no position were never stored: they are not `unused`, and excuse no claim."""
         honest = submissions.store
 
         def lying(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed) -> Submission:

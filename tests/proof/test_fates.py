@@ -1,4 +1,4 @@
-"""What became of what a paper acknowledges, in a small match of three turns and in what might be made of it."""
+"""The fate of each paper that acknowledges something, in a small match of three turns and in forgeries of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BEFORE, AFTER = "2028-06-01T11:59:00Z", "2028-06-01T12:00:01Z"
 
 
 def of_its_own(changes: dict[str, Any]) -> dict[str, Any]:
-    """What another revision says: another letter brought it."""
+    """The changes of a paper; another revision also names another letter."""
     return {"mail": f"{changes['rev']:064}", **changes} if "rev" in changes else changes
 
 
@@ -332,7 +332,7 @@ def test_default_orders_and_each_turn_that_was_missed(found: Bundle, expected: F
     ],
 )
 def test_what_was_withdrawn_of_a_turn_that_never_came(reason: str, turns: int, turn: int, standing: str) -> None:
-    """Who resigns ends a turn that was due."""
+    """A resignation ends the turn that was due."""
     found = story(BEGUN, ("ended", {"turns": turns, "reason": reason}), ("revealed", {}))
     said = "it ended before with entry 3" if standing == "agrees" else "the withdrawal left no trace up to entry 3"
     assert fate(found, withdrawal(turn)) == (standing, said, 3)
@@ -373,7 +373,7 @@ def test_default_orders_that_were_withdrawn_leave_their_trace_at_the_end() -> No
     ],
 )
 def test_orders_that_were_set_aside(aside: dict[str, Any], said: str) -> None:
-    """By what came later with a higher revision, though it may seem to have come up to a day earlier."""
+    """A higher revision replaces them, even if it seems to have come up to a day earlier."""
     found = story(BEGUN, TURN, *END, **aside)
     fated = fate(found, receipt(1, received=BEFORE))
     assert fated == ("dropped" if said.startswith(MADE) else "agrees", said, 3)

@@ -214,7 +214,7 @@ WARNING = "CAUTION: External sender"
 
 
 def of_texts(found: Bundle, *texts: str) -> str:
-    """What is wrong with turn 1 if its letter has these texts."""
+    """The fault of turn 1 if its letter has these texts."""
     raw = found.papers[LETTER].decode()
     kind = re.search(r"(?m)^Content-Type: [^\r\n]*", raw)
     assert kind is not None
@@ -257,7 +257,7 @@ def test_a_server_that_chose_between_two_texts_is_convicted(found: Bundle) -> No
 
 
 def test_of_several_texts_a_form_alone_is_read(found: Bundle) -> None:
-    """As it was: bare orders beside it are none, and neither is what stands in two forms."""
+    """Bare orders beside a form do not count, and of two forms neither does."""
     form = "orders m1 turn 1\r\nGx2\r\nend"
     assert of_texts(found, "Gx3", form) == ""
     assert of_texts(found, form, "Gx3") == ""
@@ -272,7 +272,7 @@ def address(found: Bundle) -> str:
 
 
 def turn_1(found: Bundle) -> str:
-    """What is wrong with the letter of turn 1, as both verifiers say; empty if that is something later."""
+    """The fault of the letter of turn 1, on which both verifiers agree; empty if only a later entry fails."""
     try:
         verified(bundle.write(found))
     except Wrong as wrong:
@@ -353,7 +353,7 @@ FORM = (
 
 
 def quoting(found: Bundle, *lines: str) -> str:
-    """What is wrong with turn 1 if its letter has these lines."""
+    """The fault of turn 1 if its letter has these lines."""
     prev = next(entry.head for entry in found.entries if entry.type == "commitments")
     return turn_1(signed(found, ("Gx2 final", "\r\n".join(lines).replace("PREV", prev))))
 
@@ -404,7 +404,7 @@ def test_both_verifiers_cut_an_odd_letter_alike(found: Bundle, old: str, new: st
 
 
 def test_a_letter_without_a_last_line_end_is_the_same(found: Bundle) -> None:
-    """What was signed ends with one, and has no blanks before it."""
+    """The signed text ends with a line end, and has no blanks before it."""
     cut = signed(found, ("Gx2 final\r\n", "Gx2 final\r\n-- \r\n"))
     assert turn_1(rewritten(cut, LETTER, cut.papers[LETTER].rstrip(b"\r\n"))) == ""
 

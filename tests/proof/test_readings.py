@@ -1,4 +1,4 @@
-"""What signed and kept letters are read as, one sentence at a time: forms, agreements, keys, what was kept."""
+"""The reading of signed and kept letters, one sentence at a time: forms, agreements, keys, kept letters."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ NEW = f"new spaceships with bob\nserver {SERVER}\nplayer ann\n{SMALL}\nend\n"
     ],
 )
 def test_a_proposal_agrees_to_these_terms_between_these_players_alone(old: str, new: str, same: bool) -> None:
-    """What Ann signed in words of her own; the match had no more than its beginning then."""
+    """Ann signed it in her own words, and the match has nothing but its first entry."""
     found = good("ssh")
     ann = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"ann").digest())
     text = NEW.replace(old, new, 1)
@@ -151,7 +151,7 @@ class TestKeys:
         assert key_changes.named(keys, "sha256:" + "abcdef7"[:words]) == known
 
     def says(self, text: str, who: str, change: KeyChange) -> bool:
-        """Whether a letter of Ann's, whose keys are two, says what a change of them requires."""
+        """True if a letter of Ann's, who has two keys, says what a change of keys requires."""
         reading = commands.parse(f"{text}\nend\n").commands
         spoken = key_changes.Spoken(letter(), Verdict("valid", Phrase("x"), signed=b""), reading)
         ann = Player("ann", (OLD, {**OLD, "fingerprint": "SHA256:another"}))

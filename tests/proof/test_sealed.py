@@ -79,7 +79,7 @@ def test_stock_tools_check_every_commitment(game: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("resigning", "winners"), [(1, (2,)), (2, ())])
 def test_an_illegal_fleet_is_convicted(resigning: int, winners: tuple[int, ...]) -> None:
-    """Who gave up against it has not won either."""
+    """An opponent who gave up against it has not won either."""
     table = SealedMatch("spaceships", 7, 2, **SMALL)
     anna, _ = table.owners
     true = anna.begin
@@ -198,7 +198,7 @@ def test_a_reveal_kept_back_is_no_silence(found: Bundle) -> None:
 
 
 def test_a_sealed_game_is_not_told_of_as_one_whose_secrets_the_server_has() -> None:
-    """Of the entries after `commitments` little could be checked before the reveal."""
+    """Few checks of the entries after `commitments` would be possible before the reveal."""
     table = SealedMatch("spaceships", 7, 2, **SMALL)
     none = dict.fromkeys("12", "0" * 64)
     begun = {"game": 1, "options": SMALL, "commitments": none, "trace": none["1"]}
@@ -253,7 +253,7 @@ def claimed(table: SealedMatch) -> None:
 
 @pytest.mark.parametrize(("silence", "by"), [("forfeit", forfeited), ("wait", claimed)])
 def test_nobody_loses_by_silence_a_game_that_is_over(silence: str, by: Callable[[SealedMatch], None]) -> None:
-    """Who is silent then has not revealed, and that is all: another's resignation stays one."""
+    """A silent player has only not revealed: the opponent's resignation still decides the game."""
     table = given_up(miss=silence)
     entered(table, lambda step: miss(step, 1))
     by(table)

@@ -53,7 +53,7 @@ def second(found: bytes) -> Wrong | None:
 
 
 def differ(name: str, seed: int) -> str | None:
-    """How the two judge one mutation, where they do not agree."""
+    """The two verdicts on one mutation, if they differ."""
     forged = mutated(bundle.read(content("good", name)), random.Random(f"{name} {seed}"))
     first, other = checked(forged)[-1], second(forged)
     if (first.holds is not False) == (other is None) or (name in OPEN and not first.holds):

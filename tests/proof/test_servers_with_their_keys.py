@@ -39,7 +39,7 @@ DAY = timedelta(days=1)
 
 
 def standings(found: Bundle, *letters: EmailMessage) -> dict[str, str]:
-    """How kept letters stand to a bundle that holds: what was found that does not agree."""
+    """The findings in kept letters that do not agree with a bundle that holds."""
     bench = against(found)
     findings = [one for letter in letters for one in bench.judge(kept("", letter.as_bytes())).findings]
     return {one.found: one.standing for one in findings if one.standing not in {"agrees", "later"}}

@@ -395,7 +395,7 @@ class TestARunningGame:
         fails(forged, f"entry {len(running.entries) + 1}: `note` is no type of entry")
 
     def test_no_other_game_begins_than_was_to_begin(self, running: Bundle, match: Bundle) -> None:
-        """Nor one while the match is paused, nor one after its end: it would be believed without a look at it."""
+        """The game of a paused or ended match would be believed without being replayed."""
         at = index(running, "commitments", 2)
         first = running.entries[at]
         time = match.entries[-1].time

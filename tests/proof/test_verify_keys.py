@@ -115,7 +115,7 @@ def test_a_key_that_the_server_made_up(match: Bundle) -> None:
 
 @pytest.mark.parametrize("name", ["ann", "evil"])
 def test_orders_by_a_key_that_was_revoked_before_their_turn_or_never_pinned(match: Bundle, name: str) -> None:
-    """Those of turn 1 are signed with the revoked key as well: they waited when it was revoked."""
+    """The orders of turn 1, signed with the revoked key, count: they waited when it was revoked."""
     path = "letters/game-1-turn-2-seat-1.eml"
     form = form_in(match.papers[path].decode().replace("\r\n", "\n"), "orders")
     fails_for_both(rewritten(match, path, letter_by(name, form)), path, "not one of your keys here")

@@ -49,7 +49,7 @@ def taken(raw: bytes) -> JudgedText:
 
 
 def asked(text: str) -> list[Any]:
-    """What a text asks for; blanks at the ends of a block's lines are none of it."""
+    """The requests in a text, without the blanks at the ends of a block's lines."""
     reading = commands.parse(text)
     return [
         (

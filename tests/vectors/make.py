@@ -279,7 +279,7 @@ def reply(referee: Referee, domain: Domain, person: Mailbox, text: str, to: str 
 
 
 def asked(person: Mailbox, kind: str) -> str:
-    """Where the latest letter with such a form wants its answer."""
+    """The reply address of the latest letter with such a form."""
     form = person.form(kind)
     letter = next(one for one in reversed(person.letters) if form in body(one))
     return str(letter["Reply-To"]).rpartition("<")[2].rstrip(">")

@@ -48,7 +48,7 @@ def accepted(order: Callable[[str], str]) -> Callable[[str], str | None]:
 
 
 def judges(game: Game, state: State, seat: int) -> list[Callable[[str], str | None]]:
-    """How either side takes a text."""
+    """The two judges of a text."""
     real = rules("dueling-masters")
     return [accepted(lambda text: real.order(state, seat, text).text), accepted(lambda text: game.order(seat, text))]
 
@@ -83,7 +83,7 @@ def agree_on_nonsense(dice: random.Random, game: Game, state: State, seat: int) 
 
 
 def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int) -> None:
-    """Which branch counts, if any."""
+    """Both choose the same branch, or none."""
     real = rules("dueling-masters")
 
     def atom() -> str:

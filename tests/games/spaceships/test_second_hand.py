@@ -160,7 +160,7 @@ def with_a_target_list(dice: random.Random, enemy: Player, orders: Sequence[Orde
 
 
 def part_of(dice: random.Random, player: Player) -> Callable[[str], str]:
-    """How to name a missile: some part that fits it alone, or at worst its cell."""
+    """A way to name missiles: by some part that fits one alone, or at worst by its cell."""
     ready = [cell for ship in player.ships for cell in player.missiles(ship)]
 
     def sparing(launch: str) -> str:
@@ -187,7 +187,7 @@ def text_of(dice: random.Random, player: Player, orders: Sequence[Order]) -> str
 
 
 def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int, orders: str) -> None:
-    """Which branch counts, if any."""
+    """Both choose the same branch, or none."""
     real = rules("spaceships")
     told = [report for turn in game.told or [] for report in turn]
     cells = [report["cell"] for report in told] + [dice.choice(CELLS)]
