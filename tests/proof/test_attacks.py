@@ -13,8 +13,6 @@ from vectors.make import good
 from world.mutations import signed_again
 
 from pbem.desk.commands import proposals
-from pbem.games import Refused
-from pbem.match import submissions
 from pbem.match.changed import replace
 from pbem.match.transcript import Entry
 from pbem.proof.kept_letters import kept
@@ -22,10 +20,7 @@ from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions
 
 if TYPE_CHECKING:
-    from pbem.match.state import Submission
-    from pbem.match.step import Signed, Step
     from pbem.proof.bundle import Bundle
-    from pbem.requests import SignedForm, SubmitOrders
 
 SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
@@ -52,36 +47,6 @@ def accused(referee: Referee, *people: Mailbox) -> dict[str, str]:
 
 
 class TestServerWithItsKey:
-    def test_refused_default_orders_are_no_excuse_either(
-        self, referee: Referee, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Orders that are legal in no position were never stored: they are not `unused`, and excuse no claim."""
-        honest = submissions.store
-
-        def lying(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed) -> Submission:
-            try:
-                return honest(step, seat, form, signed)
-            except Refused:
-                match, before = step.match, step.match.stored[seat, 0]
-                found = submissions.receipted(step, seat, 0, form, signed, form.request.text, before)
-                step.match = replace(match, stored={**match.stored, (seat, 0): found})
-                return found
-
-        monkeypatch.setattr(submissions, "store", lying)
-        ann, bob = referee.begun(DEFAULT, SETUPS)
-        early(referee, ann, "default", "Rv1")
-        receipt = ann.last
-        assert "Stored, revision 1" in body(receipt)
-        early(referee, ann, "default", "Bz9 nonsense", rev=2)  # the honest server refuses it at once
-        referee.send(bob, bob.filled("orders", "final\n"))
-        referee.wait(9 * DAY)
-        referee.send(bob, "claim m1\n")
-        assert "Your claim is granted" in bob.text
-        found = proof(referee, bob)
-        monkeypatch.undo()
-        letter = "letters/game-1-default-unused-seat-1-rev-2.eml"
-        fails_for_both(found, letter, "that could be stored")
-
     def test_nobody_is_added_to_those_who_were_named(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
         """Fail: `new shoot-em-up with bob` proposes a game of two, and a third is the server's word alone."""
         monkeypatch.setattr(proposals, "_more_seats", lambda _game, taken, _wanted: (range(taken + 1, 4), []))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import fails, holds, index, letter_by, proof, with_entry, with_papers
+from attackers.forgers import fails, fails_for_both, holds, index, letter_by, proof, with_entry, with_papers
 from in_a_box.referee import form_in
 from vectors.make import good
 from world.mutations import rewritten, signed_again
@@ -92,13 +92,14 @@ class TestTraces:
         forged = rewritten(forged, path, forged.papers[path].replace(b"rev 3", b"rev 1"))
         fails(forged, letter, "was withdrawn, or not used, before: revision 2 was set aside")
 
-    def test_orders_for_their_own_turn_are_no_unused_ones(self) -> None:
-        """They were refused when they came, and are no excuse to drop those that stood."""
+    @pytest.mark.parametrize("illegal", [False, True])
+    def test_orders_that_were_refused_when_they_came_are_no_unused_ones(self, *, illegal: bool) -> None:
+        """They are no excuse to drop those that stood: either they are for their own turn, or illegal at any time."""
         found, path = sound("conditional"), f"letters/{TURN}-unused-seat-1-rev-1.eml"
         head = found.entries[index(found, "turn", 1, 2)].head
         form = form_in(found.papers[path].decode().replace("\r\n", "\n"), "orders")
-        raw = letter_by("ann", re.sub("prev .*", f"prev {head}", form))
-        fails(rewritten(found, path, raw), path, "that could be stored")
+        form = re.sub("(?m)^if .*", "Bz9 nonsense", form) if illegal else re.sub("prev .*", f"prev {head}", form)
+        fails_for_both(rewritten(found, path, letter_by("ann", form)), path, "that could be stored")
 
 
 def later(entry: dict[str, Any]) -> None:
