@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from games.spaceships.test_second_hand import lie
+from games.spaceships.second_hand import lie
 
 from pbem.games import Refused, rules
 from verifier.rules import Refused as SecondRefused

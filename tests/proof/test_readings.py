@@ -27,27 +27,13 @@ from pbem.proof.kept import SignedHead
 from pbem.proof.kept_letters import kept
 from pbem.proof.normal_form import normal_text
 from pbem.proof.signed_letters import signed_agreement
-from pbem.requests import AddKey, Seal, SubmitOrders
+from pbem.requests import AddKey
 
 if TYPE_CHECKING:
     from pbem.mail.message import Letter
 
 
 class TestForms:
-    @pytest.mark.parametrize("final", [True, False])
-    def test_orders_are_final_if_they_say_so(self, final: bool) -> None:
-        text = f"orders m1 turn 2\nserver play.example\nplayer ann\nrev 3\n{'final' if final else '# no'}\nRv1\nend\n"
-        (command,) = commands.parse(text).commands
-        assert isinstance(command.request, SubmitOrders)
-        assert command.request.final is final
-
-    def test_the_sections_of_a_letter_of_a_sealed_match(self) -> None:
-        letter = good("sealed-running").papers["letters/game-1-seal-seat-1.eml"]
-        (command,) = commands.parse(read_letter(letter).text or "").commands
-        assert isinstance(command.request, Seal)
-        sections = command.request.sections
-        assert [section.name for section in sections] == ["commitment"]
-
     def test_what_was_signed_when_the_match_was_agreed(self) -> None:
         found = good("ssh")
         assert signed_agreement(found, 1).startswith("new spaceships with bob\n")
