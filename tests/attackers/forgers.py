@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
 from typing import TYPE_CHECKING, Any, cast
 
-from in_a_box.referee import Referee, attachment
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from in_a_box.referee import SERVER, Referee, attachment
+from world.mutations import signed_again, with_body
 
+from pbem.identity import ssh
 from pbem.match.changed import replace
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -189,6 +193,37 @@ def index(found: Bundle, kind: str, game: int = 1, turn: int | None = None) -> i
         for at, entry in enumerate(found.entries)
         if entry.type == kind and entry.body.get("game", game) == game and entry.body.get("turn") == turn
     )
+
+
+def own_key(name: str) -> Ed25519PrivateKey:
+    """The key with which a player of this name signs, here and in the test vectors."""
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(name.encode()).digest())
+
+
+def signed_by(name: str, text: str) -> str:
+    """A text with the signature of a player."""
+    return text + ssh.sign(own_key(name), text.encode(), f"pbem@{SERVER}")
+
+
+def letter_by(name: str, text: str) -> bytes:
+    """A letter in which a player signs this."""
+    return f"From: {name}@mail.example\n\n{signed_by(name, text)}".replace("\n", "\r\n").encode()
+
+
+def nth(found: Bundle, kind: str, number: int = 0) -> int:
+    """The index of the first entry of a type (number 0), of the second, and so on."""
+    return [at for at, entry in enumerate(found.entries) if entry.type == kind][number]
+
+
+def retold(found: Bundle, at: int, *, time: str = "", **body: Any) -> Bundle:
+    """The bundle in which an entry says this, or has another time, signed by a server that rewrites the past."""
+    entry = found.entries[at]
+    return with_body(found, at, {**entry.body, **body}, time=time or entry.time)
+
+
+def without_entry(found: Bundle, at: int) -> Bundle:
+    """The bundle of a server that leaves out an entry; its letters keep the numbers that they are named by."""
+    return signed_again(replace(found, entries=(*found.entries[:at], *found.entries[at + 1 :])))
 
 
 def renamed(body: dict[str, Any], old: str, new: str) -> None:

@@ -87,7 +87,7 @@ def send(referee: Referee, person: Mailbox, page: Page) -> None:
 
 
 def used(page: Page) -> list[str]:
-    """What the page says of each kind of order: how many are used of how many."""
+    """The page's counts of each kind of order: used, and allowed."""
     return [" ".join(kind.split()) for kind in page.locator("#controls .kind").all_inner_texts()]
 
 

@@ -55,7 +55,7 @@ CONFIRM = f"confirm ann\nserver {SERVER}\nchallenge tYw4\nend\n"
 
 
 def is_wrong(said: ConsoleMessage) -> bool:
-    """Whether a browser complains; Chromium wants RSA keys allowed, too, whose signatures OpenSSH does not know."""
+    """True if a browser complains. Chromium wants RSA keys allowed, too, whose signatures OpenSSH does not know."""
     return said.type in {"error", "warning"} and "pubKeyCredParams" not in said.text
 
 
@@ -131,7 +131,7 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
 
 
 def holds_for_ssh_keygen(folder: Path, signed: str, line: str) -> bool:
-    """What the stock program says of a text with its signature beneath it."""
+    """True if stock ssh-keygen verifies a text with its signature beneath it."""
     text, mark, armor = signed.partition(ssh.BEGIN)
     (folder / "allowed").write_text(f"ann {line}\n")
     (folder / "sig").write_text(mark + armor)
@@ -324,7 +324,7 @@ def test_a_passkey_of_another_host_is_none_here(
 def test_where_there_can_be_none_the_page_says_why(
     address: str, why: str, device: Callable[..., Device], opened: Callable[..., Page]
 ) -> None:
-    """And makes a key as it always did."""
+    """It makes an ordinary key instead."""
     html = composer("spaceships", HOME)
     if address == "old":
         html = html.replace("globalThis.PublicKeyCredential", "globalThis.NoSuchThing")

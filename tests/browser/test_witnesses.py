@@ -1,4 +1,4 @@
-"""Who saw a match beside its server, as its page says it: by its own proofs, and by letters that a reader brings."""
+"""The witnesses of a match, as its page names them: by its own proofs, and by letters that a reader loads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 def seen(page: Page) -> list[tuple[str, str]]:
-    """What is said of witnesses, each with its tone."""
+    """The lines about witnesses, each with its tone."""
     page.locator("#witnesses").evaluate("(folded) => { folded.open = true; }")
     until(page, LINES)
     lines = page.locator("#seen li")

@@ -138,7 +138,7 @@ async def a_letter(house: House) -> None:
 @of_sqlite
 @pytest.mark.parametrize("lost", [False, True])
 def test_case_30_a_backup_is_restored_twice(tmp_path: Path, lost: bool) -> None:
-    """What was numbered between the two means one thing for ever, even if that store is lost."""
+    """A number given between the two means one thing for ever, even if that store is lost."""
     config = configured(tmp_path)
     store, backup = file_of(config), tmp_path / "backup"
     run(config, nothing_happens)
@@ -396,7 +396,7 @@ def server(tmp_path: Path, filled: Path) -> Path:
 
 
 def sentences(folder: Path, command: list[str]) -> str:
-    """What a command says that cannot do its work."""
+    """The message of a command that cannot do its work."""
     done = CliRunner().invoke(group, [*command, "--config", str(folder / "pbem.toml")])
     assert done.exit_code == 4, (command, done.output)
     assert isinstance(done.exception, SystemExit), (command, done.exception)
@@ -451,7 +451,7 @@ def test_case_40_what_the_server_cannot_write_is_said(tmp_path: Path) -> None:
 
 
 def faults(config: Config) -> list[str]:
-    """What the doctor finds, less the mail."""
+    """The doctor's faults, without those of mail."""
     try:
         with Database(file_of(config), migrate=False) as database:
             keys = own_keys.load(config.store_key, config.signing_key, os.urandom)

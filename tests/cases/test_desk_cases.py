@@ -119,7 +119,7 @@ def test_case_17_odd_letters(referee: Referee, worker: Worker, trait: str) -> No
 
 
 def orders_as(referee: Referee, ann: Mailbox, text: str, head: str = "") -> str:
-    """What a `preview` of the orders says, mailed in some shape or other: a whole letter body with its headers."""
+    """The answer to a letter with these headers and this text."""
     raw = (
         sent_from(ann.address).replace("\n", "\r\n").encode()
         + f"From: ann <{ann.address}>\r\nMessage-ID: <{next(referee.sent)}@mail.example>\r\n{head}\r\n".encode()
@@ -321,7 +321,7 @@ def test_case_27_what_reaches_an_smtp_command(hostile: str) -> None:
     ids=["null sender", "auto", "bulk", "list", "loop", "hops", "DSN", "vacation", "autoreply"],
 )
 def test_case_28_automatic_mail(referee: Referee, head: str, sender: str) -> None:
-    """Nothing without a proof is obeyed or answered; what a player's key signed for the first time is obeyed."""
+    """Without a proof it is neither obeyed nor answered; a first letter signed by a player's key is obeyed."""
     ann, _ = referee.begun(SMALL, FLEETS)
     before = len(ann.letters)
     for text in ("I am away.\n", referee.signed(ann, "resign m1 match\n").replace("m1", "m2")):

@@ -74,7 +74,7 @@ def test_case_01_kill_during_data(server: Server) -> None:
 
 
 def test_case_03_power_loss_after_250(tmp_path: Path) -> None:
-    """What has reached the files when 250 is said is the whole letter; that it reached the disk is the test below."""
+    """The whole letter is in the files when 250 is said; the test below shows that it is on the disk."""
     saved = tmp_path / "saved"
     config = configured(tmp_path / "store")
 

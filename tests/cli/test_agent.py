@@ -164,7 +164,7 @@ def revealed(referee: Referee) -> list[int]:
 
 
 def view_of(terminal: Terminal) -> dict[str, Any]:
-    """What ann sees on her boards."""
+    """Ann's boards."""
     state = terminal.home / ".local/state/pbem"
     with closing(Memory(state / "ann@play.example.sqlite")) as memory:
         letters = Correspondence(

@@ -72,7 +72,7 @@ def test_a_terminal_that_knows_ascii_alone_is_no_reason_to_fail() -> None:
 
 
 def test_who_has_no_home_gets_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a container's user does, who is not in /etc/passwd."""
+    """The user of a container may not be in /etc/passwd."""
     monkeypatch.delenv("HOME", raising=False)
     real = os.path.expanduser
     monkeypatch.setattr(os.path, "expanduser", lambda path: real(path) if os.environ.get("HOME") else path)

@@ -145,7 +145,7 @@ HOSTILE = (
     [("mailbox", *pair) for pair in HOSTILE] + [("domain", *pair) for pair in HOSTILE if pair[0] in ASKED],
 )
 def test_init_writes_nothing_that_cannot_be_used(tmp_path: Path, kind: str, option: str, answer: str) -> None:
-    """So that a slip is mended by asking again; and no answer says more than it was asked for."""
+    """After a slip it asks again; and an answer cannot set more than it was asked for."""
     given = {"--kind": kind, "--address": "games@mail.example", "--operator": "me@mail.example"}
     folder = tmp_path / "games"
     for answers, hostile in ((given | {option: answer}, True), (given, False)):

@@ -534,7 +534,7 @@ def test_tournaments_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_user_without_a_name_gives_instructions_as_well(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container that runs with a number alone."""
+    """In a container, the user may be a number alone."""
 
     def nobody() -> str:
         raise KeyError("getpwuid(): uid not found: 12345")

@@ -280,7 +280,7 @@ def test_the_operator_sees_what_is_enabled(house: House, tmp_path: Path) -> None
 
 
 def test_a_server_does_not_start_without_its_games(tmp_path: Path) -> None:
-    """Nor with two packages that have one; nor without a game of which it keeps matches."""
+    """It does not start with two packages of one game, nor without a game of which it keeps matches."""
     with enabled(tmp_path / "one"):
         referee = Referee(tmp_path, templates=Templates())
         referee.agreed(game="marbles")

@@ -132,7 +132,7 @@ def test_a_machine_without_sendmail_says_so(terminal: Terminal, monkeypatch: pyt
 
 
 def test_a_registration_that_went_astray_is_sent_again_at_once(terminal: Terminal) -> None:
-    """As with a mistyped way out: the same command with the right one need not wait for a day."""
+    """After a mistyped way out, the same command with the right one need not wait for a day."""
     given = ("register", "ann@play.example", "--address", terminal.ann.address, "--key", "~/key")
     where = ("--in", terminal.ways[1], "--out")
     terminal(*given, "--new-key", *where, f"drafts:{terminal.home / 'nowhere'}")

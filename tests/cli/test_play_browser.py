@@ -170,7 +170,7 @@ def test_a_touch_is_asked_for_on_the_page_at_once(table: PlayTable, capfd: pytes
 
 
 def acted(room: PlayRoom, *acts: tuple[str, JsonObject]) -> list[JsonObject | None]:
-    """What comes of presses of buttons, in their order."""
+    """The results of pressing these buttons, in order."""
     found: list[PageAnswer | None] = []
 
     def press() -> None:
@@ -281,7 +281,7 @@ def wanted_by(room: PlayRoom) -> Any:
 
 
 def asked_to_sign(room: PlayRoom, *answers: JsonObject) -> str:
-    """What the page's answers make of a text to be signed, each with the number of the question, if it has none."""
+    """The result of the page's answers to a text to be signed; an answer without a number gets the question's."""
     line = f"{passkeys.public(PASSKEY, 'localhost')} pbem@browser AAAA"
     key = SigningKey(Path("none.pub"), line, str, lambda: None)
     with ThreadPoolExecutor(1) as pool:

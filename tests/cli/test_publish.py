@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def published(path: Path, *more: str) -> tuple[dict[str, object], bundle.Bundle]:
-    """What the page of a bundle gives its script, and the bundle in it."""
+    """The data that the page of a bundle gives its script, and the bundle in it."""
     done = CliRunner().invoke(group, ["publish", str(path), *more])
     assert done.exit_code == 0, done.stderr
     assert CliRunner().invoke(group, ["publish", str(path), *more]).stdout == done.stdout

@@ -150,7 +150,7 @@ def test_a_server_that_runs_is_used_and_goes_on(user: Path) -> None:
 
 
 def test_a_port_that_somebody_else_has_gets_none_of_the_letters(tmp_path: Path) -> None:
-    """As the trial server of another user of this machine, who would have read and swallowed them."""
+    """Another user's trial server on this machine would have read and swallowed them."""
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,4 @@
-"""Who may read what, written here a second time from the rules pages and the record format, and every leak planted.
+"""The readers of each report, written a second time from the rules pages and the record format; every leak planted.
 
 The tables below say of fields whether they go to the owner of the report, an opponent, an eliminated player, an
 observer and the public. Beside what the record format knows they name what a careless hand could add: the secrets.

@@ -47,7 +47,7 @@ REFUSED = [path for path in EVERY if "error" in load(path)[1]]
 
 
 def by_a_ruling(path: Path) -> bool:
-    """Whether a text of a player breaks a ruling, and not the record its form."""
+    """True if a player's text breaks a ruling; false if the record breaks its form."""
     error = load(path)[1]["error"]
     return error["seat"] is not None and error["rule"] is not None
 

@@ -48,7 +48,7 @@ def test_each_example_is_here() -> None:
     "game", [pytest.param(game, marks=pytest.mark.long) if game != "marbles" else game for game in EXAMPLES]
 )
 def test_its_own_tests_pass(game: str, tmp_path: Path) -> None:
-    """As its writers run them; the kit and its match by mail are among them."""
+    """They run as their writers run them, with the kit and its match by mail."""
     install(tmp_path, f"pbem-{game}", game=game, source=source(game))
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-c", os.devnull, "tests"],
@@ -63,7 +63,7 @@ def test_its_own_tests_pass(game: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("game", [game for game in EXAMPLES if (source(game) / "templates" / "de").exists()])
 def test_its_german_is_complete(game: str, tmp_path: Path) -> None:
-    """By the command in its pyproject.toml, as its translators have it."""
+    """The command in its pyproject.toml, which its translators use, finds nothing to translate."""
     pot = tmp_path / "messages.pot"
     extract = ["--quiet", "extract", "-F", "pyproject.toml", "-k", "Phrase", "-o", str(pot), "."]
     command = [sys.executable, "-m", "babel.messages.frontend", *extract]
@@ -100,7 +100,7 @@ def play(referee: Referee, game: str) -> bytes:
 
 
 def verified(file: Path, *games: str) -> tuple[int, str]:
-    """How `pbem verify` ends, and what it says."""
+    """The status and the output of `pbem verify`."""
     done = CliRunner().invoke(group, [*(word for game in games for word in ("--game", game)), "verify", str(file)])
     return done.exit_code, done.output
 

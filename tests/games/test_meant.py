@@ -1,4 +1,4 @@
-"""What a text was probably meant to say: one slip away from the notation, and nothing that was right is changed."""
+"""Guesses of the intended text: one slip away from the notation; correct text is never changed."""
 
 from __future__ import annotations
 

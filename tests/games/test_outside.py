@@ -192,7 +192,7 @@ def test_code_is_other_code_without_the_libraries_that_it_pins(tmp_path: Path, r
 
 
 def test_code_that_lies_elsewhere_has_no_hash(tmp_path: Path) -> None:
-    """As `pip install -e` leaves it."""
+    """`pip install -e` leaves it elsewhere."""
     folder = install(tmp_path / "site")
     folder.rename(tmp_path / "pbem_marbles")
     info = tmp_path / "site" / "pbem_marbles-0.1.0.dist-info"

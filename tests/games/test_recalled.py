@@ -12,7 +12,7 @@ from pbem.games import GAMES, part_of, parts, rules
 
 @pytest.mark.parametrize("game", GAMES)
 def test_what_is_no_view_is_said_to_be_none(game: str) -> None:
-    """What a letter brings may be anything."""
+    """A letter may bring any JSON."""
     views: tuple[dict[str, object], ...] = (
         {},
         {"turn": 1, "own": None},

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from games.spaceships.test_second_hand import lie
+from games.spaceships.second_hand import lie
 
 from pbem.games import Refused, rules
 from verifier.rules import Refused as SecondRefused
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def alike(game: str, options: dict[str, Any], seats: int, seat: int, text: str) -> bool:
-    """Whether both take the setup, of which they must say the same."""
+    """True if both accept the setup; they must agree."""
     first, second = rules(game), second_rules(game)
     found: list[str | None] = [None, None]
     with suppress(Refused):

@@ -205,7 +205,7 @@ def test_rsa_keys_below_1024_bits_are_refused(bits: int) -> None:
 
 
 def public_der(key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey) -> str:
-    """As a record holds it."""
+    """A public key as a record holds it."""
     return base64.b64encode(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).decode()
 
 
@@ -408,7 +408,7 @@ def test_case_24_injected_authentication_results() -> None:
     ],
 )
 def test_case_24_what_our_server_may_not_have_taken_out_is_not_its_word(head: str) -> None:
-    """What it reads as no such header, or as part of another one, it leaves where a stranger put it."""
+    """Our server leaves in place what it does not read as such a header, or reads as part of another one."""
     assert not told(head) or sender_auth.is_unclear(read_letter(f"{head}\r\n".encode() + LETTER), OURS)
 
 

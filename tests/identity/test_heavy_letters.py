@@ -13,11 +13,11 @@ from attackers.hostile_letters import HEAD, ORDERS, SIGNER, WORDS, full, keys, l
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from judges.reasons import is_whole
 from signing.domains import Domain, rsa_key
-from signing.openpgp_maker import BINDING, BORN, Signer, armored, packet, sub
+from signing.openpgp_maker import Signer, armored
 
 from pbem.config.limits import Limits
 from pbem.desk.reading import Question, find
-from pbem.identity import BadKey, Key, parse_key, smime
+from pbem.identity import Key, parse_key, smime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,7 +70,7 @@ def test_case_31_each_costs_little_and_says_what_it_should() -> None:
 
 
 def test_der_is_measured_before_it_is_taken_apart() -> None:
-    """What honest programs make is walked through; what is long where nothing is, in many pieces, or deep, is not."""
+    """DER of honest programs is parsed; DER that is too deep, too long, or in too many pieces is not."""
     smime.walk_der(b"\x30\x80\x02\x01\x01\x24\x80\x04\x01x\0\0\0\0")
     smime.walk_der(b"\x30\x84\0\0\0\x05\x04\x03abc and what is behind")
     smime.walk_der(b"\x30\x80" + b"\x05\0" * (smime.PIECES - 2) + b"\0\0")
@@ -86,23 +86,8 @@ def test_der_is_measured_before_it_is_taken_apart() -> None:
             smime.walk_der(damaged)
 
 
-def test_an_openpgp_subkey_that_does_not_certify_back_signs_nothing() -> None:
-    """Anybody could bind a stranger's signing key as a subkey, and call what the stranger signed their own."""
-    stranger = Signer(key=Ed25519PrivateKey.from_private_bytes(b"v" * 32))
-    bound = SIGNER.hashed(SIGNER.body) + SIGNER.hashed(stranger.body)
-    binding = SIGNER.signature(BINDING, bound, BORN, sub(27, b"\x02"))
-    try:
-        key = parse_key(SIGNER.certificate(packet(14, stranger.body) + binding))
-    except BadKey:
-        return
-    signature = armored("SIGNATURE", stranger.signature(1, ORDERS.encode())).replace("\n", "\r\n")
-    assert understood(plain(f"{ORDERS}{signature}"), (key,))[0] in {"bad", "unknown key", "refused"}
-    own = armored("SIGNATURE", SIGNER.signature(1, ORDERS.encode())).replace("\n", "\r\n")
-    assert understood(plain(f"{ORDERS}{own}"), (key,))[0] == "valid"
-
-
 def test_a_key_of_many_subkeys_costs_little() -> None:
-    """As many as are taken, each bound, and a letter that each might have signed."""
+    """The key has the largest number of subkeys, all bound, and each might have signed the letter."""
     others = [Signer(key=Ed25519PrivateKey.from_private_bytes(bytes([at]) * 32)) for at in range(20)]
     many = parse_key(SIGNER.certificate(*(SIGNER.subkey(other.body) for other in others)), RECEIVED)
     text = full(WORDS, 240_000)
@@ -110,9 +95,6 @@ def test_a_key_of_many_subkeys_costs_little() -> None:
     raw = plain(f"{text}{signature}")
     assert understood(raw, (many,))[0] == "bad"
     assert not costly({"many": partial(understood, raw, (many,))})
-    crowd = [SIGNER.subkey(Signer(key=Ed25519PrivateKey.from_private_bytes(b"%032d" % at)).body) for at in range(21)]
-    with pytest.raises(BadKey):
-        parse_key(SIGNER.certificate(*crowd), RECEIVED)
 
 
 def test_many_keys_that_a_signature_may_be_of_cost_little() -> None:

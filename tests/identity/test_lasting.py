@@ -70,7 +70,7 @@ class TestOpenPGP:
             assert "conditions" in found.reason
 
     def test_a_signature_that_names_its_key_by_a_short_number(self) -> None:
-        """As GnuPG did before 2.1."""
+        """GnuPG did so before 2.1."""
         for issuer, kind in ((ANN.fingerprint[-8:], "valid"), (bytes(8), "unknown key")):
             made = ANN.signature(BINARY, FORM.encode(), issuer=sub(16, issuer))
             letter = read_letter(pasted(FORM, armored("SIGNATURE", made)))

@@ -1,4 +1,4 @@
-"""What was signed is handed on with its signature, as a text that anybody judges alike."""
+"""A signed text, passed on with its signature, is judged alike by everybody."""
 
 from __future__ import annotations
 

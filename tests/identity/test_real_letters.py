@@ -65,7 +65,7 @@ def test_by_nobody_else(name: str) -> None:
 
 @pytest.mark.parametrize("name", BY)
 def test_with_other_line_ends(name: str) -> None:
-    """As after a gateway, or from a file."""
+    """Gateways and files change them."""
     verdict = judge(read_letter(raw(name).replace(b"\r\n", b"\n")), [KEYS[BY[name]]], "play.example", at=RECEIVED)
     assert verdict.kind == "valid"
 

@@ -55,7 +55,7 @@ CASES = list(product([*FILES, "as it is"], [*LINKS, "as it is"], ["", GREETING])
 
 
 def case(file: str, link: str, greeting: str) -> tuple[bytes, str]:
-    """What was signed, and the text that came."""
+    """The signed text, and the text that arrived."""
     signed = FILES.get(file, str)(FORM).encode()
     return signed, greeting + LINKS.get(link, str)(FORM)
 
@@ -95,7 +95,7 @@ def test_an_openpgp_signature(file: str, link: str) -> None:
 
 @pytest.mark.parametrize("file", FILES)
 def test_dressed_otherwise_they_are_the_same_words(file: str) -> None:
-    """So nobody obeys them again."""
+    """A replay in another dress is not obeyed again."""
     letter = read_letter(b"Content-Type: text/plain; charset=utf-8\r\n\r\n" + FORM.encode())
     signed = Verdict("valid", identity.judge(letter, [], SERVER, words=VOCABULARY).reason, signed=FORM.encode())
     dressed = Verdict("valid", signed.reason, signed=FILES[file](FORM).encode())

@@ -61,7 +61,7 @@ def test_every_signed_form_that_was_put_on_one_line(name: str) -> None:
 
 
 def test_the_vocabulary_is_the_tables() -> None:
-    """And identity has none of its own."""
+    """Identity has no vocabulary of its own."""
     assert VOCABULARY.commands == tuple(COMMANDS)
     words = identity.Vocabulary(("attack",), ("at",))
     assert b"attack\nat noon\nend\n" in list(readings("Hello,\nattack at noon end\n", words))

@@ -306,7 +306,7 @@ LIES = {
 
 @pytest.mark.parametrize(("command", "said"), LIES.values(), ids=LIES)
 def test_whatever_a_server_says_it_is_out_of_reach_at_worst(command: str, said: bytes) -> None:
-    """Nothing else is raised, and little memory taken; the truth afterwards is read as ever."""
+    """No other error is raised, little memory is taken, and honest answers afterwards are read as ever."""
     account = Account(lies={command: said})
     account.put(LETTER)
     with opened(account, timeout=0.5) as box:

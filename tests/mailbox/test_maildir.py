@@ -156,7 +156,7 @@ def test_a_token_is_what_a_command_prints() -> None:
 
 
 def _others(new: Path, outside: Path) -> None:
-    """What may lie in a Maildir that is no letter."""
+    """Files in a Maildir that are no letters."""
     outside.write_bytes(b"the key of the store")
     (new / "0.link").symlink_to(outside)
     (new / "0.dangling").symlink_to(outside.with_name("nothing"))

@@ -68,7 +68,7 @@ THE_SAME, AT_IMPORT = "the same", "at import"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant: `by` is the test that noticed; `tests` of `reached` ran, in `seconds` of our time."""
+    """The result of a mutant: `by` is the test that failed; `tests` of `reached` ran, in `seconds` of our time."""
 
     mutant: str
     path: str
@@ -121,7 +121,7 @@ class Source:
         return str(changed.code)
 
     def difference(self, mutated: str) -> str:
-        """What a mutant changes: the lines that are gone, and those in their place."""
+        """The lines that a mutant removes, and those in their place."""
         lines = difflib.unified_diff(self.text.splitlines(), mutated.splitlines(), n=0, lineterm="")
         return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 
@@ -148,7 +148,7 @@ class Mutant:
 
 
 class Reach:
-    """Which tests reach which lines, and how long each takes: measured once for all rooms, kept in a file.
+    """The lines that each test reaches, and its duration: measured once for all rooms, kept in a file.
 
     Measured again are tests whose file has changed, and those that reached a module that has changed, as soon as they
     are collected for a room. A fixture that several tests share is made in the first of them alone; so it has a
@@ -275,14 +275,14 @@ class Reach:
         ]
 
     def contexts(self, path: Path, first: int, last: int) -> set[str]:
-        """What reaches any of the lines: tests, shared fixtures, `AT_IMPORT`."""
+        """All that reaches any of the lines: tests, shared fixtures, `AT_IMPORT`."""
         name = str(path)
         if name not in self._lines:
             self._lines[name] = self._data.contexts_by_lineno(name)
         return {context for line in range(first, last + 1) for context in self._lines[name].get(line, ())}
 
     def _price(self, tests: Sequence[pytest.Item]) -> float:
-        """What a first answer costs in a file: a test, and what it shares with others."""
+        """The cost of a first answer from a file: a test, and its shared fixtures."""
         shared = {context for item in tests[:QUICKEST] for context in _shared_fixtures(item)}
         some = sum(self.seconds[item.nodeid] for item in tests) / len(tests)
         return some + sum(self.shared.get(context, 0.0) for context in shared)
@@ -355,7 +355,7 @@ class Trial:
         """Tests that fail in a fork without any mutant."""
 
     def pytest_collection(self) -> None:
-        """Of what a mutant does wrong no smallest example is sought: the first will do."""
+        """Do not shrink failing examples: the first will do."""
         from hypothesis import Phase, settings  # noqa: PLC0415  only now: pytest rewrites its plug-in
 
         settings.register_profile("mutants", settings.default, phases=(Phase.explicit, Phase.generate))
@@ -432,7 +432,7 @@ class Trial:
         return verdict(KILLED if by else SURVIVED, by, len(few), len(tests), seconds)
 
     def _few(self, tests: Sequence[pytest.Item], reach: Reach) -> Sequence[pytest.Item]:
-        """As many of the first tests as our patience allows."""
+        """The first tests, as many as our patience allows."""
         spent, enough = 0.0, 0
         while enough < len(tests) and spent < self._patience:
             spent += reach.seconds[tests[enough].nodeid]
@@ -589,7 +589,7 @@ def chosen(arguments: argparse.Namespace) -> list[Mutant]:
 
 
 def _survivors(paths: Sequence[Path]) -> Iterator[Mutant]:
-    """Those whose last trial they survived, if they can still be made."""
+    """The mutants that survived their last trial, if they can still be made."""
     latest: dict[tuple[str, str], Verdict] = {}
     for written in (FOLDER / "verdicts.jsonl").read_text("utf-8").splitlines():
         verdict = Verdict(**json.loads(written))

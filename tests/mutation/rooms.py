@@ -20,7 +20,7 @@ ROOMS = {
     "letters": ("tests/letters", "tests/desk"),
     "boards": ("tests/letters", "tests/pages", "tests/desk"),
     "pages": ("tests/pages", "tests/cli", "tests/desk"),
-    "config": ("tests/test_config.py", "tests/player/test_program.py", "tests/cli"),
+    "config": ("tests/test_config.py", "tests/player/test_program_limits.py", "tests/cli"),
     "testing": ("tests/games/test_kit.py", "tests/games/test_conformance.py", "tests/games/test_examples.py"),
     "server": ("tests/server", "tests/cli", "tests/cases"),
     "cli": ("tests/cli",),

@@ -26,7 +26,7 @@ TOLD = {"alt", "aria-label", "data-head", "label", "placeholder", "title"}
 
 
 class Visible(HTMLParser):
-    """What a page says before its scripts run, without what is typed, program or a language's own name."""
+    """The words of a page before its scripts run, without input, code and the names of languages."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What composers have in common, without a browser: drafts, what is brought in, signatures, shapes, ways."""
+"""The common part of all composers, without a browser: drafts, loaded letters, signatures, shapes, ways."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def faults(judge: Callable[[], Any]) -> list[str]:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_faults_of_a_setup_are_told_in_german_as_in_letters(game: str) -> None:
-    """By the same catalogue, word for word, but for what the page words on its own."""
+    """The catalogue is the same, word for word, except for messages of the page alone."""
     random, judge, player = Random(3), rules(game), PLAYERS[game]
     scripts = Scripts("say.js", *ruled(game), language="de")
     options = judge.options({}, 2)

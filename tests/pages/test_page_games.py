@@ -63,7 +63,7 @@ PLAY = """([record, reports]) => {
 
 
 def left(state: State) -> list[int]:
-    """What the page counts after a turn, of each seat."""
+    """The page's counts for each seat after a turn."""
     if isinstance(state, transit.State):
         return [sum(square >= 0 for square in side.squares) for side in state.sides]
     return list(state.scores)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers import droppers, pretexts
 from attackers.droppers import Dropper
-from attackers.forgers import checked, proof, tampered, with_entry
-from in_a_box.referee import Referee
+from attackers.forgers import checked, letter_by, proof, signed_by, tampered, with_entry
+from in_a_box.referee import Referee, form_in
 from in_a_box.sealed_seats import agreed, play
 from page_scripts.javascript import PAGES, Scripts
 from signing.dresses import beside, part, several
@@ -52,7 +52,7 @@ def verifier() -> Scripts:
 
 
 def checks(verifier: Scripts, found: Bundle) -> list[dict[str, Any]]:
-    """What the page says of a bundle that is in it, check by check."""
+    """The page's checks of the bundle in it."""
     terms = found.entries[0].body.get("terms", {})
     if terms.get("sealed") and terms["game"] != "spaceships":
         verifier = Scripts(*checking(terms["game"], sealed=True))
@@ -324,7 +324,7 @@ def with_its_signature(body: bytes) -> bytes:
 def test_letters_are_judged_in_the_shapes_that_mail_programs_give_them(
     shape: Callable[[bytes], bytes], left_open: bool, verifier: Scripts
 ) -> None:
-    """What does not fit its signature may have been rewrapped, which `pbem verify` can undo: it is left open."""
+    """A text that does not fit its signature may be rewrapped, which only `pbem verify` undoes: it is left open."""
     found = good("ssh")
     head, _, body = found.papers[LETTER].partition(b"Content-Type:")
     said = checks(verifier, rewritten(found, LETTER, head + shape(body.partition(b"\r\n\r\n")[2])))
@@ -444,14 +444,14 @@ LONG = 60_000
 SECONDS = 3
 ASIDE = "press m1\nIn setup m2 game 5 I was lucky.\nend\n"
 WORDS: dict[str, Callable[[str], str]] = {
-    "another turn first": lambda form: f"{form.replace('turn 1', 'turn 2')}\n{form}",
+    "another turn first": lambda form: f"{form.replace('turn 3', 'turn 2')}\n{form}",
     "other words first": lambda form: ASIDE + form,
-    "commas": lambda form: form.replace("orders m1 turn 1", "orders m1, turn 1:"),
+    "commas": lambda form: form.replace("orders m1 turn 3", "orders m1, turn 3:"),
     "a soft hyphen": lambda form: form.replace("orders", "or\u00adders"),
     "a quote in the command": lambda form: form.replace("orders m1", "orders m1\n > as you wrote\n", 1),
     "a long run of dots": lambda form: f"# {'.' * LONG}x\n{form}",
     "a long run of blanks": lambda form: f"# x{' ' * LONG}x\n{form}",
-    "no line end at last": lambda form: form.replace("turn 1", "turn 1 ", 1).rstrip("\n"),
+    "no line end at last": lambda form: form.replace("turn 3", "turn 3 ", 1).rstrip("\n"),
     "two line ends at last": lambda form: f"{form}\n",
 }
 LETTERS: dict[str, Callable[[str], str]] = {
@@ -497,48 +497,44 @@ STRANGERS: dict[str, Callable[[str, str], bytes]] = {
 @pytest.mark.parametrize(
     "way", [*WORDS, *LETTERS, *FILES, *STRANGERS, *(f"own, {way}" for way in STRANGERS), "beside HTML"]
 )
-def test_the_page_accuses_no_honest_server_whatever_else_a_letter_holds(
-    verifier: Scripts, tmp_path: Path, way: str
-) -> None:
-    referee = Referee(tmp_path)
-    ann, bob = referee.begun("settle: 0")
-    signed = referee.signed(ann, WORDS.get(way, str)(ann.filled("orders", "Gx3")))
-    raw = referee.raw(ann, LETTERS.get(way, str)(signed))
+def test_the_page_accuses_no_honest_server_whatever_else_a_letter_holds(verifier: Scripts, way: str) -> None:
+    """It stands in the last turn, whose head no letter cites."""
+    found, path = good("ssh"), "letters/game-1-turn-3-seat-1.eml"
+    form = form_in(found.papers[path].decode().replace("\r\n", "\n"), "orders")
+    raw = letter_by("ann", WORDS.get(way, str)(form))
+    head, _, signed = raw.partition(b"\r\n\r\n")
+    head += b"\r\n"
+    if way in LETTERS:
+        raw = head + b"\r\n" + LETTERS[way](signed.decode().replace("\r\n", "\n")).replace("\n", "\r\n").encode()
     if way in FILES:
-        head, _, _ = raw.partition(b"Content-Type:")
         file = b'Content-Type: application/octet-stream; name="a.bin"\r\nContent-Transfer-Encoding: ' + FILES[way]
-        raw = head + several("multipart/mixed", part(signed.encode()), file)
+        raw = head + several("multipart/mixed", part(signed), file)
     own, way = way.startswith("own, "), way.removeprefix("own, ")
+    strange = signed_by("ann", "orders m1 turn 9\nend\n") if own else signed_by("bob", "status m1\n")
     if way in STRANGERS:
-        head, _, _ = raw.partition(b"Content-Type:")
-        other = referee.signed(ann, "orders m1 turn 9\nend\n") if own else referee.signed(bob, "status m1\n")
-        raw = head + STRANGERS[way](signed, other)
+        raw = head + STRANGERS[way](signed.decode(), strange)
     if way == "beside HTML":
-        html = f"<p>You wrote:<pre>{referee.signed(bob, 'status m1')}</pre>".encode()
-        head, _, _ = raw.partition(b"Content-Type:")
-        raw = head + several(
-            "multipart/alternative", part(html, kind="text/html; charset=utf-8"), part(signed.encode())
-        )
-    referee.deliver(raw, ann.address)
-    referee.send(bob, bob.filled("orders", "Gx3"))
-    assert referee.match().turn > 1
-    referee.send(bob, "resign m1 match\n")
-    found = proof(referee, bob)
-    assert checked(found)[-1].holds
+        html = f"<p>You wrote:<pre>{strange}</pre>".encode()
+        raw = head + several("multipart/alternative", part(html, kind="text/html; charset=utf-8"), part(signed))
+    told = rewritten(found, path, raw)
+    assert checked(told)[-1].holds
     began = monotonic()
-    assert fails(verifier, found) is None
+    assert fails(verifier, told) is None
     assert monotonic() - began < SECONDS
     if way in STRANGERS or way.endswith(" at last"):
-        assert published(verifier, referee) == [], "nor where the signed form alone is shown"
-    referee.close()
+        assert published(verifier, told) == [], "nor where the signed form alone is shown"
 
 
-def published(verifier: Scripts, referee: Referee) -> list[str]:
-    """What fails or is left open on the public page of a match."""
-    (match,) = Public("play.example", referee.database, referee.vault).finished()
-    assert match.bundle is not None
-    assert "game-1-turn-1-seat-1" in match.forms
-    said = verifier.evaluate(PUBLIC, [packed(bundle.write(match.bundle)), dict(match.forms)])
+def published(verifier: Scripts, found: Bundle) -> list[str]:
+    """The checks that fail or stay open on a public page, which has signed forms in place of letters."""
+    forms, players = {}, found.entries[0].body["players"]
+    for path, letter in found.papers.items():
+        if path.startswith("letters/game-"):
+            name = path.removeprefix("letters/").removesuffix(".eml")
+            forms[name] = signed_form(letter, "play.example", players[name[-1]]["keys"])
+    assert None not in forms.values()
+    papers = {path: paper for path, paper in found.papers.items() if not path.startswith("letters/")}
+    said = verifier.evaluate(PUBLIC, [packed(bundle.write(replace(found, papers=papers))), forms])
     return [one["said"] for one in said if one["holds"] is not True]
 
 

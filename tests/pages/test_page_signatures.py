@@ -33,7 +33,7 @@ def scripts() -> Scripts:
 
 
 def hold(armor: str, line: str, text: bytes) -> bool:
-    """What Python says."""
+    """The verdict in Python."""
     try:
         return ssh.verify(ssh.read_signature(armor), ssh.parse(line), text)
     except (BadKey, BadSignature):
@@ -46,7 +46,7 @@ def sample(name: str) -> tuple[str, str, bytes]:
 
 
 def alike(scripts: Scripts, cases: list[tuple[str, str, bytes]]) -> list[bool]:
-    """What both say."""
+    """The verdict of both."""
     told: list[Any] = [(armor, line, text.decode()) for armor, line, text in cases]
     said: list[bool] = scripts.evaluate(HOLD, told)
     assert said == [hold(*case) for case in cases]

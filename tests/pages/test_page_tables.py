@@ -1,4 +1,4 @@
-"""What the program writes into the pages: it is written nowhere else in their scripts, and says what games do."""
+"""Tables that the program writes into the pages: no script repeats them, and they match the games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page says of witnesses, without a browser: of proofs true and altered just what `pbem verify` says."""
+"""The page's words on witnesses, without a browser: of proofs true and altered it says what `pbem verify` says."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_latest_entry_that_each_witness_saw_and_when_at_the_latest(scripts: 
 
 
 def by_python(found: Bundle, shown: Sequence[tuple[int, str]]) -> tuple[dict[str, tuple[int, int]], int]:
-    """What `pbem verify` says: what was seen, and how many proofs were worth nothing."""
+    """The result of `pbem verify`: what was seen, and the number of worthless proofs."""
     proved = Proved(keep_notices=True)
     assert all(check.holds for check in verify(bundle.write(found), proved=proved))
     assert proved.bundle is not None

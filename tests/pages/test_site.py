@@ -45,7 +45,7 @@ def files(referee: Referee, pages: str = PAGES) -> dict[str, str]:
 
 
 def carried(html: str) -> tuple[dict[str, Any], bundle.Bundle]:
-    """What a page gives its script, and the bundle in it."""
+    """The data that a page gives its script, and the bundle in it."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
     assert found is not None
     data: dict[str, Any] = json.loads(found[1])

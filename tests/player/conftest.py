@@ -46,7 +46,7 @@ def owners(referee: Referee, tmp_path: Path) -> Iterator[list[Owner]]:
 
 @dataclass(frozen=True)
 class Begun:
-    """What stands at turn 1, on either side."""
+    """The state of both sides at turn 1."""
 
     opening: Opening
     memory: bytes

@@ -1,4 +1,4 @@
-"""What an agent cannot decide by itself: what was signed cannot be read, or its player knows better."""
+"""Decisions that an agent leaves to its player: a signed text is unreadable, or the player knows better."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
+from player.lying_desk import lie_in_files
 
-from pbem.desk.sealed_files import SealedFiles
 from pbem.identity import ssh
 from pbem.match.events.sealed_events import sealed
 from pbem.player.correspondence.standings import Impossible
@@ -18,7 +18,6 @@ from pbem.player.known import MatchKnown
 if TYPE_CHECKING:
     from in_a_box.referee import Referee
 
-    from pbem.match.state import Match
 
 pytestmark = pytest.mark.usefixtures("quick")
 HOUR = timedelta(hours=1)
@@ -41,25 +40,20 @@ class Damaging:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
         self.at = at
-        honest = SealedFiles.position_document
+        lie_in_files(monkeypatch, self.damage)
 
-        def position_document(files: SealedFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
-            document = honest(files, match, row, seat, out)
-            if seat == 2:
-                out.attachments = [
-                    (name, kind, content.replace(b"BEGIN", b"BEGUN") if self.at in name else content)
-                    for name, kind, content in out.attachments
-                ]
-            return document
-
-        monkeypatch.setattr(SealedFiles, "position_document", position_document)
+    def damage(self, _match: object, _document: object, out: Any) -> None:
+        out.attachments = [
+            (name, kind, content.replace(b"BEGIN", b"BEGUN") if self.at in name else content)
+            for name, kind, content in out.attachments
+        ]
 
 
 @pytest.mark.parametrize("at", ["seal-seat-1", "step-"])
 def test_what_cannot_be_read_is_held_against_the_server_that_entered_it(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
-    """Nothing but what was signed says what the other player is bound to."""
+    """Only a signed text shows what the other player is bound to."""
     Damaging(monkeypatch, at)
     propose(referee, owners, "spaceships")
     ann, bob = owners
@@ -121,7 +115,7 @@ def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owner
 
 
 def test_whatever_else_is_found_is_held(referee: Referee, owners: list[Owner]) -> None:
-    """Of a server that was forgiven once."""
+    """The server was forgiven once before."""
     _, bob = owners
     in_second_turn(referee, owners)
     for time in (1, 2):

@@ -86,7 +86,7 @@ def test_a_key_that_a_server_takes_is_not_too_long_for_an_agent() -> None:
 def test_a_player_decides_whether_a_replaced_key_is_the_others(
     referee: Referee, owners: list[Owner], steps: int
 ) -> None:
-    """As after a theft. What was signed before it was revoked is checked by the old key."""
+    """The key was stolen, say. Texts from before the revocation are checked with the old key."""
     propose(referee, owners, "spaceships")
     ann, bob = owners
     old, replaced = ann.person.key, False
@@ -126,7 +126,7 @@ class Padding(Owner):
 def test_what_is_asked_for_anew_comes_however_long_the_other_writes(
     referee: Referee, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after the loss of a machine: whose turn it is goes on from the answer to `report`."""
+    """After the loss of a machine, the player resumes from the answer to `report`."""
     monkeypatch.setattr(answer_letter, "_ANSWER", 400_000)  # two such letters; one of each step would fill a MiB
     with seated(referee, tmp_path, Padding, Owner) as (ann, bob):
         propose(referee, [ann, bob], "spaceships")

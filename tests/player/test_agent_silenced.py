@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.owners import live, live_out, propose
+from player.lying_desk import lie_in_bulletins, lie_in_files
 
-from pbem.desk import bulletin, sealed_files
-from pbem.desk.sealed_files import SealedFiles
+from pbem.desk import sealed_files
 
 if TYPE_CHECKING:
     from in_a_box.owners import Owner
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
 
 pytestmark = pytest.mark.usefixtures("quick")
-BOB = 2
 
 
 def until_hindered(owners: list[Owner]) -> None:
@@ -35,15 +34,13 @@ def taken_back(referee: Referee, bob: Owner) -> None:
 def test_what_was_taken_back_once_can_be_taken_back_again(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest, lies = SealedFiles.position_document, [True]
+    lies = [True]
 
-    def position_document(files: SealedFiles, match: Match, row: Any, seat: int, out: Any) -> Any:
-        document = honest(files, match, row, seat, out)
-        if seat == BOB and lies[0] and match.turn >= 1:
+    def lie(match: Match, _document: object, out: Any) -> None:
+        if lies[0] and match.turn >= 1:
             out.attachments.append(("m1-step-99-seat-1.signed.txt", "text/plain", f"Hello {match.turn}\n".encode()))
-        return document
 
-    monkeypatch.setattr(SealedFiles, "position_document", position_document)
+    lie_in_files(monkeypatch, lie)
     propose(referee, owners, "spaceships")
     for times in range(3):
         lies[0] = times < 2
@@ -83,14 +80,8 @@ def test_a_setup_is_chosen_by_the_options_that_were_agreed(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another fleet would be illegal, and its player lose, once it is revealed."""
-    for name in ("setup_document", "position_document"):
-        honest = getattr(SealedFiles, name)
-
-        def document(files: SealedFiles, match: Match, row: Any, seat: int, out: Any, honest: Any = honest) -> Any:
-            found = honest(files, match, row, seat, out)
-            return found | ({"options": {"fleet": "cost:6"}} if seat == BOB else {})
-
-        monkeypatch.setattr(SealedFiles, name, document)
+    other = {"options": {"fleet": "cost:6"}}
+    lie_in_files(monkeypatch, lambda _match, told, _out: told.update(other), "setup_document", "position_document")
     propose(referee, owners, "spaceships")
     live_out(owners)
     assert not owners[1].memory.prepared("seal", "m1")
@@ -101,11 +92,11 @@ def test_a_setup_that_was_said_to_be_withdrawn_can_be_opened(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server asks for another one, and keeps that back: who could open only the last one would lose."""
-    bob, told, state = owners[1], bulletin.of_match, sealed_files.of_seat
+    bob, state = owners[1], sealed_files.of_seat
     monkeypatch.setattr(sealed_files, "of_seat", lambda match, _: state(match, None))
     propose(referee, owners, "spaceships")
     with monkeypatch.context() as patch:
-        patch.setattr(bulletin, "of_match", lambda stands: told(stands) | {"asked": stands.phase == "setup"})
+        lie_in_bulletins(patch, lambda stands, told: told.update(asked=stands.phase == "setup"))
         bob.look()
         bob.look()
         bob.agent.hear(bob.receive(), referee.now)

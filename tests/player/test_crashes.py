@@ -30,7 +30,7 @@ SPACESHIPS = "spaceships"
 
 
 def one_life(ann: Side) -> None:
-    """What a run of `pbem play` does: fetch, send what lies ready, then what is due."""
+    """Run `pbem play` once: fetch letters, send those that lie ready, then do what is due."""
     now = ann.referee.now
     ann.receive()
     ann.flush()

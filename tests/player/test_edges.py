@@ -76,7 +76,7 @@ class TestComing:
         listener.close()
 
     def test_by_lmtp_nothing_but_the_dot_between_line_ends_is_the_end(self) -> None:
-        """What others take for the end could let a letter hold commands."""
+        """Any other end of data would let a letter smuggle commands."""
         listener = LmtpListener("127.0.0.1", 0)
         with socket.create_connection(("127.0.0.1", listener.server_address[1]), 10) as connection:
             words = b"LHLO x\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<ann@mail.example>\r\nDATA\r\n"
@@ -88,7 +88,7 @@ class TestComing:
         listener.close()
 
     def test_a_name_that_begins_as_an_address_of_this_machine_is_none(self) -> None:
-        """Nor is a password sent there without TLS."""
+        """No password is sent there without TLS, either."""
         for host in ("127.mail.example", "127.0.0.1.mail.example", "mail.example"):
             with pytest.raises(NoMail, match="letters are taken from this machine alone"):
                 mail_in.source(account(f"lmtp://{host}:0"))

@@ -54,7 +54,7 @@ class Guest(Side):
         self.post(back)
 
     def said(self, sent: SentForm) -> list[str]:
-        """What the server makes of a letter."""
+        """The server's outcome of a letter."""
         return [event.said for event in self.post(sent) if event.kind == "answer"]
 
 
@@ -127,7 +127,7 @@ def test_a_match_is_played_to_its_proof(referee: Referee, playing: Guest, bob: M
 
 
 def test_each_letter_goes_to_an_address_of_its_own(referee: Referee, playing: Guest) -> None:
-    """What stands is replaced, things are said, another match is proposed: each answers a letter of its place."""
+    """Orders are replaced, sentences said, another match proposed: each answers a letter about its own place."""
     letters = playing.letters
     assert playing.said(letters.order("m1", "Gx3", referee.now)) == ["done"]
     assert playing.said(letters.order("m1", "Gx4", referee.now)) == ["done"]
@@ -232,7 +232,7 @@ def test_two_at_once_answer_a_letter_each(referee: Referee, playing: Guest) -> N
 
 
 def test_a_tournament_is_entered_and_played(referee: Referee, tmp_path: Path) -> None:
-    """By answering its letters alone; the proof has the evidence that vouches for them."""
+    """The player only answers its letters; the proof has the evidence that vouches for them."""
     ann = referee.registered("ann")
     closes = "closes: 2026-03-04\nkeys: optional\nfleet: cost:1\nsettle: 0"
     referee.send(ann, f"tournament new spaceships\n{placed(ann)}{closes}\nend\n")

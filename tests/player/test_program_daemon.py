@@ -30,7 +30,7 @@ matches_each = 1000
 
 
 def test_one_plays_at_a_time_and_another_stands_by(tmp_path: Path) -> None:
-    """As the servers that share a store start them: with one memory, for one file."""
+    """Servers that share a store start them so: with one memory and one configuration."""
     maildir, config = tmp_path / "mail", tmp_path / "opponent.toml"
     for name in ("new", "cur"):
         (maildir / name).mkdir(parents=True)

@@ -294,7 +294,7 @@ def test_a_match_that_began_after_the_backup_and_is_declined_now_was_forgotten(r
 
 
 def test_a_refusal_about_a_match_of_others_is_heard_after_a_restore(referee: Referee, ann: Side) -> None:
-    """As that of who was asked to take a seat: no later letter of that match would come to ask again."""
+    """The player was asked to take a seat there, say: no later letter of that match would ask again."""
     put_back(referee, back_up(referee))
     none, words = "0" * 64, "substitute m1 ann for bob"
     form = f"{words}\n{none}\nserver play.example\nplayer ann\nturn 1\nprev {none}\nrev 1\nend\n"

@@ -195,7 +195,7 @@ def test_what_has_no_such_form_is_not_believed(told: object) -> None:
 
 @pytest.mark.parametrize("options", [{"fleet": "cost:5"}, [], "x", None, {"fleet": 10**30}])
 def test_options_under_which_our_setup_is_none_stop_no_program(options: object) -> None:
-    """Nor does a game that is not installed here, or not any more."""
+    """A game that is not installed, or no longer, stops none either."""
     post = begun(SPACESHIPS)
     with pytest.raises(Contradiction):
         post.side(1, options=options).letter(post.secrets[1], post.prev)
@@ -211,7 +211,7 @@ def test_a_step_that_the_server_should_have_refused_is_found(name: str) -> None:
 
 
 def test_a_letter_of_another_turn_is_none_of_this_one() -> None:
-    """Nor would a verifier find it there: it looks for letters by their turn."""
+    """A verifier looks for letters by their turn, and would not find it either."""
     table = sealed_lies.after(sealed_lies.begun(), 2)
     lie = sealed_lies.signed(table, 1, turn=2)
     assert sealed_lies.server_finds(table, lie)

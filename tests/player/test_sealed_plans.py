@@ -119,7 +119,7 @@ def keep(ann: Planner, plans: dict[int, str]) -> None:
 
 
 def orders_of(ann: Planner) -> list[str]:
-    """What Ann is proved to have ordered, by turn."""
+    """Ann's proved orders, by turn."""
     proof = ann.proof
     assert proof.holds, proof.checks[-1]
     assert not ann.accusations

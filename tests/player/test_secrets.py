@@ -88,7 +88,7 @@ def test_a_damaged_file_is_said_to_be_so(tmp_path: Path, content: str) -> None:
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"pbem": "plans 2"}', '{"orders": {"02": ""}}', "\0", "\ud800"])
 def test_damaged_orders_in_advance_are_no_secrets_and_it_says_so(tmp_path: Path, content: str) -> None:
-    """Nothing else is lost with them, unlike with the file of the secrets beside it."""
+    """Only they are lost, unlike with the file of secrets beside them."""
     (tmp_path / "m17-game-2-plans.json").write_bytes(content.encode(errors="surrogatepass"))
     with pytest.raises(BadSecrets, match=r"m17-game-2-plans\.json: .*; remove the file, and give them anew"):
         SecretVault(tmp_path).plans("m17", 2, SETUP)
@@ -200,7 +200,7 @@ def test_the_length_of_a_note_does_not_tell_what_it_holds() -> None:
 
 
 def test_the_vector(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What any other program that keeps such notes must read."""
+    """Every other program that keeps such notes must be able to read this one."""
     monkeypatch.undo()
     vector = json.loads(VECTOR.read_text())
     found = Code(vector["words"], Die()).opened(vector["note"], PaperPlace(**vector["place"]))

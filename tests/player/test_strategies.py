@@ -87,7 +87,7 @@ def test_where_no_fleet_is_to_be_had_there_is_none(raw: dict[str, Any]) -> None:
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("level", LEVELS)
 def test_games_are_the_same_on_every_python(game: str, level: int) -> None:
-    """And with any seed of hashes, which each run of the tests draws anew.
+    """They are the same with any hash seed; each run of the tests draws another.
 
     What an edition plays is never written anew: another play is another edition, with golden games of its own.
     """
@@ -105,7 +105,7 @@ def shown_to(judge: Rules, seat: int, reports: Sequence[Report]) -> list[Report]
 
 
 def pairs(game: str, seed: int) -> Iterator[tuple[Position, Position]]:
-    """What a seat is told in two worlds that differ only in what it cannot have learned."""
+    """The reports to a seat in two worlds that differ only in secrets that it cannot have learned."""
     random = Random(f"{game} {seed}")
     case = random.randrange(len(random_players.PLAYERS[game].options))
     one = unlearned.play(game, random, case, 8)
@@ -143,7 +143,7 @@ def test_worlds_that_differ_in_secrets_alone_are_played_alike(game: str) -> None
 
 
 def test_another_seed_is_another_game() -> None:
-    """So that what is compared here can differ."""
+    """Otherwise the comparisons above could not fail."""
     for game in GAMES:
         assert play(game, "one", (1, 1), most=4).digest != play(game, "other", (1, 1), most=4).digest
 

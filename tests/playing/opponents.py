@@ -41,12 +41,12 @@ class Game:
 
     @property
     def digest(self) -> str:
-        """Of all that was set up and ordered."""
+        """A hash of all setups and orders."""
         return hashlib.sha256(json.dumps([self.setups, self.orders]).encode()).hexdigest()
 
 
 def told(options: Options, state: State, seat: int, shown: Sequence[Sequence[Report]]) -> Position:
-    """What the seat's letters say of a position."""
+    """A position as the seat's letters tell it."""
     judge = rules(next(name for name, module in GAMES.items() if type(state).__module__.startswith(f"{module}.")))
     view, turns = json.loads(json.dumps([parts.view(judge, state, seat, shown), shown]))
     return Position(options, seat, view, turns)

@@ -50,7 +50,7 @@ class Table:
 
     @property
     def first(self) -> Mailbox:
-        """Who has the first seat."""
+        """The player in seat 1."""
         return next(one for one in self.people if one.name == self.referee.match().name(1))
 
     def play(self, letters: int) -> None:

@@ -135,7 +135,7 @@ def sensible_orders(random: Random, view: dict[str, Any]) -> str:
 
 
 class _Aim:
-    """Where to look next: known ship cells, then the neighbours of hits, then the unknown."""
+    """The next cells to aim at: known ship cells, then the neighbours of hits, then the unknown."""
 
     def __init__(self, random: Random, known: dict[str, Any]) -> None:
         self.random = random

@@ -273,7 +273,7 @@ Change = Callable[[tuple[str, ...], str], tuple[tuple[str, ...], str]]
 
 
 def changed(name: str, change: Change | None) -> Callable[[Owner, Section], Section]:
-    """What falsifies the sections of this name."""
+    """A change that falsifies the sections of this name."""
 
     def lie(_: Owner, section: Section) -> Section:
         return section if section[0] != name or change is None else Section(name, *change(section[1], section[2]))

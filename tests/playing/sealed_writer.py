@@ -1,4 +1,4 @@
-"""What players of sealed matches write, from their own secrets and from what everybody knows: sections of letters.
+"""The sections that players of sealed matches write, from their own secrets and from public knowledge.
 
 Written from docs/sealed.md with the rules alone, beside `pbem.player`, which writes the same.
 """
@@ -22,7 +22,7 @@ _ORDERING = {"spaceships": random_players.sensible_orders}
 
 
 class Known(NamedTuple):
-    """What everybody knows of a game."""
+    """The public knowledge of a game."""
 
     game: str
     options: Any
@@ -53,11 +53,11 @@ class SealedWriter:
         raise NotImplementedError
 
     def tell(self, _turn: int, _step: str, lines: tuple[str, ...]) -> tuple[str, ...]:
-        """What is told in the place of the true lines of a step."""
+        """The lines to send in place of the true ones of a step."""
         return lines
 
     def open(self, turn: int, lines: tuple[str, ...]) -> tuple[str, ...]:
-        """What is committed to in the place of the true lines."""
+        """The lines to commit to in place of the true ones."""
         return self.tell(turn, "open", lines)
 
     def order(self, known: Known, view: dict[str, Any]) -> str:
@@ -121,6 +121,6 @@ class SealedWriter:
         return values, paper(kind.name, where, turn, values, lines)
 
     def reveals(self) -> list[Section]:
-        """What is laid open at the end."""
+        """The papers to reveal at the end."""
         named = [Section(ORDERS, (str(turn),), text) for turn, text in sorted(self.orders.items())]
         return [Section("seed", (self.salting.hex(),), ""), Section(SETUP, (), self.setup), *named]

@@ -333,13 +333,13 @@ def proved_after() -> dict[int, Proved]:
 
 
 def test_what_is_remembered_of_a_match_grows_as_it_does(proved_after: dict[int, Proved]) -> None:
-    """And not with the square of its turns: the match is remembered as it was after each."""
+    """The match is remembered as it was after each turn, but memory does not grow with their square."""
     few, many = (pointers(proved_after[turns].notices) for turns in (25, 50))
     assert many < 2.2 * few, f"{few} pointers become {many}"
 
 
 def pointers(value: object) -> int:
-    """How many pointers to others the values hold that can be reached from one."""
+    """The number of references between all values that can be reached from one."""
     seen, found, count = {id(value)}, [value], 0
     while found:
         for one in gc.get_referents(found.pop()):
@@ -448,7 +448,7 @@ def test_the_memory_of_the_other_commands(
 
 @pytest.mark.long
 def test_the_memory_for_a_thousand_turns(tmp_path: Path, peak: Callable[[bytes], int]) -> None:
-    """All of it, the interpreter too, stays within three times the bundle and 64 MiB."""
+    """The process, with its interpreter, stays within three times the bundle and 64 MiB."""
     referee = Referee(tmp_path)
     people = referee.begun()
     for _ in range(1000):

@@ -35,7 +35,7 @@ def without_revision(form: str) -> str:
 
 
 def address(person: Mailbox) -> str:
-    """Where the latest letter of the match wants its answer."""
+    """The reply address of the latest letter of the match."""
     letter = next(one for one in reversed(person.letters) if "+m1" in str(one["Reply-To"]))
     return str(letter["Reply-To"]).rpartition("<")[2].rstrip(">")
 
@@ -123,7 +123,7 @@ def encoded(text: bytes) -> Callable[[bytes], bytes]:
 def test_both_verifiers_read_a_letter_alike(
     change: Callable[[bytes], bytes], added: bytes, tags: dict[str, str], *, counts: bool
 ) -> None:
-    """What its text is, and whether its domain vouches for it, as docs/bundle.md says."""
+    """They agree on its text, and on whether its domain vouches for it (docs/bundle.md)."""
     content = resigning(change, added, tags)
     assert both(content) is counts
 

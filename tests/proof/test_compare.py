@@ -19,11 +19,8 @@ from in_a_box.referee import Referee, attachment, body
 from world import mutations
 from world.mutations import SERVER_KEY
 
-from pbem.letters.render import Templates
-from pbem.mail.compose import Composer
 from pbem.match.transcript import statement
 from pbem.proof import bundle
-from pbem.proof.kept import SignedHead, SignedPaper
 from pbem.proof.kept_letters import kept
 
 if TYPE_CHECKING:
@@ -143,25 +140,6 @@ class TestHonestLetters:
         assert heads > 20
         assert papers > 15
 
-    def test_the_macros(self) -> None:
-        """`head` and `paper` of templates/letters/parts.txt, read back to the last digit."""
-        environment = Composer("play.example", "pbem", Templates()).templates.environment
-        parts = environment.get_template("letters/parts.txt").make_module()
-        m = {
-            "match": "m7",
-            "seq": 12,
-            "server": "play.example",
-            "head": {"head": "ab" * 32, "signature": "0c" * 64},
-            "key": "de" * 32,
-        }
-        text = f"From: x@y.z\r\n\r\n{parts.head(m)}\n\n{parts.paper(m, '12' * 32, '34' * 64)}\n"  # type: ignore[attr-defined]  # macros
-        found = kept("", text.encode())
-        assert found.heads == (SignedHead("play.example", "m7", 12, "ab" * 32, "0c" * 64, "de" * 32),)
-        assert found.papers == (SignedPaper("play.example", "m7", "12" * 32, "34" * 64, "de" * 32),)
-        text = f"From: x@y.z\r\n\r\n{parts.paper(m, '12' * 32, '34' * 64, key=False)}\n\n{parts.head(m)}\n"  # type: ignore[attr-defined]  # macros
-        found = kept("", text.encode())
-        assert (len(found.heads), found.papers[0].key) == (1, None)
-
     def test_letters_later_than_the_bundle(self, match: Played) -> None:
         first = against(match.bundles[0])
         for raws in match.letters.values():
@@ -267,16 +245,6 @@ class TestWhatMailboxesDoToLetters:
             before, after = judged(whole, raw, WAYS[way](raw))
             assert [finding.what for finding in before.findings] == [finding.what for finding in after.findings]
             assert before.standing == after.standing
-
-    def test_an_attachment_with_other_line_ends(self, match: Played, whole: Against) -> None:
-        raw = find(match.letters["ann"], "Your setup stands, revision 2")
-        parsed = email.message_from_bytes(raw, policy=email.policy.default)
-        assert isinstance(parsed, EmailMessage)
-        for part in parsed.iter_attachments():
-            part.set_content(
-                part.get_content().replace("\n", "\r\n").encode(), "text", "plain", filename="opening.txt"
-            )
-        assert [f.what for f in judged(whole, parsed.as_bytes())[0].findings] == ["opening of game 1, seat 1"]
 
     def test_the_html_alone(self, match: Played, whole: Against) -> None:
         """A program that keeps what it shows, and no text beside it."""

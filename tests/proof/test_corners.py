@@ -31,7 +31,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 def standings(found: Bundle, letter: EmailMessage) -> dict[str, str]:
-    """How a kept letter stands to a bundle that holds."""
+    """The standing of each finding in a kept letter, against a bundle that holds."""
     return {one.found: one.standing for one in against(found).judge(kept("", letter.as_bytes())).findings}
 
 
@@ -109,7 +109,7 @@ class TestWhoIsOutOfTheGame:
 
 class TestPagesOfRunningMatches:
     def of(self, found: Bundle) -> Bundle:
-        """What goes into the page; it holds, as the whole bundle does."""
+        """The bundle that goes into the page; it holds, as the whole one does."""
         holds(found)
         shown = revealed(found)
         holds(shown)

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import fails, holds, index, proof, with_entry, with_papers
-from vectors.make import SETUPS, SMALL, good
+from attackers.forgers import fails, fails_for_both, holds, index, letter_by, proof, with_entry, with_papers
+from in_a_box.referee import form_in
+from vectors.make import good
 from world.mutations import rewritten, signed_again
 
-from pbem.match import record, submissions
+from pbem.match import record
 from pbem.match.changed import replace
 from pbem.match.documents import Trace, Withdrawal
 from pbem.match.events import TYPES
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
 
     from in_a_box.referee import Referee
 
-    from pbem.match.state import Submission
-    from pbem.match.step import Signed, Step
     from pbem.proof.bundle import Bundle
-    from pbem.requests import SignedForm
 
 
 def sound(name: str) -> Bundle:
@@ -87,27 +85,21 @@ class TestTraces:
         other = replace(paper, mail=setup.mail).text().encode()
         fails(traced(forged, {WITHDRAWN: other}), letter, "holds no `clear` for this place")
 
-    def test_orders_that_were_withdrawn_are_not_played(
-        self, referee: Referee, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        honest = submissions.clear
+    def test_orders_that_were_withdrawn_are_not_played(self, found: Bundle) -> None:
+        letter, path = f"letters/{TURN}-seat-1.eml", f"receipts/{TURN}-seat-1.txt"
+        form = form_in(found.papers[letter].decode().replace("\r\n", "\n"), "orders")
+        forged = rewritten(found, letter, letter_by("ann", form.replace("rev 3", "rev 1")))
+        forged = rewritten(forged, path, forged.papers[path].replace(b"rev 3", b"rev 1"))
+        fails(forged, letter, "was withdrawn, or not used, before: revision 2 was set aside")
 
-        def lying(step: Step, seat: int, form: SignedForm[Any], signed: Signed) -> Submission:
-            stood = step.match.orders[seat]
-            gone = honest(step, seat, form, signed)
-            still = replace(stood, aside=step.match.orders[seat].aside)
-            step.match = replace(step.match, orders={**step.match.orders, seat: still})
-            return gone
-
-        monkeypatch.setattr(submissions, "clear", lying)
-        ann, bob = referee.begun(SMALL, SETUPS)
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        referee.send(ann, "clear m1\n")
-        referee.turn((bob, ""))
-        assert referee.match().turn == 2, "the server played what was withdrawn"
-        referee.send(bob, "resign m1 match\n")
-        word = "was withdrawn, or not used, before: revision 2 was set aside"
-        fails(proof(referee, bob), "letters/game-1-turn-1-seat-1.eml", word)
+    @pytest.mark.parametrize("illegal", [False, True])
+    def test_orders_that_were_refused_when_they_came_are_no_unused_ones(self, *, illegal: bool) -> None:
+        """They are no excuse to drop those that stood: either they are for their own turn, or illegal at any time."""
+        found, path = sound("conditional"), f"letters/{TURN}-unused-seat-1-rev-1.eml"
+        head = found.entries[index(found, "turn", 1, 2)].head
+        form = form_in(found.papers[path].decode().replace("\r\n", "\n"), "orders")
+        form = re.sub("(?m)^if .*", "Bz9 nonsense", form) if illegal else re.sub("prev .*", f"prev {head}", form)
+        fails_for_both(rewritten(found, path, letter_by("ann", form)), path, "that could be stored")
 
 
 def later(entry: dict[str, Any]) -> None:

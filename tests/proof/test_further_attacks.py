@@ -25,7 +25,7 @@ SHORT = f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d"
 
 
 def judged(found: Bundle, paper: bytes) -> JudgedLetter:
-    """How a letter stands that brings this paper, signed by the server."""
+    """The verdict on a letter that brings this paper, signed by the server."""
     bench = against(found)
     server, number = bench.match.server, bench.match.id
     signature = SERVER_KEY.sign(voucher(server, number, sha256_hex(paper))).hex()
@@ -39,7 +39,7 @@ def judged(found: Bundle, paper: bytes) -> JudgedLetter:
     [("\nrev 1\n", "\nrev 01\n"), ("\nsalt ", "\nsalt A"), ("match m1\n", "match M1\n"), ("Z\n", "+00:00\n")],
 )
 def test_a_receipt_that_no_program_reads_is_not_passed_over(old: str, new: str) -> None:
-    """Of orders that were dropped: signed, it looks like one to a person alone."""
+    """A person would take it for a signed receipt, of orders that were dropped."""
     found = good("running")
     receipt = found.papers["receipts/game-2-turn-1-seat-1.txt"].decode()
     strange = receipt.replace(old, new)
@@ -82,7 +82,7 @@ CHANGED = {"seat": 1, "how": "signed", "added": [], "revoked": [], "letters": {}
     ],
 )
 def test_words_of_a_game_that_runs(kind: str, true: dict[str, object], lie: dict[str, object]) -> None:
-    """What nobody can check yet says at least one of the words that such an entry may say."""
+    """An entry that cannot be checked yet must still use the words that its type allows."""
     found = good("running")
     for said, outcome in ((true, True), ({**true, **lie}, False)):
         entry = replace(found.entries[-1], type=kind, body=said)

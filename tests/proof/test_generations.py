@@ -35,7 +35,7 @@ def bundled(referee: Referee) -> bytes:
 
 
 def told(referee: Referee, person: Mailbox) -> list[tuple[str, str]]:
-    """What the letters of a player show against the bundle."""
+    """The findings in a player's letters, against the bundle."""
     proved = Proved(keep_notices=True)
     *_, last = verify(bundled(referee), proved=proved)
     assert last.holds

@@ -1,4 +1,4 @@
-"""What comes after a miss, or late by a zone's clocks that are changed, makes no honest server look like a liar."""
+"""Letters after a miss, or late because of summer time, make no honest server look like a liar."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def sound(referee: Referee, loser: Mailbox) -> None:
 
 
 def misses(referee: Referee, seat: int) -> int:
-    """How often this seat missed its time."""
+    """The number of misses of this seat."""
     entries = [Entry.read(row.entry) for row in referee.desk.archive.matches.entries(1)]
     return sum(entry.type == "missed" and entry.body["seat"] == seat for entry in entries)
 
@@ -98,7 +98,7 @@ class TestWhenALetterCounts:
         return Receipt.read(referee.match().orders[seat].paper)
 
     def test_a_letter_that_waited_came_when_it_came(self, referee: Referee) -> None:
-        """What is handled late counts from when it was received."""
+        """A letter that is handled late counts from its receipt."""
         ann, bob = referee.begun(SMALL, SETUPS)
         came = referee.now
         raw = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv1")))

@@ -48,7 +48,7 @@ def written(to: str = f"pbem.{TOKEN}@{SERVER}", sender: str = "Bob@Mail.example"
 
 
 def evidence(letter: bytes = b"", **changes: Any) -> Evidence:
-    """By the key record of the domain, as the DNS gave it."""
+    """Evidence with the key record of the domain, as the DNS gave it."""
     token = sha256_hex(TOKEN.encode())
     whole = Evidence(
         SERVER, "m1", "bob", sha256_hex(letter), RECEIVED, token, place="game 2 turn 5", by="dkim", name=HOME.where,
@@ -58,7 +58,7 @@ def evidence(letter: bytes = b"", **changes: Any) -> Evidence:
 
 
 def match(**changes: Any) -> Any:
-    """What is asked of a match: its second game is in turn 5, and Bob, in seat 2, has no key."""
+    """A match as these checks ask for it: its second game is in turn 5, and Bob, in seat 2, has no key."""
     named = NamedMailbox(SERVER, "m1", 2, "bob", BOB, "0" * 64)
     player = Player("bob", (), mailbox=sha256_hex(named.text().encode()), named=named)
     terms, players = SimpleNamespace(keys="accepted"), (Player("ann", (KEY,)), player)
@@ -74,7 +74,7 @@ def seated(**changes: Any) -> dict[str, Any]:
 
 
 class TestMailboxes:
-    """Whose letter it is; the evidence is of another letter, so that more is not asked."""
+    """The sender of a letter; its evidence is about another letter, so that nothing else is checked."""
 
     FINE = "it is not vouched for: the evidence is about another letter"
 
@@ -134,7 +134,7 @@ class TestMailboxes:
 
 
 class TestEvidence:
-    """What must hold of a letter that nobody signed, years later."""
+    """The checks of a letter without a player's signature, years later."""
 
     SIGNED = HOME.sign(written(), AT)
 
@@ -282,12 +282,12 @@ class TestOnce:
 
 
 class TestKeyChanges:
-    """What the letters of a key change must be."""
+    """The requirements for the letters of a key change."""
 
     ANN = Ed25519PrivateKey.from_private_bytes(b"a" * 32)
 
     def fault(self, text: str, *, key: Ed25519PrivateKey = ANN, more: str = "", **facts: Any) -> str:
-        """What is wrong with a letter that revokes one of Ann's keys."""
+        """The fault of a letter that revokes one of Ann's keys."""
         pinned = [
             {"format": "ssh", "fingerprint": parse_key(public).fingerprint, "public": public}
             for public in map(ssh.public, (self.ANN, Ed25519PrivateKey.from_private_bytes(b"b" * 32)))
@@ -326,7 +326,7 @@ class TestKeyChanges:
 
 
 class TestSeveralForms:
-    """What counts of a letter that holds several; its commands are given here, as if all else were checked."""
+    """The form that counts in a letter of several; its commands are passed in, as if all else were checked."""
 
     class Given(BundleLetters):
         text = ""

@@ -13,7 +13,7 @@ from attackers.forgers import fails, holds
 from vectors.make import good, home
 from world.mutations import rewritten
 
-from pbem.mail.commands import clean, parse
+from pbem.mail.commands import clean, holds_commands, parse
 from pbem.mail.message import decoded as in_first
 from pbem.mail.message import read_letter
 from pbem.mail.quotes import marked as marked_by_first
@@ -24,6 +24,7 @@ from pbem.proof import bundle, one_letter
 from pbem.proof.mailbox_evidence import detail_in_to
 from pbem.proof.signed_letters import BundleLetters
 from verifier import Wrong, verified
+from verifier.commands import holds_commands as held
 from verifier.commands import read_commands
 from verifier.letters import whole
 from verifier.one_letter import Place, detail_in, given
@@ -36,31 +37,9 @@ if TYPE_CHECKING:
 
 LETTER = "letters/game-1-turn-1-seat-2.eml"
 PIECES = (
+    *("Gx3", "Gx3 Gy4", "gy4,", "final", "orders", "orders:", "Setup", "yes", "Yes!", "ja", "NATÜRLICH", "please"),
+    *("ok \U0001f44d", "clear", "Clear.", "5", "end", "stop", "help", "key", "accept", "draw accept", "resign"),
     *(
-        "Gx3",
-        "gy4,",
-        "final",
-        "orders",
-        "orders:",
-        "Setup",
-        "yes",
-        "Yes!",
-        "ja",
-        "NATÜRLICH",
-        "please",
-        "ok \U0001f44d",
-    ),
-    *(
-        "clear",
-        "Clear.",
-        "5",
-        "end",
-        "stop",
-        "help",
-        "key",
-        "accept",
-        "draw accept",
-        "resign",
         "Resign match.",
         "extend 3d",
         "claim",
@@ -68,19 +47,22 @@ PIECES = (
         "resign game 1",
         "# note",
         "x:",
-        "On 1 March, 12:00 pbem",
-    ),
-    *(
         "wrote:",
-        "> quoted",
-        "> orders m1 turn 1",
-        "> server play.example",
-        "> Gx3",
-        "> end",
-        ">> orders m1 turn 1",
-        "",
+        "m",
+        "server",
     ),
-    *("--", "-- ", "Sent from my iPhone", "12:30", "\u00a0", "\u200b", "\x0b", "\x85", "\t", "\u017fure", "\u0130"),
+    *("On 1 March, 12:00 pbem", "> quoted", "> orders m1 turn 1", "> server play.example", "> Gx3", "> end"),
+    *(">> orders m1 turn 1", "", "--", " --", "-- ", "Sent from my iPhone", "12:30", "\u00a0", "\u200b", "\ufeff"),
+    *("\x0b", "\x85", "\t", "\u017fure", "\u0130", "İn", "\u017fent: x", "status m\u0661", "rev 1", "rules are"),
+    *("new idea here", "new spaceships", "block him please", "confirm this letter", "challenge end", "end.", "end;"),
+    *(
+        "key add",
+        "vacation 2026-01-01 to 2026-01-03",
+        "accept m1 deadbeef",
+        "clear default",
+        "> help",
+        "draw m1 offer",
+    ),
 )
 SALT = "0" * 64
 
@@ -117,6 +99,7 @@ def test_both_verifiers_read_the_same_in_a_text_without_a_command(match: Match) 
         count = random.randrange(1, 7)
         text = "".join(random.choice(pieces) + random.choice((" ", "\n", "\n\n", "\r\n")) for _ in range(count))
         short, commands = parse(text, signed=False).short, read_commands(text, signed=False)
+        assert holds_commands(text) == held(text), repr(text)
         if any(map(whole, commands)):
             continue
         second = given(here, plain(text))
@@ -148,35 +131,17 @@ LONG = f"Gx3 # {'x' * 58}"
 LINES = (
     *(WHOLE, WHOLE, f"accept m1 {'0' * 64}", "orders m1 turn 1\nGx3\nend", f"orders m1 turn 1\n{LONG}\nGx4\nend"),
     *(f"orders m1 turn 1\n{LONG}\n Gx4\nend", f"orders m1 turn 1\n{LONG}\n# Gx4\n end", LONG, f"{LONG}  "),
-    *(
-        "draw m1 accept\nserver play.example\nplayer bob\nend",
-        "new spaceships with ann\nsettle: 0\nend",
-        "resign never",
-    ),
-    *(
-        "press m1 hello end",
-        "press m1\nhello\nresign m1\nend",
-        "press m1 public\nhi\nend",
-        "status m1",
-        "help orders",
-    ),
-    *("No!", "Do not play that", "# note", "end", "end,x", "stop,", "--", "", "", "> quoted", ">", "> > twice"),
-    *("-----Original Message-----", "----- Ursprüngliche Nachricht -----", "_" * 32, "-" * 10, "at 12:30:", "\u200b"),
+    *("draw m1 accept\nserver play.example\nplayer bob\nend", "new spaceships with ann\nsettle: 0\nend"),
+    *("resign never", "press m1 hello end", "press m1\nhello\nresign m1\nend", "press m1 public\nhi\nend"),
+    *("status m1", "help orders", "No!", "Do not play that", "# note", "end", "end,x", "stop,", "--", "", "", ">"),
+    *("> quoted", "> > twice", "-----Original Message-----", "----- Ursprüngliche Nachricht -----", "_" * 32),
+    *("-" * 10, "-- Original message --", "at 12:30:", "\u200b", "\x85", "| To | bob | 2026 |", "--- x ---"),
     *("From: pbem", "Von: pbem", "Sent: Sunday", "*Date:* x", "Gesendet : x", "To: bob", "An: bob", "Subject: hey"),
     *("On Sun, 1 Mar 2026, pbem <a@b.example>", "wrote:", "Am 1.3.2026 um 12:00", "schrieb pbem:", "wrote: hello"),
-    *(
-        "a <a@b.example> schrieb am 1. März 2026:",
-        "hat x Folgendes geschrieben: ",
-        "De : x <a@b.example>\nEnvoyé : 12:00\nÀ : bob",
-        "De : x <a@b.example>",
-        "Envoyé : 12:00",
-        "À : bob",
-        "| To | bob | 2026 |",
-        "--- x ---",
-        "\u5199\u9053\uff1a",
-        "Begin forwarded message:",
-        "\x85",
-    ),
+    *("On 1 March 2026, 12:00 x wrote:", "On 1 March 2026", "x <x@y.example> wrote on 1 March at 12:00:"),
+    *("a <a@b.example> schrieb am 1. März 2026:", "hat x Folgendes geschrieben: ", "\u5199\u9053\uff1a"),
+    *("De : x <a@b.example>\nEnvoyé : 12:00\nÀ : bob", "De : x <a@b.example>", "Envoyé : 12:00", "À : bob"),
+    "Begin forwarded message:",
 )
 
 
@@ -214,7 +179,7 @@ WARNING = "CAUTION: External sender"
 
 
 def of_texts(found: Bundle, *texts: str) -> str:
-    """What is wrong with turn 1 if its letter has these texts."""
+    """The fault of turn 1 if its letter has these texts."""
     raw = found.papers[LETTER].decode()
     kind = re.search(r"(?m)^Content-Type: [^\r\n]*", raw)
     assert kind is not None
@@ -257,7 +222,7 @@ def test_a_server_that_chose_between_two_texts_is_convicted(found: Bundle) -> No
 
 
 def test_of_several_texts_a_form_alone_is_read(found: Bundle) -> None:
-    """As it was: bare orders beside it are none, and neither is what stands in two forms."""
+    """Bare orders beside a form do not count, and of two forms neither does."""
     form = "orders m1 turn 1\r\nGx2\r\nend"
     assert of_texts(found, "Gx3", form) == ""
     assert of_texts(found, form, "Gx3") == ""
@@ -272,7 +237,7 @@ def address(found: Bundle) -> str:
 
 
 def turn_1(found: Bundle) -> str:
-    """What is wrong with the letter of turn 1, as both verifiers say; empty if that is something later."""
+    """The fault of the letter of turn 1, on which both verifiers agree; empty if only a later entry fails."""
     try:
         verified(bundle.write(found))
     except Wrong as wrong:
@@ -353,7 +318,7 @@ FORM = (
 
 
 def quoting(found: Bundle, *lines: str) -> str:
-    """What is wrong with turn 1 if its letter has these lines."""
+    """The fault of turn 1 if its letter has these lines."""
     prev = next(entry.head for entry in found.entries if entry.type == "commitments")
     return turn_1(signed(found, ("Gx2 final", "\r\n".join(lines).replace("PREV", prev))))
 
@@ -404,7 +369,7 @@ def test_both_verifiers_cut_an_odd_letter_alike(found: Bundle, old: str, new: st
 
 
 def test_a_letter_without_a_last_line_end_is_the_same(found: Bundle) -> None:
-    """What was signed ends with one, and has no blanks before it."""
+    """The signed text ends with a line end, and has no blanks before it."""
     cut = signed(found, ("Gx2 final\r\n", "Gx2 final\r\n-- \r\n"))
     assert turn_1(rewritten(cut, LETTER, cut.papers[LETTER].rstrip(b"\r\n"))) == ""
 

@@ -69,7 +69,7 @@ def test_the_code_that_was_agreed_on_proves_it(proof: bytes, tmp_path: Path) -> 
 
 
 def test_the_same_code_that_replays_otherwise_convicts(proof: bytes, tmp_path: Path) -> None:
-    """As when the server played by other rules than it named."""
+    """This is the case if the server played by other rules than it named."""
     with found_in(tmp_path):
         rewrite(install(tmp_path), '"more" if hidden > guess else "fewer"', '"more"')
         outside.enable(["marbles"])
@@ -281,7 +281,7 @@ def test_another_key_than_its_fingerprint_names_is_found(proof: bytes) -> None:
 def test_both_say_the_same_of_a_game_that_neither_knows(
     name: str, proof: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of what is changed in a match of whatever kind, as if its game were another package's."""
+    """They agree on changes in matches of every kind, as if their game were another package's."""
     content = proof if name == "marbles" else (VECTORS / "good" / f"{name}.pbem.zip").read_bytes()
     monkeypatch.setattr(verification, "GAMES", {})
     monkeypatch.setattr(terms, "GAMES", {})

@@ -33,7 +33,7 @@ DAY = timedelta(days=1)
 
 
 def answers(found: Bundle, letters: Sequence[EmailMessage]) -> list[str]:
-    """What the answers in kept letters say against a bundle that holds."""
+    """The findings in the answers of kept letters that contradict a bundle that holds."""
     holds(found)
     bench = against(found)
     findings = [one for letter in letters for one in bench.judge(kept("", letter.as_bytes())).findings]
@@ -151,7 +151,7 @@ class TestMatches:
 
     @pytest.mark.parametrize("change", ["added", "revoked", "replaced"])
     def test_a_change_of_keys_was_told_to_the_opponent(self, referee: Referee, change: str) -> None:
-        """What the answer says of it names no match, but the opponent's letter shows the head of its entry."""
+        """The answer names no match, but the opponent's letter shows the head of the entry."""
         ann, bob = referee.begun(SMALL, SETUPS)
         code = body(ann.letters[1]).split("lose your keys:\n\n")[1].split()[0]
         new = key("ann")
@@ -227,7 +227,7 @@ class TestMatches:
 
 
 def lies(club: Club, letters: Sequence[EmailMessage]) -> list[str]:
-    """What kept letters say against a tournament that holds."""
+    """The findings in kept letters that contradict a tournament that holds."""
     club.proof()
     content = club.referee.desk.director.archive.bundle(1, letters=True)
     found: list[TournamentCheck] = list(compared(content, (kept("", one.as_bytes()) for one in letters), ()))
@@ -284,7 +284,7 @@ class TestTournaments:
         assert any(f"`{what}` was done" in lie for lie in lies(other, told)), told[0].as_string()
 
     def test_the_secret_of_the_lot_is_chosen_once(self, club: Club) -> None:
-        """Who entered is known, and the server announces the tournament again, with a lot that suits it."""
+        """The server knows who entered, and announces the tournament again with a lot that suits it."""
         store = Store(club.referee)
         club.announce("ann")
         club.enter("bob")

@@ -1,4 +1,4 @@
-"""What signed and kept letters are read as, one sentence at a time: forms, agreements, keys, what was kept."""
+"""The reading of signed and kept letters, one sentence at a time: forms, agreements, keys, kept letters."""
 
 from __future__ import annotations
 
@@ -27,27 +27,13 @@ from pbem.proof.kept import SignedHead
 from pbem.proof.kept_letters import kept
 from pbem.proof.normal_form import normal_text
 from pbem.proof.signed_letters import signed_agreement
-from pbem.requests import AddKey, Seal, SubmitOrders
+from pbem.requests import AddKey
 
 if TYPE_CHECKING:
     from pbem.mail.message import Letter
 
 
 class TestForms:
-    @pytest.mark.parametrize("final", [True, False])
-    def test_orders_are_final_if_they_say_so(self, final: bool) -> None:
-        text = f"orders m1 turn 2\nserver play.example\nplayer ann\nrev 3\n{'final' if final else '# no'}\nRv1\nend\n"
-        (command,) = commands.parse(text).commands
-        assert isinstance(command.request, SubmitOrders)
-        assert command.request.final is final
-
-    def test_the_sections_of_a_letter_of_a_sealed_match(self) -> None:
-        letter = good("sealed-running").papers["letters/game-1-seal-seat-1.eml"]
-        (command,) = commands.parse(read_letter(letter).text or "").commands
-        assert isinstance(command.request, Seal)
-        sections = command.request.sections
-        assert [section.name for section in sections] == ["commitment"]
-
     def test_what_was_signed_when_the_match_was_agreed(self) -> None:
         found = good("ssh")
         assert signed_agreement(found, 1).startswith("new spaceships with bob\n")
@@ -92,7 +78,7 @@ NEW = f"new spaceships with bob\nserver {SERVER}\nplayer ann\n{SMALL}\nend\n"
     ],
 )
 def test_a_proposal_agrees_to_these_terms_between_these_players_alone(old: str, new: str, same: bool) -> None:
-    """What Ann signed in words of her own; the match had no more than its beginning then."""
+    """Ann signed it in her own words, and the match has nothing but its first entry."""
     found = good("ssh")
     ann = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"ann").digest())
     text = NEW.replace(old, new, 1)
@@ -151,7 +137,7 @@ class TestKeys:
         assert key_changes.named(keys, "sha256:" + "abcdef7"[:words]) == known
 
     def says(self, text: str, who: str, change: KeyChange) -> bool:
-        """Whether a letter of Ann's, whose keys are two, says what a change of them requires."""
+        """True if a letter of Ann's, who has two keys, says what a change of keys requires."""
         reading = commands.parse(f"{text}\nend\n").commands
         spoken = key_changes.Spoken(letter(), Verdict("valid", Phrase("x"), signed=b""), reading)
         ann = Player("ann", (OLD, {**OLD, "fingerprint": "SHA256:another"}))

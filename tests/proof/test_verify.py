@@ -9,80 +9,58 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers import forgers
-from attackers.forgers import checked, holds, index, remembering, renamed, saying, with_entry, with_papers
+from attackers.forgers import (
+    checked,
+    holds,
+    index,
+    letter_by,
+    nth,
+    remembering,
+    retold,
+    with_entry,
+    with_papers,
+)
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.referee import Referee, attachment
-from world.mutations import SERVER_KEY, signed_again
+from vectors.make import good
+from world.mutations import SERVER_KEY, rewritten, signed_again
 
 from pbem.identity import ssh
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
-from pbem.match.transcript import Entry, canonical, sha256_hex
+from pbem.match.transcript import Entry, canonical
 from pbem.phrase import harmless
 from pbem.proof import bundle
-from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import BundleLetters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-OPTIONS = "fleet: cost:3\nsettle: 0\nkind: continued\ngames: 2"
-ANN = "MD Rv1 Rv2 Rv3"
-ANN_2 = "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3"
-BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
+    from pbem.proof.bundle import Bundle
 
 READER = remembering()
 fails = partial(forgers.fails, reader=READER)
 
 
-@pytest.fixture
-def referee(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Referee]:
-    referee = Referee(tmp_path_factory.mktemp("referee"))
-    yield referee
-    referee.close()
+@pytest.fixture(scope="module")
+def match() -> Bundle:
+    """A finished match: continued, two games of three turns."""
+    return good("continued")
 
 
 @pytest.fixture(scope="module")
-def proof(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The bundle of a finished match: continued, two games of three turns."""
-    referee = Referee(tmp_path_factory.mktemp("proof"))
-    ann, bob = referee.begun(OPTIONS, (ANN, BOB))
-    for cell in ("Rv1", "Rv3", "Bz5"):
-        referee.turn((ann, cell), (bob, ""))
-    referee.send(ann, ann.filled("setup", ANN_2))
-    referee.send(bob, bob.filled("setup", BOB))
-    for cell in ("Rv1", "Rv3", "Bz5"):
-        referee.turn((ann, cell), (bob, ""))
-    content = attachment(bob.find("game 2, the end"), ".zip")
-    referee.close()
-    return content
+def proof(match: Bundle) -> bytes:
+    return bundle.write(match)
 
 
 @pytest.fixture(scope="module")
-def match(proof: bytes) -> Bundle:
-    return bundle.read(proof)
+def running() -> Bundle:
+    """The bundle that Ann gets while the second game is played: her own papers of it, and none of Bob's."""
+    return good("running")
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    """The bundle that Bob gets while the second game is played: his own papers of it, and none of Ann's."""
-    referee = Referee(tmp_path_factory.mktemp("running"))
-    ann, bob = referee.begun(OPTIONS.replace("continued", "scored"), (ANN, BOB))
-    for cell in ("Rv1", "Rv3", "Bz5"):
-        referee.turn((ann, cell), (bob, ""))
-    referee.send(ann, ann.filled("setup", ANN))
-    referee.send(bob, bob.filled("setup", BOB))
-    for cell in ("Rv1", "Rv2"):
-        referee.turn((ann, cell), (bob, ""))
-    content = transcript(referee, bob)
-    referee.close()
-    return bundle.read(content)
-
-
-def transcript(referee: Referee, person: Any) -> bytes:
-    referee.send(person, "transcript m1\n", sign=False)
-    return attachment(person.last, ".zip")
+def resigned() -> Bundle:
+    """Bob resigned game 1, and Ann the match."""
+    return good("resignation")
 
 
 class TestTheProof:
@@ -154,15 +132,6 @@ class TestPapers:
         fails(with_papers(match, {path: b"x"}), path, "is named by no entry")
 
 
-class TestEntries:
-    """The chain alone finds what is done to entries by somebody who has not the server's key."""
-
-    def test_cut_off(self, match: Bundle) -> None:
-        """A match cut off within what follows from one letter, or whose papers are still here."""
-        for length in range(1, len(match.entries)):
-            fails(Bundle(match.entries[:length], match.signatures[:length], match.papers))
-
-
 class TestARewritingServer:
     """The server signs its own rewriting; the letters and the rules speak against it."""
 
@@ -229,22 +198,6 @@ class TestARewritingServer:
         found = fails(forged)
         assert found.startswith((f"entry {at + 1}:", f"entry {at + 2}:")), found
 
-    def test_changed_terms(self, match: Bundle) -> None:
-        for key, value in {
-            "games": 3,
-            "target": 5,
-            "victory": "last game",
-            "settle": 60,
-            "kind": "scored",
-            "options": {"fleet": "cost:4"},
-            "players": ["bob", "ann"],
-            "edition": 2,
-            "game": "chess",
-        }.items():
-            forged = with_entry(match, 0, saying(terms={**match.entries[0].body["terms"], key: value}))
-            found = fails(signed_again(forged))
-            assert found.startswith(("entry 1:", "entry 2:")), found
-
     def test_other_names_of_the_players(self, match: Bundle) -> None:
         forged = with_entry(match, 0, lambda body: body["players"]["2"].update(name="eve"))
         fails(signed_again(forged), "entry 1: the players are not those of the terms")
@@ -271,48 +224,38 @@ class TestARewritingServer:
 
     def test_a_setup_in_its_opening(self, match: Bundle) -> None:
         path = "openings/game-1-seat-2.txt"
-        paper = match.papers[path].replace(b"LG3 Bz5", b"LG3 Bz4")
-        assert paper != match.papers[path]
-        self.opening(match, path, paper, "openings/game-1-seat-2.txt")
+        fails(rewritten(match, path, match.papers[path].replace(b"LG3 Bz5", b"LG3 Bz4")), f"entry 2: {path}")
 
     @pytest.mark.parametrize(
-        ("name", "value"),
+        ("entry", "path", "changes"),
         [
-            ("player", "ann"),
-            ("seat", 1),
-            ("game", 2),
-            ("rules", "0" * 64),
-            ("match", "m2"),
-            ("server", "other.example"),
+            (2, "openings/game-1-seat-2.txt", {"player": "ann", "seat": 1, "game": 2, "rules": "0" * 64}),
+            (2, "openings/game-1-seat-2.txt", {"match": "m2", "server": "other.example"}),
+            (11, "receipts/game-2-turn-3-seat-1.txt", {"player": "bob", "seat": 2, "game": 1, "turn": 2, "rev": 2}),
+            (11, "receipts/game-2-turn-3-seat-1.txt", {"level": "mailbox", "key": "SHA256:x", "mail": "0" * 64}),
+            (11, "receipts/game-2-turn-3-seat-1.txt", {"server": "other.example"}),
         ],
     )
-    def test_an_opening_that_names_another_place(self, match: Bundle, name: str, value: Any) -> None:
-        path = "openings/game-1-seat-2.txt"
-        opening = replace(Opening.read(match.papers[path].decode()), **{name: value})
-        self.opening(match, path, opening.text().encode(), path)
+    def test_a_paper_that_names_another_place(
+        self, match: Bundle, entry: int, path: str, changes: dict[str, Any]
+    ) -> None:
+        kind = Opening if path.startswith("openings/") else Receipt
+        for name, value in changes.items():
+            paper = replace(kind.read(match.papers[path].decode()), **{name: value})
+            fails(rewritten(match, path, paper.text().encode()), f"entry {entry}: ")
 
-    def test_an_opening_of_another_letter(self, match: Bundle) -> None:
-        path, letter = "openings/game-1-seat-1.txt", "letters/game-1-setup-seat-1.eml"
-        wrong = match.papers["letters/game-1-turn-1-seat-1.eml"]
-        opening = replace(Opening.read(match.papers[path].decode()), mail=sha256_hex(wrong))
-        self.opening(match, path, opening.text().encode(), letter)
-        self.opening(with_papers(match, {letter: wrong}), path, opening.text().encode(), letter)
-        bob = match.papers["letters/game-1-setup-seat-2.eml"]
-        opening = replace(opening, mail=sha256_hex(bob))
-        self.opening(with_papers(match, {letter: bob}), path, opening.text().encode(), "signature of ann")
+    @pytest.mark.parametrize(
+        ("other", "word"),
+        [("game-1-turn-1-seat-1", "letters/game-1-setup-seat-1.eml"), ("game-1-setup-seat-2", "signature of ann")],
+    )
+    def test_an_opening_of_another_letter(self, match: Bundle, other: str, word: str) -> None:
+        letter = "letters/game-1-setup-seat-1.eml"
+        fails(rewritten(match, letter, match.papers[f"letters/{other}.eml"]), "entry 2: ", word)
 
     def test_a_salt_of_an_opening_is_bound_by_the_orders_that_follow(self, match: Bundle) -> None:
         path = "openings/game-1-seat-1.txt"
         opening = replace(Opening.read(match.papers[path].decode()), salt="0" * 64)
-        self.opening(match, path, opening.text().encode(), "letters/game-1-turn-1-seat-1.eml", entry=3)
-
-    def opening(self, match: Bundle, path: str, paper: bytes, word: str, entry: int = 2) -> None:
-        def change(body: dict[str, Any]) -> None:
-            renamed(body, sha256_hex(bundle_papers[path]), sha256_hex(paper))
-
-        bundle_papers = match.papers
-        forged = with_entry(match, 1, change)
-        fails(signed_again(with_papers(forged, {path: paper})), f"entry {entry}:", word)
+        fails(rewritten(match, path, opening.text().encode()), "entry 3: letters/game-1-turn-1-seat-1.eml")
 
     @pytest.mark.parametrize("path", ["reports/game-2-turn-3-seat-1.json", "reports/game-2-turn-3.json"])
     def test_a_report_of_the_last_turn(self, match: Bundle, path: str) -> None:
@@ -320,50 +263,28 @@ class TestARewritingServer:
         document = json.loads(match.papers[path])
         strike = next(report for report in document["reports"] if report["kind"] == "strike")
         strike["result"] = "miss"
-        self.last_turn(match, path, canonical(document), f"entry 11: {path}: these are not the reports")
+        lie = rewritten(match, path, canonical(document))
+        fails(lie, f"entry 11: {path}: these are not the reports")
         document = json.loads(match.papers[path])
         for other in ([], document["reports"][:-1], [*document["reports"], document["reports"][0]]):
-            self.last_turn(match, path, canonical({**document, "reports": other}), path)
+            fails(rewritten(match, path, canonical({**document, "reports": other})), path)
         for key, value in {"turn": 2, "game": 1, "match": "m2", "seat": 2, "more": 1}.items():
-            self.last_turn(match, path, canonical({**document, key: value}), path)
+            fails(rewritten(match, path, canonical({**document, key: value})), path)
         for hostile in (b"", b"[]", b"{}", b'{"salt":1}', b'{"salt":"zz"}', b"\xff", b"[" * 50_000):
-            self.last_turn(match, path, hostile, "entry 11" if hostile != b"[" * 50_000 else "")
-
-    def last_turn(self, match: Bundle, path: str, paper: bytes, word: str) -> None:
-        at = index(match, "turn", 2, 3)
-        forged = with_entry(match, at, lambda body: renamed(body, sha256_hex(match.papers[path]), sha256_hex(paper)))
-        fails(signed_again(with_papers(forged, {path: paper})), word)
-
-    @pytest.mark.parametrize(
-        ("name", "value"),
-        [
-            ("player", "bob"),
-            ("seat", 2),
-            ("game", 1),
-            ("turn", 2),
-            ("rev", 2),
-            ("level", "mailbox"),
-            ("key", "SHA256:x"),
-            ("mail", "0" * 64),
-            ("server", "other.example"),
-        ],
-    )
-    def test_a_receipt_that_names_another_place(self, match: Bundle, name: str, value: Any) -> None:
-        path = "receipts/game-2-turn-3-seat-1.txt"
-        receipt = replace(Receipt.read(match.papers[path].decode()), **{name: value})
-        self.last_turn(match, path, receipt.text().encode(), "entry 11: ")
+            fails(rewritten(match, path, hostile), "entry 11" if hostile != b"[" * 50_000 else "")
 
     def test_orders_in_their_letter(self, match: Bundle) -> None:
-        """Changed, the other player's, an earlier turn's, or the server's own: each with a receipt that fits."""
-        path, letter = "receipts/game-2-turn-3-seat-1.txt", "letters/game-2-turn-3-seat-1.eml"
+        """Changed, the other player's, an earlier turn's, or the server's own."""
+        letter = "letters/game-2-turn-3-seat-1.eml"
         own = match.papers[letter]
-        server = ssh.sign(SERVER_KEY, own.partition(b"\r\n\r\n")[2].partition(b"-----")[0], "pbem@play.example")
+        unsigned, text = own.partition(b"-----BEGIN")[0], own.partition(b"\r\n\r\n")[2]
+        server = ssh.sign(SERVER_KEY, text.partition(b"-----")[0], "pbem@play.example")
         for changed, word in (
             (own.replace(b"Bz5", b"Bz4"), "the signature of ann does not hold"),
             (own.replace(b"rev 1", b"rev 2"), "the signature of ann does not hold"),
-            (own.partition(b"-----BEGIN")[0], "the signature of ann does not hold"),
-            (own.partition(b"-----BEGIN")[0] + server.encode(), "the signature of ann does not hold"),
-            (own + own.partition(b"\r\n\r\n")[2], "the signature of ann does not hold"),
+            (unsigned, "the signature of ann does not hold"),
+            (unsigned + server.encode(), "the signature of ann does not hold"),
+            (own + text, "the signature of ann does not hold"),
             (match.papers["letters/game-2-turn-3-seat-2.eml"], "the signature of ann does not hold"),
             (match.papers["letters/game-2-turn-2-seat-1.eml"], "holds no `orders` for this place"),
             (match.papers["letters/game-2-setup-seat-1.eml"], "holds no `orders` for this place"),
@@ -372,10 +293,7 @@ class TestARewritingServer:
             (b"\xff" * 100, "letters/"),
         ):
             assert changed != own
-            receipt = replace(Receipt.read(match.papers[path].decode()), mail=sha256_hex(changed))
-            forged = with_papers(match, {letter: changed})
-            self.last_turn(forged, path, receipt.text().encode(), f"entry 11: {letter}: ")
-            self.last_turn(forged, path, receipt.text().encode(), word)
+            fails(rewritten(match, letter, changed), f"entry 11: {letter}: ", word)
 
     def test_orders_left_out_or_added(self, match: Bundle) -> None:
         at = index(match, "turn", 2, 3)
@@ -387,74 +305,21 @@ class TestARewritingServer:
     def test_the_record(self, match: Bundle) -> None:
         path = "records/game-2.pbem.toml"
         paper = match.papers[path].replace(b"winner = 1", b"winner = 2")
-        assert paper != match.papers[path]
-        at = index(match, "revealed", 2)
-        forged = with_entry(match, at, lambda body: body.update(record=sha256_hex(paper)))
-        fails(signed_again(with_papers(forged, {path: paper})), f"entry 13: {path}: is not the record")
-
-
-@pytest.fixture(scope="module")
-def resigned(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
-    """Bob resigned the match in its second turn."""
-    referee = Referee(tmp_path_factory.mktemp("resigned"))
-    ann, bob = referee.begun(OPTIONS, (ANN, BOB))
-    referee.turn((ann, "Rv1"), (bob, ""))
-    referee.send(bob, "resign m1 match\n")
-    found = bundle.read(transcript(referee, ann))
-    referee.close()
-    assert "ann won" in holds(found)[-1].found
-    return found
+        fails(rewritten(match, path, paper), f"entry 13: {path}: is not the record")
 
 
 class TestResignations:
-    @pytest.mark.parametrize(("seat", "wrong"), [(2, 0), (1, -1), (2, 3), (1, 9)])
-    def test_no_seat_reads_from_the_end(self, referee: Referee, seat: int, wrong: int) -> None:
+    @pytest.mark.parametrize("wrong", [0, -1, 3, 9])
+    @pytest.mark.parametrize("number", [0, 1])
+    def test_no_seat_reads_from_the_end(self, resigned: Bundle, number: int, wrong: int) -> None:
         """Seat -1 would be Ann by her key, and Bob's resignation by the rules: she would win what she gave up."""
-        ann, bob = referee.begun(OPTIONS, (ANN, BOB))
-        referee.send((ann, bob)[seat - 1], "resign m1 match\n")
-        found = bundle.read(transcript(referee, ann))
-        at = index(found, "resigned")
-        papers = dict(found.papers)
-        papers[f"letters/resign-{at + 1}-seat-{wrong}.eml"] = papers.pop(f"letters/resign-{at + 1}-seat-{seat}.eml")
-        forged = replace(with_entry(found, at, lambda body: body.update(seat=wrong)), papers=papers)
-        for other in range(at + 1, len(forged.entries)):
-            forged = with_entry(forged, other, lambda body: "winners" in body and body.update(winners=[1]))
-        word = (
-            "resigned: `seat` names a seat that there is not"
-            if wrong > 0
-            else "resigned: its body has not the form of one"
-        )
-        fails(signed_again(forged), f"entry {at + 1}: {word}")
+        at = nth(resigned, "resigned", number)
+        word = "`seat` names a seat that there is not" if wrong > 0 else "its body has not the form of one"
+        fails(retold(resigned, at, seat=wrong), f"entry {at + 1}: resigned: {word}")
 
-    def test_a_resigned_game_is_not_the_match(self, referee: Referee) -> None:
-        ann, bob = referee.begun(OPTIONS, (ANN, BOB))
-        referee.turn((ann, "Rv1"), (bob, ""))
-        referee.send(bob, "resign m1 game 1\n")
-        found = bundle.read(transcript(referee, ann))
-        at = index(found, "resigned")
-        assert "goes on" in holds(found)[-1].found
-        fails(signed_again(with_entry(found, at, lambda body: body.update(match=True))), "holds no `resign match`")
-        fails(signed_again(with_entry(found, at, lambda body: body.update(match=1))), f"entry {at + 1}")
-
-    def test_a_bare_resign_that_the_desk_refused_resigns_nothing(self, referee: Referee, resigned: Bundle) -> None:
-        at = index(resigned, "resigned")
-        path = f"letters/resign-{at + 1}-seat-2.eml"
-        bob = referee.person("bob")
-        letter = referee.raw(bob, referee.signed(bob, "resign m1\n"))
-        forged = with_entry(resigned, at, lambda body: body.update(mail=sha256_hex(letter)))
-        fails(signed_again(with_papers(forged, {path: letter})), f"entry {at + 1}: {path}")
-
-    @pytest.mark.parametrize("game", [1, 2])
-    def test_resigned_before_the_game_began(self, referee: Referee, game: int) -> None:
-        """The letter is in the bundle although its game never was."""
-        if game == 1:
-            ann, bob = referee.agreed(OPTIONS)
-        else:
-            ann, bob = referee.begun(OPTIONS, (ANN, BOB))
-            referee.send(ann, "resign m1 game 1\n")
-        referee.send(ann, "resign m1 match\n")
-        for person in (ann, bob):
-            assert "bob won" in holds(transcript(referee, person))[-1].found
+    def test_a_bare_resign_that_the_desk_refused_resigns_nothing(self, resigned: Bundle) -> None:
+        path = "letters/resign-7-seat-1.eml"
+        fails(rewritten(resigned, path, letter_by("ann", "resign m1\n")), f"entry 7: {path}")
 
 
 class TestARunningGame:
@@ -464,24 +329,24 @@ class TestARunningGame:
         checks = holds(running)
         assert checks[-2].what == "game 2"
         assert "not revealed yet" in checks[-2].found
-        assert "goes on; scores so far [3, 0]" in checks[-1].found
+        assert "goes on; scores so far [3, 3]" in checks[-1].found
 
     def test_each_paper_changed_or_added_is_found(self, running: Bundle) -> None:
         of_it = [path for path in running.papers if "/game-2" in path]
         assert any(path.startswith("letters/") for path in of_it)
         for path in of_it:
-            assert "seat-2" in path
+            assert "seat-1" in path
             fails(with_papers(running, {path: running.papers[path] + b"\n"}), path)
             fails(with_papers(running, {path: b""}), path)
         for one, other in itertools.combinations(of_it, 2):
             if running.papers[one] != running.papers[other]:
                 fails(with_papers(running, {one: running.papers[other], other: running.papers[one]}))
-        for path in ("letters/note.txt", "records/game-2.pbem.toml", "letters/game-2-turn-1-seat-1.eml"):
+        for path in ("letters/note.txt", "records/game-2.pbem.toml", "letters/game-2-turn-1-seat-2.eml"):
             fails(with_papers(running, {path: b"x"}), path)
 
     def test_the_finished_game_is_still_proved(self, running: Bundle) -> None:
-        fails(with_papers(running, {"records/game-1.pbem.toml": b"x"}), "entry 7: records/game-1.pbem.toml")
-        fails(signed_again(with_entry(running, 5, lambda body: body.update(winners=[2]))), "entry 6")
+        fails(with_papers(running, {"records/game-1.pbem.toml": b"x"}), "entry 6: records/game-1.pbem.toml")
+        fails(retold(running, nth(running, "ended"), winners=[2]), "entry 5")
 
     @pytest.mark.parametrize("kind", ["closed", "ended", "resigned", "agreed", "commitments", "turn", "revealed"])
     def test_nothing_else_hides_behind_what_is_not_revealed(
@@ -489,7 +354,7 @@ class TestARunningGame:
     ) -> None:
         """Each as it stands somewhere else."""
         others = (*running.entries, *match.entries, *resigned.entries)
-        following = ("turn", 2, 3)  # that one may
+        following = ("turn", 2, 2)  # that one may
         hidden = ("revealed", 2, None)  # what says that game 2 is revealed leaves nothing unchecked: found before it
         found = [entry for entry in others if entry.type == kind and _place(entry) not in (following, hidden)]
         assert found
@@ -503,7 +368,7 @@ class TestARunningGame:
         fails(forged, f"entry {len(running.entries) + 1}: `note` is no type of entry")
 
     def test_no_other_game_begins_than_was_to_begin(self, running: Bundle, match: Bundle) -> None:
-        """Nor one while the match is paused, nor one after its end: it would be believed without a look at it."""
+        """The game of a paused or ended match would be believed without being replayed."""
         at = index(running, "commitments", 2)
         first = running.entries[at]
         time = match.entries[-1].time
@@ -525,8 +390,7 @@ class TestARunningGame:
             fails(forged, f"entry {len(forged.entries)}: `commitments` does not follow here")
 
     def test_a_turn_left_out(self, running: Bundle) -> None:
-        entries = [*running.entries[:-2], running.entries[-1]]
-        fails(signed_again(replace(running, entries=entries)), "does not follow here")
+        fails(retold(running, nth(running, "turn"), turn=2), "`turn` does not follow here")
 
     def test_a_match_whose_end_is_not_revealed_is_not_proved(self, match: Bundle) -> None:
         entries = [entry for entry in match.entries if entry.type != "revealed"]
@@ -535,50 +399,15 @@ class TestARunningGame:
     def test_nor_the_word_that_it_is_revealed(self, running: Bundle, match: Bundle) -> None:
         entry = replace(match.entries[index(match, "revealed", 2)], time=running.entries[-1].time)
         forged = replace(running, entries=[*running.entries, entry])
-        fails(signed_again(forged), "entry 8: traces/game-2-setup.txt: is missing")
+        fails(signed_again(forged), "entry 7: traces/game-2-setup.txt: is missing")
 
 
 def _place(entry: Entry) -> tuple[str, int | None, int | None]:
     return entry.type, entry.body.get("game"), entry.body.get("turn")
 
 
-HOSTILE: list[Callable[[dict[str, Any]], object]] = [
-    lambda body: body.clear(),
-    lambda body: body.update(terms=[]),
-    lambda body: body.update(players=[]),
-    lambda body: body.update(players={"1": {}, "2": {}}),
-    lambda body: body.update(players={"1": {"name": "ann", "keys": [1]}, "2": {"name": "bob", "keys": 7}}),
-    lambda body: body["players"]["1"]["keys"].append({"fingerprint": 1, "public": 2}),
-    lambda body: body["players"]["1"].update(keys=[{"format": "ssh", "fingerprint": "x", "public": "ssh-ed25519"}]),
-    lambda body: body["players"]["1"]["keys"][0].update(public=""),
-    lambda body: body["players"]["1"]["keys"][0].update(public="ssh-ed25519 !!!"),
-    lambda body: body["players"]["1"]["keys"][0].update(public=None),
-    lambda body: body.update(server_key=None),
-    lambda body: body.update(server_key="00" * 31),
-    lambda body: body.update(server="\ud800"),
-    lambda body: body["terms"].update(players=5),
-    lambda body: body["terms"].update(players=[1, 2]),
-    lambda body: body["terms"].update(players=[]),
-    lambda body: body["terms"].update(players=["ann"] * 9),
-    lambda body: body["terms"].update(settle=10**40),
-    lambda body: body["terms"].update(settle="x"),
-    lambda body: body["terms"].update(options=[[]]),
-    lambda body: body["terms"].update(options={"fleet": "cost:999999999"}),
-    lambda body: body["terms"].update(options={"fleet": {"x": []}}),
-    lambda body: body["terms"].update(game=[]),
-    lambda body: body["terms"].update(game="os"),
-    lambda body: body["terms"].update(more=1),
-    lambda body: body["terms"].update(games="2"),
-    lambda body: body["terms"].update(target=[]),
-]
-
-
 class TestHostileBundles:
     """Whoever writes a bundle signs it with a key of his own: verification answers, whatever is in it."""
-
-    @pytest.mark.parametrize("change", HOSTILE, ids=range(len(HOSTILE)))
-    def test_first_entries(self, match: Bundle, change: Callable[[dict[str, Any]], object]) -> None:
-        fails(signed_again(with_entry(match, 0, change)))
 
     def test_an_error_that_nobody_thought_of_is_a_failed_check(self, proof: bytes) -> None:
         class Broken(BundleLetters):

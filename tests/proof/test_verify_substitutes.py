@@ -6,109 +6,70 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import against, fails, fails_for_both, holds, proved, with_papers
-from in_a_box.referee import Referee, attachment, body, form_in, placed
-from vectors.make import asked, home, reply
+from attackers.forgers import (
+    against,
+    fails,
+    fails_for_both,
+    holds,
+    letter_by,
+    nth,
+    own_key,
+    retold,
+    with_papers,
+    without_entry,
+)
+from in_a_box.referee import Referee, attachment, form_in, placed
+from vectors.make import asked, good, home, reply
 from vectors.make import proof as bundle_of
-from world.mutations import rewritten, signed_again
+from world.mutations import rewritten
 
 from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace
-from pbem.match.transcript import Entry, sha256_hex
+from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.kept_letters import kept
 from verifier import verified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
-
-    from in_a_box.referee import Mailbox
 
     from pbem.proof.bundle import Bundle
 
 DAY = timedelta(days=1)
 SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
+WORD, CONSENT = "letters/substitute-5-seat-1.eml", "letters/substituted-6-seat-2.eml"
+"""Ann names Carl for Bob, who missed turn 2; and Carl takes the seat."""
 
 
-@pytest.fixture(scope="module")
-def referee(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Referee]:
-    """Bob missed turn 2, Ann and Carl agreed, and the match was resigned; Dora looks on."""
-    referee = Referee(tmp_path_factory.mktemp("proof"))
-    ann, bob = referee.begun("fleet: cost:3", SETUPS)
-    referee.turn((ann, ""), (bob, ""))
-    for name in ("carl", "dora"):
-        referee.registered(name)
-    referee.send(ann, ann.filled("orders", "final"))
-    referee.wait(11 * DAY)
-    referee.send(ann, "substitute m1 carl for bob\n")
-    carl = person(referee, "carl")
-    referee.send(carl, form_in(carl.text, "substitute"))
-    referee.turn((carl, ""))
-    referee.send(carl, "resign m1 match\n")
-    yield referee
-    referee.close()
+@pytest.fixture
+def found() -> Bundle:
+    return good("substitute")
 
 
-@pytest.fixture(scope="module")
-def proof(referee: Referee) -> Bundle:
-    return bundle.read(attachment(person(referee, "ann").find("the end"), ".zip"))
+def form_of(found: Bundle, path: str, kind: str = "substitute") -> str:
+    """The form in a letter, without its signature."""
+    return form_in(found.papers[path].decode().replace("\r\n", "\n"), kind)
 
 
-def person(referee: Referee, name: str) -> Mailbox:
-    return referee.people[f"{name}@mail.example"]
+def listed(name: str) -> dict[str, str]:
+    """A player's key, as a transcript lists it."""
+    public = ssh.public(own_key(name))
+    return {"format": "ssh", "fingerprint": parse_key(public).fingerprint, "public": public}
 
 
-def at(found: Bundle, kind: str, number: int = 0) -> int:
-    return [place for place, entry in enumerate(found.entries) if entry.type == kind][number]
+def test_without_the_opponents_word(found: Bundle) -> None:
+    moved = with_papers(found, {CONSENT.replace("6", "5"): found.papers[CONSENT]})
+    fails_for_both(without_entry(moved, nth(found, "substitute")), "carl was not asked to take this seat")
 
 
-def changed(found: Bundle, kind: str, number: int = 0, **body: Any) -> Bundle:
-    """The bundle with another body of this entry, as a server would make it that rewrites the past."""
-    place = at(found, kind, number)
-    entries = list(found.entries)
-    entries[place] = replace(entries[place], body={**entries[place].body, **body})
-    return signed_again(replace(found, entries=tuple(entries)))
-
-
-def without(found: Bundle, place: int) -> Bundle:
-    """The same without an entry: letters keep the numbers that they are named by, as long as none follows."""
-    entries = (*found.entries[:place], *found.entries[place + 1 :])
-    return signed_again(replace(found, entries=entries))
-
-
-def until(found: Bundle, *, entries: Sequence[Entry]) -> Bundle:
-    """A match that goes on after these entries, with none of the papers that were filed later."""
-    return signed_again(replace(found, entries=entries))
-
-
-def letter_by(referee: Referee, who: str, text: str) -> bytes:
-    return referee.raw(person(referee, who), referee.signed(person(referee, who), text))
-
-
-def test_what_happened_holds(proof: Bundle) -> None:
-    kinds = [entry.type for entry in proof.entries]
-    assert kinds == [
-        *("agreed", "commitments", "turn", "missed", "substitute", "substituted", "turn"),
-        *("resigned", "ended", "revealed", "closed"),
-    ]
-    assert any("carl takes seat 2, as agreed" in check.found for check in holds(proof))
-    holds(signed_again(proof))
-
-
-def test_without_the_opponents_word(proof: Bundle) -> None:
-    letters = {"letters/substituted-5-seat-2.eml": proof.papers["letters/substituted-6-seat-2.eml"]}
-    fails(without(with_papers(proof, letters), at(proof, "substitute")), "carl was not asked to take this seat")
-
-
-def test_of_somebody_who_was_not_gone(proof: Bundle) -> None:
+def test_of_somebody_who_was_not_gone(found: Bundle) -> None:
     """The miss left out: letters have other numbers then, but the word for a player who plays on is refused first."""
-    place = at(proof, "missed")
     papers = {
         path.replace("substitute-5", "substitute-4").replace("substituted-6", "substituted-5"): paper
-        for path, paper in proof.papers.items()
+        for path, paper in found.papers.items()
     }
-    fails(without(replace(proof, papers=papers), place), "bob plays on")
+    fails_for_both(without_entry(replace(found, papers=papers), nth(found, "missed")), "bob plays on")
 
 
 @pytest.mark.parametrize(
@@ -121,84 +82,46 @@ def test_of_somebody_who_was_not_gone(proof: Bundle) -> None:
         ("substitute", {"mail": "0" * 64}, "is not the letter that the transcript names"),
         ("substituted", {"seat": 1}, "is missing"),
         ("substituted", {"mail": "0" * 64}, "is not the letter that the transcript names"),
+        ("substituted", {"player": {"name": "carl", "keys": [listed("dora")]}}, "signature of carl does not hold"),
     ],
 )
-def test_another_body(proof: Bundle, kind: str, body: dict[str, Any], said: str) -> None:
-    fails(changed(proof, kind, **body), said)
+def test_another_body(found: Bundle, kind: str, body: dict[str, Any], said: str) -> None:
+    fails_for_both(retold(found, nth(found, kind), **body), said)
 
 
-def test_another_newcomer_than_was_agreed(proof: Bundle, referee: Referee) -> None:
-    """A letter that Dora really signed, and an entry that lists her keys: nobody agreed to her."""
-    carl = proof.entries[at(proof, "substituted")]
-    form = form_in(body(person(referee, "carl").find("will you")), "substitute")
-    raw = letter_by(referee, "dora", form.replace("carl", "dora"))
-    public = ssh.public(person(referee, "dora").key)
-    key = {**carl.body["player"]["keys"][0], "public": public, "fingerprint": parse_key(public).fingerprint}
-    forged = changed(
-        with_papers(proof, {"letters/substituted-6-seat-2.eml": raw}),
-        "substituted",
-        player={"name": "dora", "keys": [key]},
-        mail=sha256_hex(raw),
-    )
-    fails(forged, "dora was not asked to take this seat")
-
-
-def test_a_newcomer_who_never_said_so(proof: Bundle, referee: Referee) -> None:
-    """Carl's keys are exchanged for the server's own: Carl's letter is not signed with them."""
-    carl = proof.entries[at(proof, "substituted")]
-    public = ssh.public(person(referee, "dora").key)
-    key = {**carl.body["player"]["keys"][0], "public": public, "fingerprint": parse_key(public).fingerprint}
-    fails(changed(proof, "substituted", player={"name": "carl", "keys": [key]}), "signature of carl does not hold")
+def test_another_newcomer_than_was_agreed(found: Bundle) -> None:
+    """A letter that Dora really signed, and an entry that lists her key: nobody agreed to her."""
+    raw = letter_by("dora", form_of(found, CONSENT).replace("carl", "dora"))
+    forged = rewritten(found, CONSENT, raw)
+    player = {"name": "dora", "keys": [listed("dora")]}
+    fails_for_both(retold(forged, nth(found, "substituted"), player=player), "dora was not asked to take this seat")
 
 
 @pytest.mark.parametrize(
     "change",
     [("prev ", "prev 0"), ("server play", "server other"), ("player ann\n", ""), ("prev ", "# prev ")],
 )
-def test_a_word_from_another_moment(proof: Bundle, referee: Referee, change: tuple[str, str]) -> None:
+def test_a_word_from_another_moment(found: Bundle, change: tuple[str, str]) -> None:
     """Ann's true signature, under words that were not for this moment of this match."""
-    sent = form_in(proof.papers["letters/substitute-5-seat-1.eml"].decode().replace("\r\n", "\n"), "substitute")
-    raw = letter_by(referee, "ann", sent.replace(*change))
-    forged = changed(with_papers(proof, {"letters/substitute-5-seat-1.eml": raw}), "substitute", mail=sha256_hex(raw))
-    fails(forged, "holds no `substitute carl for bob` for this place")
+    raw = letter_by("ann", form_of(found, WORD).replace(*change))
+    fails_for_both(rewritten(found, WORD, raw), "holds no `substitute carl for bob` for this place")
 
 
-def test_letters_of_bob_after_he_lost_the_seat(proof: Bundle, referee: Referee) -> None:
+def test_letters_of_bob_after_he_lost_the_seat(found: Bundle) -> None:
     """From the entry on the newcomer's keys count, and Bob's no longer."""
     path = "letters/game-1-turn-2-seat-2.eml"
-    form = person(referee, "carl").filled("orders", "final")
-    assert "player carl\n" in form
-    raw = letter_by(referee, "bob", form)
-    receipt = proof.papers["receipts/game-1-turn-2-seat-2.txt"].decode()
-    receipt = receipt.replace(sha256_hex(proof.papers[path]), sha256_hex(raw))
-    papers = with_papers(proof, {path: raw, "receipts/game-1-turn-2-seat-2.txt": receipt.encode()})
-    turn = proof.entries[at(proof, "turn", 1)]
-    forged = changed(papers, "turn", 1, orders={**turn.body["orders"], "2": sha256_hex(receipt.encode())})
-    fails(forged, "the signature of carl does not hold")
+    raw = letter_by("bob", form_of(found, path, "orders"))
+    assert sha256_hex(raw) != sha256_hex(found.papers[path])
+    fails_for_both(rewritten(found, path, raw), "the signature of carl does not hold")
 
 
-def test_a_hidden_substitution_is_told_by_kept_letters(proof: Bundle, referee: Referee) -> None:
-    """A bundle that leaves it out stands against the letters that everybody has."""
-    shorter = until(proof, entries=proof.entries[:4])
-    kinds = ("game-1-turn-1", "letters/agreed-seat", "traces/game-1-setup")
-    papers = {path: paper for path, paper in shorter.papers.items() if any(kind in path for kind in kinds)}
-    state = proved(replace(shorter, papers=papers))
-    other = signed_again(
-        replace(proof, entries=(*proof.entries[:4], replace(proof.entries[4], time="2026-03-13T00:00:00Z")))
-    )
-    state.bundle = other
-    bench = against(state)
-    letters = [kept(str(letter["Subject"]), letter.as_bytes()) for letter in person(referee, "bob").letters]
-    assert "two stories" in {bench.judge(letter).standing for letter in letters}
-
-
-def test_a_running_match_can_be_checked_too(tmp_path_factory: pytest.TempPathFactory) -> None:
-    referee = Referee(tmp_path_factory.mktemp("running"))
+def test_a_running_match_can_be_checked_too(tmp_path: Path) -> None:
+    referee = Referee(tmp_path)
     ann, bob = referee.begun("fleet: cost:3", SETUPS)
     referee.registered("carl")
     for who in (bob, ann):
         referee.send(who, "substitute m1 carl for bob\n")
-    carl = person(referee, "carl")
+    carl = referee.people["carl@mail.example"]
     referee.send(carl, form_in(carl.text, "substitute"))
     for who in (ann, carl):
         referee.send(who, "transcript m1\n", sign=False)

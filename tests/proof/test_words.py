@@ -49,7 +49,7 @@ def taken(raw: bytes) -> JudgedText:
 
 
 def asked(text: str) -> list[Any]:
-    """What a text asks for; blanks at the ends of a block's lines are none of it."""
+    """The requests in a text, without the blanks at the ends of a block's lines."""
     reading = commands.parse(text)
     return [
         (
@@ -211,25 +211,6 @@ def test_a_text_signature_of_a_mime_entity(entity: str, boundary: str, preamble:
 @given(mangled(ENTITY), st.booleans())
 def test_an_smime_entity(entity: str, opaque: bool) -> None:
     one_of_them(smime(ENTITY)[0 if opaque else 1].replace(ENTITY.replace("\n", "\r\n").encode(), entity.encode()))
-
-
-def test_with_the_library_alone_a_lone_cr_is_new_words() -> None:
-    """Why they are refused: Sequoia verifies either, and what was compared was different."""
-    other = FORM.replace("\n", "\r")
-    letter = read_letter(
-        f"From: a@b.example\nContent-Type: text/plain; charset=utf-8\n\n{other}\n{OVER_THE_TEXT}".encode()
-    )
-    assert judge(letter, PINNED, "play.example", at=IN_FORCE).signed.count(b"\r\n") == FORM.count("\n")
-    pair = (
-        b"From: a@b.example\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Transfer-Encoding: base64\n"
-        b"Content-Disposition: attachment; filename=o\n\n" + base64.encodebytes(other.encode()) + b"\n--b\n"
-        b"Content-Disposition: attachment; filename=o.asc\n\n" + OVER_THE_TEXT.encode() + b"\n--b--\n"
-    )
-    verdict = judge(read_letter(pair), PINNED, "play.example", at=IN_FORCE)
-    assert (verdict.kind, verdict.signed) == ("valid", other.encode())
-    found = taken(pair)
-    assert (found.verdict.kind, found.words) == ("refused", "")
-    assert "U+000D" in found.verdict.reason
 
 
 # What others might read otherwise is refused, whoever signed it.

@@ -26,7 +26,7 @@ BORN = datetime(2024, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class OpenpgpReader:
-    """Who reads PGP/MIME."""
+    """A reader of PGP/MIME."""
 
     tsk: pysequoia.Tsk
 
@@ -35,7 +35,7 @@ class OpenpgpReader:
         return parse_key(str(self.tsk.extract_certificate()))
 
     def entity(self, letter: EmailMessage) -> bytes:
-        """What is encrypted in a letter."""
+        """The decrypted entity of a letter."""
         assert letter.get_content_type() == "multipart/encrypted"
         assert letter.get_param("protocol") == "application/pgp-encrypted"
         version, content = letter.iter_parts()
@@ -50,7 +50,7 @@ class OpenpgpReader:
 
 @dataclass(frozen=True)
 class SmimeReader:
-    """Who reads S/MIME."""
+    """A reader of S/MIME."""
 
     private: rsa.RSAPrivateKey
     certificate: x509.Certificate
@@ -60,7 +60,7 @@ class SmimeReader:
         return parse_key(self.certificate.public_bytes(Encoding.PEM))
 
     def entity(self, letter: EmailMessage) -> bytes:
-        """What is encrypted in a letter."""
+        """The decrypted entity of a letter."""
         assert letter.get_content_type() == "application/pkcs7-mime"
         assert letter.get_param("smime-type") == "enveloped-data"
         content = letter.get_payload(decode=True)

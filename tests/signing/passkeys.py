@@ -26,7 +26,7 @@ TYPE = b"sk-ecdsa-sha2-nistp256@openssh.com"
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """How an assertion is made."""
+    """The parameters of an assertion."""
 
     origin: str = "https://play.example"
     host: str = "play.example"

@@ -1,4 +1,4 @@
-"""What Windows adds to a file that is signed, and what mail programs add to the names in a letter."""
+"""Octets that Windows adds to signed files, and links that mail programs add to names in letters."""
 
 from __future__ import annotations
 

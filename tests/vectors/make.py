@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attackers.forgers import index, with_entry, with_papers
+from attackers.forgers import index, retold, with_entry, with_papers, without_entry
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -29,7 +29,7 @@ from signing.signers import (
     by_ssh,
     private_key,
 )
-from world.mutations import rewritten, signed_again, with_body
+from world.mutations import rewritten, signed_again
 
 from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace
@@ -279,7 +279,7 @@ def reply(referee: Referee, domain: Domain, person: Mailbox, text: str, to: str 
 
 
 def asked(person: Mailbox, kind: str) -> str:
-    """Where the latest letter with such a form wants its answer."""
+    """The reply address of the latest letter with such a form."""
     form = person.form(kind)
     letter = next(one for one in reversed(person.letters) if form in body(one))
     return str(letter["Reply-To"]).rpartition("<")[2].rstrip(">")
@@ -460,127 +460,113 @@ def made(name: str) -> bytes:
 # Lies, one each, which README.md describes.
 
 
-def edited(found: Bundle, path: str, old: str, new: str) -> bytes:
+def edited(found: Bundle, path: str, old: str, new: str) -> Bundle:
     """A paper with other words, and its hash wherever it is named."""
     paper = found.papers[path]
     assert old.encode() in paper, path
-    return bundle.write(rewritten(found, path, paper.replace(old.encode(), new.encode(), 1)))
+    return rewritten(found, path, paper.replace(old.encode(), new.encode(), 1))
 
 
-def altered(found: Bundle, path: str, old: str, new: str) -> bytes:
+def altered(found: Bundle, path: str, old: str, new: str) -> Bundle:
     """A paper with other words, which nothing else knows of."""
-    return bundle.write(with_papers(found, {path: found.papers[path].replace(old.encode(), new.encode(), 1)}))
+    return with_papers(found, {path: found.papers[path].replace(old.encode(), new.encode(), 1)})
 
 
-def said(found: Bundle, at: int, **body: object) -> bytes:
-    """An entry with another body, by a server that signs it all again."""
-    return bundle.write(with_body(found, at - 1, {**found.entries[at - 1].body, **body}))
+def without_paper(found: Bundle, path: str) -> Bundle:
+    return replace(found, papers={name: one for name, one in found.papers.items() if name != path})
 
 
-def at_time(found: Bundle, at: int, time: str) -> bytes:
-    return bundle.write(with_body(found, at - 1, found.entries[at - 1].body, time=time))
+def exchanged(found: Bundle, path: str, by: str) -> Bundle:
+    return rewritten(found, path, found.papers[by])
 
 
-def without_entry(found: Bundle, at: int) -> bytes:
-    return bundle.write(signed_again(replace(found, entries=(*found.entries[: at - 1], *found.entries[at:]))))
-
-
-def without_paper(found: Bundle, path: str) -> bytes:
-    return bundle.write(replace(found, papers={name: one for name, one in found.papers.items() if name != path}))
-
-
-def exchanged(found: Bundle, path: str, by: str) -> bytes:
-    return bundle.write(rewritten(found, path, found.papers[by]))
-
-
-def other_terms(found: Bundle) -> bytes:
+def other_terms(found: Bundle) -> Bundle:
     body = dict(found.entries[0].body)
     terms = {**body["terms"], "pace": 3600}
-    return said(found, 1, terms=terms, rules=Terms.read(terms).hash(str(body["server"]), str(body["match"])))
+    return retold(found, 0, terms=terms, rules=Terms.read(terms).hash(str(body["server"]), str(body["match"])))
 
 
-def unsigned(found: Bundle) -> bytes:
-    return bundle.write(signed_again(found, key=Ed25519PrivateKey.from_private_bytes(bytes(32))))
+def unsigned(found: Bundle) -> Bundle:
+    return signed_again(found, key=Ed25519PrivateKey.from_private_bytes(bytes(32)))
 
 
 def cut_off(found: Bundle) -> bytes:
     return bundle.write(found)[:-1]
 
 
-def broken_chain(found: Bundle) -> bytes:
-    return bundle.write(with_entry(found, 2, lambda body: body.update(turn=9)))
+def broken_chain(found: Bundle) -> Bundle:
+    return with_entry(found, 2, lambda body: body.update(turn=9))
 
 
-def foreign(found: Bundle) -> bytes:
-    return bundle.write(with_papers(found, {"letters/more.eml": b"Subject: more\r\n\r\nmore\r\n"}))
+def foreign(found: Bundle) -> Bundle:
+    return with_papers(found, {"letters/more.eml": b"Subject: more\r\n\r\nmore\r\n"})
 
 
-def trace_without(found: Bundle) -> bytes:
+def trace_without(found: Bundle) -> Bundle:
     """The trace does not list what was withdrawn."""
     path = "traces/game-1-turn-3.txt"
     lines = found.papers[path].splitlines(keepends=True)
-    return bundle.write(rewritten(found, path, b"".join(line for line in lines if b"withdrawn" not in line)))
+    return rewritten(found, path, b"".join(line for line in lines if b"withdrawn" not in line))
 
 
-def unused_branch(found: Bundle) -> bytes:
+def unused_branch(found: Bundle) -> Bundle:
     path = "receipts/game-1-turn-3-unused-seat-1-rev-1.txt"
-    return bundle.write(rewritten(found, path, found.papers[path] + b"branch 1\n"))
+    return rewritten(found, path, found.papers[path] + b"branch 1\n")
 
 
-def no_miss(found: Bundle) -> bytes:
-    return without_entry(found, index(found, "missed", turn=1) + 1)
+def no_miss(found: Bundle) -> Bundle:
+    return without_entry(found, index(found, "missed", turn=1))
 
 
-def signed_by_passkey(found: Bundle, wish: Wish) -> bytes:
+def signed_by_passkey(found: Bundle, wish: Wish) -> Bundle:
     """Orders as no honest browser signs them."""
     path, private = "letters/game-1-turn-1-seat-1.eml", private_key("ssh-passkey")
     assert isinstance(private, EllipticCurvePrivateKey)
     raw, _, _ = found.papers[path].decode().replace("\r", "").partition(ssh.BEGIN)
     text = raw.partition("\n\n")[2]
     made = raw + passkeys.sign(private, text.encode(), wish=wish, application="localhost")
-    return bundle.write(rewritten(found, path, made.replace("\n", "\r\n").encode()))
+    return rewritten(found, path, made.replace("\n", "\r\n").encode())
 
 
-def keyed(found: Bundle) -> bytes:
+def keyed(found: Bundle) -> Bundle:
     """The key that was added is another."""
     public = ssh.public(key("somebody"))
     one = {"format": "ssh", "fingerprint": parse_key(public).fingerprint, "public": public}
-    return said(found, 3, added=[one])
+    return retold(found, 2, added=[one])
 
 
-def newcomer(found: Bundle) -> bytes:
-    at = index(found, "substituted") + 1
-    player = dict(found.entries[at - 1].body["player"])
-    return said(found, at, player={**player, "name": "dora"})
+def newcomer(found: Bundle) -> Bundle:
+    at = index(found, "substituted")
+    return retold(found, at, player={**found.entries[at].body["player"], "name": "dora"})
 
 
-def hidden(found: Bundle) -> bytes:
+def hidden(found: Bundle) -> Bundle:
     path = "openings/game-2-seat-1.txt"
-    return bundle.write(with_papers(found, {path: found.papers[path].replace(b"rev 1", b"rev 2")}))
+    return with_papers(found, {path: found.papers[path].replace(b"rev 1", b"rev 2")})
 
 
-def salted(found: Bundle) -> bytes:
+def salted(found: Bundle) -> Bundle:
     """A salt in capitals."""
     path = "receipts/game-1-turn-1-seat-1.txt"
     head, mark, salt = found.papers[path].partition(b"salt ")
-    return bundle.write(rewritten(found, path, head + mark + salt.upper()))
+    return rewritten(found, path, head + mark + salt.upper())
 
 
-def nowhere(found: Bundle) -> bytes:
+def nowhere(found: Bundle) -> Bundle:
     """A vacation of a third of two."""
     told = Entry(0, "", found.entries[1].time, "vacation", {"seat": 3, "from": "2026-03-02", "to": "2026-03-03"})
-    return bundle.write(signed_again(replace(found, entries=(*found.entries[:2], told, *found.entries[2:]))))
+    return signed_again(replace(found, entries=(*found.entries[:2], told, *found.entries[2:])))
 
 
-def signed_otherwise(found: Bundle, path: str, old: str = "", new: str = "", over: str = "to") -> bytes:
+def signed_otherwise(found: Bundle, path: str, old: str = "", new: str = "", over: str = "to") -> Bundle:
     """A letter with other words, signed by its domain again, and perhaps without To."""
     raw = found.papers[path]
     raw = raw[raw.index(b"From:") :].replace(old.encode(), new.encode())
     letter = home().craft(raw, headers=("from", over, "subject", "message-id", "content-type"))
-    return bundle.write(rewritten(found, path, letter))
+    return rewritten(found, path, letter)
 
 
-def moved_on(found: Bundle) -> bytes:
+def moved_on(found: Bundle) -> Bundle:
     """The letter of turn 1, with evidence that says that its address was one of turn 2."""
     stem, paper = "game-1-turn-2-seat-2", found.papers["evidence/game-1-turn-1-seat-2.txt"]
     for path, content in (
@@ -588,16 +574,16 @@ def moved_on(found: Bundle) -> bytes:
         (f"evidence/{stem}.txt", paper.replace(b"game 1 turn 1", b"game 1 turn 2")),
     ):
         found = rewritten(found, path, content)
-    return bundle.write(found)
+    return found
 
 
-def excused(found: Bundle) -> bytes:
+def excused(found: Bundle) -> Bundle:
     """A clock that stands because letters bounce, where by the terms that loses."""
     told = Entry(0, "", found.entries[1].time, "halted", {"seat": 1, "reason": "unreachable"})
-    return bundle.write(signed_again(replace(found, entries=(*found.entries[:2], told, *found.entries[2:]))))
+    return signed_again(replace(found, entries=(*found.entries[:2], told, *found.entries[2:])))
 
 
-LIES: dict[str, tuple[str, Callable[[Bundle], bytes]]] = {
+LIES: dict[str, tuple[str, Callable[[Bundle], Bundle | bytes]]] = {
     "passkey-page": (
         "passkey",
         partial(signed_by_passkey, wish=replace(AT_HOME, origin="http://cards.localhost:40321")),
@@ -619,15 +605,15 @@ LIES: dict[str, tuple[str, Callable[[Bundle], bytes]]] = {
     "revision": ("ssh", partial(edited, path="receipts/game-1-turn-2-seat-1.txt", old="rev 1", new="rev 2")),
     "report": ("ssh", partial(edited, path="reports/game-1-turn-1-seat-2.json", old="hit", new="miss")),
     "record": ("ssh", partial(edited, path="records/game-1.pbem.toml", old="winner = 1", new="winner = 2")),
-    "winner": ("ssh", partial(said, at=6, winners=[2])),
-    "closed": ("ssh", partial(without_entry, at=8)),
-    "backwards": ("ssh", partial(at_time, at=4, time="2026-02-01T12:00:00Z")),
-    "carried-over": ("continued", partial(said, at=8, options={"fleet": "cost:3"})),
-    "forced": ("dueling-masters", partial(said, at=3, orders={})),
-    "stays": ("one-leaves", partial(said, at=4, seat=3)),
-    "third": ("three-seats", partial(said, at=8, winners=[3])),
+    "winner": ("ssh", partial(retold, at=5, winners=[2])),
+    "closed": ("ssh", partial(without_entry, at=7)),
+    "backwards": ("ssh", partial(retold, at=3, time="2026-02-01T12:00:00Z")),
+    "carried-over": ("continued", partial(retold, at=7, options={"fleet": "cost:3"})),
+    "forced": ("dueling-masters", partial(retold, at=2, orders={})),
+    "stays": ("one-leaves", partial(retold, at=3, seat=3)),
+    "third": ("three-seats", partial(retold, at=7, winners=[3])),
     "not-missed": ("default", no_miss),
-    "by-default": ("default", partial(said, at=4, default=[])),
+    "by-default": ("default", partial(retold, at=3, default=[])),
     "branch": (
         "conditional",
         partial(edited, path="receipts/game-1-turn-2-seat-1.txt", old="branch 2", new="branch 3"),
@@ -635,18 +621,18 @@ LIES: dict[str, tuple[str, Callable[[Bundle], bytes]]] = {
     "branch-unused": ("conditional", unused_branch),
     "no-branch": ("conditional", partial(edited, path="receipts/game-1-turn-2-seat-1.txt", old="branch 2\n", new="")),
     "trace": ("withdrawal", trace_without),
-    "draw": ("draw", partial(said, at=6, word="accept")),
-    "gift": ("draw", partial(said, at=4, seconds=2592000)),
-    "left-stays": ("silent-leaves", partial(without_entry, at=6)),
-    "left-another": ("silent-leaves", partial(said, at=6, seat=3)),
-    "left-cause": ("silent-leaves", partial(said, at=6, cause="resigned")),
-    "left-rests": ("silent-leaves", partial(said, at=6, entries=[3])),
-    "left-late": ("silent-leaves", partial(said, at=6, turn=3)),
-    "sharing": ("silent-leaves", partial(said, at=8, sharing=[1])),
-    "shared": ("silent-leaves", partial(said, at=10, winners=[1])),
-    "resigned": ("resignation", partial(said, at=4, match=True)),
-    "deadline": ("claim", partial(said, at=3, deadline="2026-03-02T12:00:00Z")),
-    "forfeit": ("forfeit", partial(said, at=6, seats=[1])),
+    "draw": ("draw", partial(retold, at=5, word="accept")),
+    "gift": ("draw", partial(retold, at=3, seconds=2592000)),
+    "left-stays": ("silent-leaves", partial(without_entry, at=5)),
+    "left-another": ("silent-leaves", partial(retold, at=5, seat=3)),
+    "left-cause": ("silent-leaves", partial(retold, at=5, cause="resigned")),
+    "left-rests": ("silent-leaves", partial(retold, at=5, entries=[3])),
+    "left-late": ("silent-leaves", partial(retold, at=5, turn=3)),
+    "sharing": ("silent-leaves", partial(retold, at=7, sharing=[1])),
+    "shared": ("silent-leaves", partial(retold, at=9, winners=[1])),
+    "resigned": ("resignation", partial(retold, at=3, match=True)),
+    "deadline": ("claim", partial(retold, at=2, deadline="2026-03-02T12:00:00Z")),
+    "forfeit": ("forfeit", partial(retold, at=5, seats=[1])),
     "newcomer": ("substitute", newcomer),
     "key": ("keys", keyed),
     "dkim": ("mailbox", partial(edited, path="evidence/game-1-turn-1-seat-2.txt", old="p=MII", new="p=MIJ")),
@@ -689,17 +675,24 @@ LIES: dict[str, tuple[str, Callable[[Bundle], bytes]]] = {
         "sealed",
         partial(exchanged, path="letters/step-10-seat-1.eml", by="letters/step-4-seat-2.eml"),
     ),
-    "sealed-step": ("sealed", partial(without_entry, at=16)),
-    "sealed-verdict": ("sealed", partial(said, at=20, verdicts={"1": "honest", "2": FALSE})),
+    "sealed-step": ("sealed", partial(without_entry, at=15)),
+    "sealed-verdict": ("sealed", partial(retold, at=19, verdicts={"1": "honest", "2": FALSE})),
     "sealed-reveal": (
         "sealed",
         partial(altered, path="openings/game-1-turn-1-seat-1.txt", old="orders\n", new="orders\nsRv1 "),
     ),
-    "sealed-silent": ("sealed-silent", partial(without_entry, at=19)),
-    "sealed-scores": ("sealed-silent", partial(said, at=21, winners=[1])),
-    "sealed-resigned": ("sealed-silent", partial(said, at=21, winners=[2])),
-    "sealed-commitment": ("sealed-running", partial(said, at=2, commitments={"1": "0" * 64, "2": "1" * 64})),
+    "sealed-silent": ("sealed-silent", partial(without_entry, at=18)),
+    "sealed-scores": ("sealed-silent", partial(retold, at=20, winners=[1])),
+    "sealed-resigned": ("sealed-silent", partial(retold, at=20, winners=[2])),
+    "sealed-commitment": ("sealed-running", partial(retold, at=1, commitments={"1": "0" * 64, "2": "1" * 64})),
 }
+
+
+def lied(name: str) -> bytes:
+    """A lie, made of the true bundle that it is about."""
+    of, lie = LIES[name]
+    made = lie(good(of))
+    return made if isinstance(made, bytes) else bundle.write(made)
 
 
 def write() -> None:
@@ -708,8 +701,8 @@ def write() -> None:
         path = VECTORS / "good" / f"{name}.pbem.zip"
         if name not in KEPT or not path.exists():
             path.write_bytes(made(name))
-    for name, (of, lie) in LIES.items():
-        (VECTORS / "bad" / f"{name}.pbem.zip").write_bytes(lie(good(of)))
+    for name in LIES:
+        (VECTORS / "bad" / f"{name}.pbem.zip").write_bytes(lied(name))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ TO = f"pbem@{SERVER}"
 
 
 def words(name: str, /, **facts: object) -> str:
-    """What programs say."""
+    """The words of programs."""
     return Templates().render(f"player/{name}.txt", **facts).strip()
 
 
@@ -81,7 +81,7 @@ class Correspondent:
         """The words and the text of the proposal that was made."""
 
     def _agent(self, vault: SecretVault) -> Agent:
-        """Who answers for this player in sealed matches."""
+        """The agent that answers for this player in sealed matches."""
         return Agent(self.letters, vault, self.random.randbytes)
 
     def _sign(self, text: bytes, namespace: str) -> str:

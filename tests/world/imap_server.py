@@ -29,7 +29,7 @@ class Broken(Exception):
 
 @dataclass
 class Account:
-    """What lies there: octets by UID, by folder; `seen` are the commands, and `passing` may raise `Broken` at one."""
+    """An account: octets by UID, by folder; `seen` are the commands, and `passing` may raise `Broken` at one."""
 
     folders: dict[str, dict[int, bytes]] = field(default_factory=lambda: {"INBOX": {}, "Work": {}})
     flags: dict[str, str] = field(default_factory=dict)

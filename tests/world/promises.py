@@ -238,7 +238,7 @@ def answered_by(raw: bytes) -> Iterator[str]:
 
 
 def items_of(raw: bytes) -> list[JsonObject]:
-    """What a letter's bulletin says."""
+    """The items of a letter's bulletin."""
     if (found := BULLETIN.search(raw)) is None:
         return []
     items: list[JsonObject] = json.loads(base64.b64decode(b"".join(found[1].split())))["items"]

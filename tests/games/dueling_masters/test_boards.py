@@ -1,4 +1,4 @@
-"""What boards mark as new, how they name several pieces on a square, and what lists beside them say."""
+"""Marks of new things on boards, names of several pieces on a square, and the lists beside boards."""
 
 from __future__ import annotations
 

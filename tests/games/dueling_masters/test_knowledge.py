@@ -1,4 +1,4 @@
-"""What each seat and the public may know: nothing of `show` and `view` depends on what is secret."""
+"""The knowledge of each seat and of the public: `show` and `view` depend on no secret."""
 
 from __future__ import annotations
 

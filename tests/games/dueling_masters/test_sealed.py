@@ -21,7 +21,7 @@ NAMED = RULES.options({}, 2).pieces
 
 
 def pieces(**told: Any) -> Pieces:
-    """What is told of a side: `Z1="A3"` rests there, `X1=">F3"` departed from there, `B="x"` is destroyed."""
+    """The known pieces of a side: `Z1="A3"` rests there, `X1=">F3"` departed from there, `B="x"` is destroyed."""
     squares, transit, destroyed = [-1] * len(NAMED), 0, 0
     for name, where in told.items():
         if name not in NAMED:
@@ -217,7 +217,7 @@ def test_two_who_can_but_pass_are_done() -> None:
 
 
 def test_a_forced_pass_is_not_asked_for() -> None:
-    """Nothing left that moves: the owner passes without asking, and a referee finds the same."""
+    """If no piece can move, the owner passes without being asked; a referee finds the same."""
     options = RULES.options({"mobile_home": True, "max_turns": 2}, 2)
     table = SEALED.begin(options)
     own = SEALED.own(options, 1, SETUPS[1], {}, table)
@@ -277,7 +277,7 @@ class Stuck:
     """Rules under which nobody ever has a choice, and the game ends with turn 5."""
 
     def setup(self, *_: object) -> None:
-        """Nothing is placed."""
+        """A setup without pieces."""
 
     def begin(self, *_: object) -> State:
         return self.at(1)

@@ -1,4 +1,4 @@
-"""What holds in every position, whatever is ordered, and what readers are told of it."""
+"""Invariants of every position, whatever is ordered, and of the reports to each reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What boards mark as new: where there was a hit in the last turn, or in an action of it, and the ships hit there."""
+"""Marks of new things on boards: the squares and ships hit in the last turn, or in an action of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be shown of a report, and the picture that a seat has: from reports alone, not from the other's ships."""
+"""The visible part of a report, and the picture that a seat has: from reports, never from the other's ships."""
 
 from __future__ import annotations
 

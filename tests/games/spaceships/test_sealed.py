@@ -1,4 +1,4 @@
-"""What an owner cannot tell: each contradiction with what was told before is refused at once, with its ruling."""
+"""Contradictions with an owner's earlier answers: each is refused at once, with its ruling."""
 
 from __future__ import annotations
 
@@ -341,7 +341,7 @@ TRUE = (
 
 
 def found_false(step: str, told: str) -> Falsehood | None:
-    """What is found of seat 1, which struck Gx1 in the first turn, where all its other steps are honest."""
+    """The falsehood of seat 1, which struck Gx1 in the first turn; all its other steps are honest."""
     options, setup, orders = RULES.options({"fleet": "cost:9"}, 2), "MD Rv1 Rv2 Rv3\nKC Gx1-Gy3", {1: "Gx1"}
     position, steps = SEALED.begin(options), []
     for seat, name, text in (

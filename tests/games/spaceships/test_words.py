@@ -1,4 +1,4 @@
-"""What a square shows, said in words, for those who have their boards read to them."""
+"""The words for a square, for those who have their boards read to them."""
 
 from __future__ import annotations
 

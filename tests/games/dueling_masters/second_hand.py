@@ -9,15 +9,14 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-import pytest
+from games.second_hand import accepted, agreed
 from playing.conditions import some_conditions
 
-from pbem.games import Refused, State, parts, rules
-from verifier.rules import Refused as SecondRefused
+from pbem.games import State, parts, rules
 from verifier.rules.dueling_masters import BOARD, Game, Piece, Square, apart, begin, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from games.second_hand import Judge
 
 
 # Chance
@@ -35,22 +34,10 @@ def some_setup(dice: random.Random, seat: int, homes: int, crowded: bool) -> lis
     return pieces + [("H" if homes == 1 else f"H{n}", square) for n, square in enumerate(alone[7:], 1)]
 
 
-def accepted(order: Callable[[str], str]) -> Callable[[str], str | None]:
-    """The canonical orders, or None."""
-
-    def judged(text: str) -> str | None:
-        try:
-            return order(text)
-        except (Refused, SecondRefused):
-            return None
-
-    return judged
-
-
-def judges(game: Game, state: State, seat: int) -> list[Callable[[str], str | None]]:
-    """How either side takes a text."""
+def judges(game: Game, state: State, seat: int) -> tuple[Judge, Judge]:
+    """The two judges of a text."""
     real = rules("dueling-masters")
-    return [accepted(lambda text: real.order(state, seat, text).text), accepted(lambda text: game.order(seat, text))]
+    return accepted(lambda text: real.order(state, seat, text).text), accepted(lambda text: game.order(seat, text))
 
 
 def some_order(dice: random.Random, game: Game, seat: int) -> str:
@@ -69,7 +56,7 @@ def written(piece: Piece, end: Square) -> str:
 
 def agree_on_nonsense(dice: random.Random, game: Game, state: State, seat: int) -> None:
     """Orders that may be legal or not."""
-    first, second = judges(game, state, seat)
+    both = judges(game, state, seat)
     for _ in range(4):
         piece = dice.choice(game.of(seat))
         start = piece.at if dice.random() < 0.9 else dice.choice(BOARD)
@@ -79,11 +66,11 @@ def agree_on_nonsense(dice: random.Random, game: Game, state: State, seat: int) 
         name = dice.choice((piece.name, piece.name, f"{piece.kind}1", piece.kind))
         text = dice.choice(("{} {}-{}", "{} {} - {}", "{},{}-{} # so", "{} {}{}", "{} {} {}", "{}\n{}-{};"))
         text = text.format(name, name_of(start), name_of(end))
-        assert first(text) == second(text), text
+        agreed(both, text)
 
 
 def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int) -> None:
-    """Which branch counts, if any."""
+    """Both choose the same branch, or none."""
     real = rules("dueling-masters")
 
     def atom() -> str:
@@ -95,24 +82,12 @@ def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int
             return f"can {some_order(dice, game, seat) if dice.random() < 0.6 else 'Z1 A1-B1'}"
         return f"{verb} {dice.choice(squares if verb in ('met', 'left') else names)}"
 
-    first, second = judges(game, state, seat)
+    both = judges(game, state, seat)
     for _ in range(2):
         orders = [some_order(dice, game, seat) or "W A1-B3" for _ in range(dice.choice((1, 2, 3, 9)))]
         text = some_conditions(dice, atom, orders)
-        assert first(text) == second(text), text
-        if first(text) is not None:
+        if agreed(both, text) is not None:
             assert parts.branch(real, state, seat, text) == game.branch(seat, text), text
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_both_adjudicators_agree(seed: int) -> None:
-    play_both(seed)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("seed", range(25, 300))
-def test_both_adjudicators_agree_at_length(seed: int) -> None:
-    play_both(seed)
 
 
 def play_both(seed: int) -> None:
@@ -131,8 +106,7 @@ def play_both(seed: int) -> None:
         agree_on_conditions(random.Random(f"{seed} {state.turn}"), game, state, seat)
         text = some_order(dice, game, seat)
         assert (state.due[seat] is None) == (forced is None) == (text != "")
-        first, second = judges(game, state, seat)
-        assert first("") == second("")
+        agreed(judges(game, state, seat), "")
         state, reports = real.turn(state, {seat: real.order(state, seat, text)})
         assert reports == game.play({seat: text})
         assert state.scores == game.scores

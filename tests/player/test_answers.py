@@ -1,0 +1,232 @@
+"""Which letter an answer is about, and what becomes of letters that get none, or that come back."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from in_a_box.referee import Referee, sent_from
+from in_a_box.table import TO, Side
+
+from pbem.desk.strangers import EACH
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pbem.player.memory import SentForm
+
+from player.changed_letters import bob_of, posted, rewritten
+
+
+def copied(sent: SentForm, message_id: bytes) -> bytes:
+    return sent.raw.replace(sent.message_id.encode(), message_id)
+
+
+def misdated(sent: SentForm) -> bytes:
+    return re.sub(rb"(?m)^Date: [^\r]*", b"Date: Mon, 1 Jan 2001 00:00:00 +0000", sent.raw)
+
+
+def write(side: Side, message_id: str, words: str, *, vouched: bool = False) -> None:
+    """Deliver a letter that somebody else writes in a player's name."""
+    head = f"From: {side.person.address}\nTo: {TO}\nSubject: x\nMessage-ID: {message_id}\n\n{words}\n"
+    above = sent_from(side.person.address) if vouched else ""
+    sender = side.person.address if vouched else "eve@evil.example"
+    side.referee.deliver((above + head).replace("\n", "\r\n").encode(), sender)
+
+
+class TestAnswered:
+    """The letter that an answer is about. Others can read our letters on their way, and write their own."""
+
+    def test_by_a_copy_that_came_first_under_another_name(self, playing: Side, referee: Referee) -> None:
+        """The copy was obeyed. The letter itself may get no answer, as others have used up the daily number."""
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        referee.deliver(copied(sent, b"<again@mail.example>"), "eve@evil.example", sent.to)
+        for number in range(EACH):
+            write(playing, f"<{number}@evil.example>", "help")
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["done"]
+        assert not playing.memory.in_state("ready", "sent")
+
+    @pytest.mark.parametrize("state", ["sent", "bounced"])
+    def test_outside_its_thread_where_its_words_were_refused_before(
+        self, playing: Side, referee: Referee, state: str
+    ) -> None:
+        """The bulletin alone names the letter then."""
+        sent = posted(playing, playing.letters.tell("new spaceships with nobody-here", referee.now))
+        referee.deliver(copied(sent, b"<again@mail.example>"), "eve@evil.example", sent.to)
+        assert not [event for event in playing.receive() if event.kind == "answer"]
+        playing.memory.settle(sent.id, state)
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+        assert b"In-Reply-To" not in playing.person.letters.came[-1]
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["refused"]
+
+    @pytest.mark.parametrize("words", ["help", "register bobby"])
+    @pytest.mark.parametrize("thread", ["none", "added", "vouched for"])
+    def test_not_by_other_words_under_its_message_id(
+        self, playing: Side, referee: Referee, words: str, thread: str
+    ) -> None:
+        """The letter itself may still come, or be lost. A mail provider can add a header, or vouch for them."""
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        write(playing, sent.message_id, words, vouched=thread == "vouched for")
+        answer = playing.person.letters.came[-1]
+        assert (b"In-Reply-To" in answer) is (thread == "vouched for")
+        if thread == "added":
+            playing.person.letters.came[-1] = f"In-Reply-To: {sent.message_id}\r\n".encode() + answer
+        assert not [event for event in playing.receive() if event.kind == "answer"]
+        assert [waits.id for waits in playing.memory.in_state("sent")] == [sent.id]
+
+    def test_not_by_older_words_of_ours_under_its_message_id(self, playing: Side, referee: Referee) -> None:
+        first = playing.letters.order("m1", "Gx3", referee.now)
+        playing.post(first)
+        second = posted(playing, playing.letters.order("m1", "Gx4", referee.now))
+        referee.deliver(copied(first, second.message_id.encode()), "eve@evil.example")
+        assert not [event for event in playing.receive() if event.kind == "answer"]
+        assert [waits.id for waits in playing.memory.in_state("sent")] == [second.id]
+
+    @pytest.mark.parametrize(
+        "lie",
+        [
+            {"match": None},
+            {"match": "m2"},
+            {"command": "whoami"},
+            {"mail": "0" * 64},
+            "cGJlbSByZWNlaXB0",
+            "Paper of m1",
+        ],
+    )
+    def test_not_without_a_proof_of_it(self, playing: Side, referee: Referee, lie: str | dict[str, Any]) -> None:
+        """A server that says that orders are in could drop them, and nobody could convict it."""
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        came = playing.person.letters.came
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+
+        def change(found: dict[str, Any]) -> None:
+            next(item for item in found["items"] if item["about"] == "command").update(lie)
+
+        true = came[-1]
+        if isinstance(lie, dict):
+            came[-1] = rewritten(playing, change, key=referee.signing_key, raw=true)
+        else:
+            came[-1] = true.replace(lie.encode(), b"SomethingElse123")
+        assert came[-1] != true
+        events = playing.receive()
+        assert not [event for event in events if event.kind == "answer"]
+        assert [waits.id for waits in playing.memory.in_state("sent")] == [sent.id]
+        assert playing.memory.alarms()
+
+    @pytest.mark.parametrize("how", ["not signed", "misdated"])
+    def test_a_copy_that_is_refused_does_not_refuse_it_for_good(
+        self, playing: Side, referee: Referee, how: str
+    ) -> None:
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        if how == "misdated":
+            referee.deliver(misdated(sent), "eve@evil.example", sent.to)
+        else:
+            write(playing, sent.message_id, sent.form, vouched=True)
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["refused"]
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["done"]
+
+    @pytest.mark.parametrize("confirmed", [False, True])
+    def test_neither_are_the_letters_that_open_an_account(
+        self, referee: Referee, tmp_path: Path, confirmed: bool
+    ) -> None:
+        side = Side(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")
+        sent: SentForm | None = side.letters.registration.register(side.key, side.fingerprint, referee.now)
+        if confirmed and sent is not None:
+            side.post(sent)
+            sent = side.letters.registration.confirm(referee.now)
+        assert sent is not None
+        posted(side, sent)
+        write(side, sent.message_id, "help")
+        assert not [event for event in side.receive() if event.kind == "answer"]
+        assert [waits.id for waits in side.memory.in_state("sent")] == [sent.id]
+        side.close()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "My seed: 00112233445566778899aabbccddeeff",
+            "a soft\u00adhyphen, a \u200b, a \ufeff",
+            "cafe\u0301 \u00a0caf\u00e9",
+        ],
+    )
+    def test_by_the_words_as_the_server_reads_them(self, playing: Side, referee: Referee, text: str) -> None:
+        """Recovery codes are masked where words are repeated, and a program's seed looks like one."""
+        sent = posted(playing, playing.letters.tell("press m1", referee.now, match="m1", text=text))
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["done"]
+
+
+class TestBounces:
+    DSN = (
+        "From: MAILER-DAEMON@mail.example\r\nTo: ann@mail.example\r\nSubject: Undelivered\r\nMIME-Version: 1.0\r\n"
+        'Content-Type: multipart/report; report-type=delivery-status; boundary="b"\r\n\r\n'
+        "--b\r\n\r\nSorry.\r\n--b\r\n"
+        "Content-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; mx\r\n\r\nFinal-Recipient: rfc822; x\r\n"
+        "Action: {action}\r\nStatus: 5.1.1\r\n--b\r\nContent-Type: text/rfc822-headers\r\n\r\n"
+        "Message-ID: {message_id}\r\n--b--\r\n"
+    )
+
+    def test_a_letter_that_came_back_is_told_and_sent_again_as_it_was(self, playing: Side, referee: Referee) -> None:
+        sent = playing.letters.order("m1", "Gx3", referee.now)
+        playing.letters.outbox.has_left(sent)
+        for action, kinds in (("delayed", ["foreign"]), ("failed", ["bounced"]), ("failed", ["foreign"])):
+            raw = self.DSN.format(action=action, message_id=sent.message_id).encode()
+            assert [event.kind for event in playing.letters.inbox.receive(raw, referee.now)] == kinds
+        assert playing.letters.outbox.unsent() == []
+        again = playing.letters.order("m1", "Gx3", referee.now)
+        assert again.raw == sent.raw
+        assert [ready.raw for ready in playing.letters.outbox.unsent()] == [sent.raw]
+
+    def test_nobody_else_can_say_so(self, playing: Side, referee: Referee) -> None:
+        playing.letters.outbox.has_left(playing.letters.order("m1", "Gx3", referee.now))
+        raw = self.DSN.format(action="failed", message_id="<guess@mail.example>").encode()
+        assert [event.kind for event in playing.letters.inbox.receive(raw, referee.now)] == ["foreign"]
+
+
+def test_what_is_not_answered_is_sent_again_when_the_server_writes_about_its_match(
+    playing: Side, referee: Referee
+) -> None:
+    """Its mail system took it and lost it, or its server was restored since."""
+    lost = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+    referee.send(bob_of(referee), "draw m1 offer\n")
+    playing.receive()
+    assert not playing.letters.outbox.unsent(), "an answer may be on its way"
+    referee.wait(timedelta(days=4))  # there is a reminder after half of the time
+    playing.receive()
+    assert [sent.raw for sent in playing.letters.outbox.unsent()] == [lost.raw]
+    playing.flush()
+    playing.receive()
+    assert not playing.memory.in_state("ready", "sent")
+
+
+def test_what_was_not_sent_before_its_turn_was_over_is_given_up(playing: Side, referee: Referee) -> None:
+    """The miss is played by default at the deadline; a late letter would only be refused."""
+    sent = playing.letters.order("m1", "Gx3", referee.now)
+    other = playing.letters.order("m1", "Gx4", referee.now)
+    referee.deliver(other.raw, playing.person.address, other.to)
+    bob = bob_of(referee)
+    referee.turn((bob, ""))
+    playing.receive()
+    assert playing.letters.matches.standing("m1").turn == 2
+    assert playing.letters.outbox.unsent() == []
+    found = playing.memory.by_message_id(sent.message_id)
+    assert found is not None
+    assert found.state == "refused"
+
+
+def test_what_is_for_a_later_turn_is_not_late(playing: Side, referee: Referee) -> None:
+    early = [playing.letters.order("m1", "Gx3", referee.now, turn=turn) for turn in (2, 3)]
+    bob = bob_of(referee)
+    for _ in range(2):
+        assert playing.letters.outbox.unsent() == early
+        other = playing.letters.order("m1", "Gx4", referee.now)
+        referee.deliver(other.raw, playing.person.address, other.to)
+        referee.turn((bob, ""))
+        playing.receive()
+    assert playing.letters.matches.standing("m1").turn == 3
+    assert playing.letters.outbox.unsent() == early[1:], "it is for the turn that is due by now"
+    assert playing.letters.matches.pending("m1") == early[1]

@@ -1,0 +1,182 @@
+"""Whether a program played blind: by its seed and its letters alone, and by the edition that it promised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from unittest.mock import Mock
+
+import pytest
+from click.testing import CliRunner
+from in_a_box.referee import ANN, BOB, Mailbox, Referee
+from player.program_matches import bob, convicted, house, judged, plan_of, play, propose
+
+from pbem.cli.verify import verify as verify_command
+from pbem.match.changed import replace
+from pbem.player import blind
+from pbem.player.blind import Plan, comment
+from pbem.player.opponent import EDITIONS, spaceships
+from pbem.player.program import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from in_a_box.machine import Machine
+
+    from pbem.match.view import MatchView
+
+
+__all__ = ["bob", "house"]
+
+
+class TestConvicted:
+    """Whoever did not play by its seed and its letters; the bundle itself holds all the same."""
+
+    @pytest.fixture
+    def cheats(self, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+        """Plays otherwise than the plan says; who replays it does not."""
+
+        def patch(**changed: Callable[..., object]) -> None:
+            def planned(program: Program, standing: MatchView) -> _Cheat | None:
+                found = plan(program, standing)
+                return _Cheat(found, changed) if found else None
+
+            plan = Program._plan
+            monkeypatch.setattr(Program, "_plan", planned)
+
+        return patch
+
+    @pytest.fixture
+    def set_up(
+        self, referee: Referee, house: Machine, bob: Mailbox, cheats: Callable[..., None]
+    ) -> Callable[[], bytes]:
+        """Play a match, for which it sets up by hand; its bundle."""
+
+        def played() -> bytes:
+            cheats(setup=lambda *_: ANN)
+            return play(referee, house, bob)
+
+        return played
+
+    @pytest.mark.parametrize(
+        ("what", "instead", "said"),
+        [
+            ("orders", lambda plan, *at: "Bz5" if at[1] == 2 else plan.orders(*at), "turn 2: house sent “Bz5”"),
+            ("orders", lambda plan, *at: replace(plan, level=2).orders(*at), "turn"),
+            ("setup", lambda *_: ANN, "game 1, setup: house sent “DS"),
+        ],
+        ids=["by hand in one turn", "another level", "another setup"],
+    )
+    def test_who_plays_otherwise(
+        self,
+        referee: Referee,
+        house: Machine,
+        bob: Mailbox,
+        cheats: Callable[..., None],
+        what: str,
+        instead: Callable[..., object],
+        said: str,
+    ) -> None:
+        cheats(**{what: instead})
+        assert said in convicted(play(referee, house, bob), [plan_of(house).seed])
+
+    def test_a_seed_that_opens_nothing(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
+        bundle = play(referee, house, bob)
+        seed = bytearray(plan_of(house).seed)
+        seed[0] ^= 1
+        assert "no seed given here opens" in convicted(bundle, [bytes(seed)])
+
+    @pytest.mark.parametrize(("times", "said"), [(0, "nobody here committed"), (2, "more than one")])
+    def test_who_never_committed_or_twice_in_one_letter(
+        self, referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch, times: int, said: str
+    ) -> None:
+        monkeypatch.setattr("pbem.player.program.comment", lambda commitment: comment(commitment) * times)
+        assert said in convicted(play(referee, house, bob), [plan_of(house).seed])
+
+    def test_another_edition_leaves_it_open_and_says_which_pbem_to_take(
+        self, house: Machine, set_up: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Another version that plays the same edition is no excuse."""
+        bundle = set_up()
+        assert convicted(bundle, [plan_of(house).seed])
+        monkeypatch.setattr(blind, "PROGRAM", "99.0")
+        assert convicted(bundle, [plan_of(house).seed])
+        monkeypatch.setitem(EDITIONS, "spaceships", (*EDITIONS["spaceships"], "98.0"))
+        (finding,) = judged(bundle, [plan_of(house).seed])
+        assert finding.standing == "open"
+        assert f"edition 1 was promised, and this pbem plays edition 2: take pbem {EDITIONS['spaceships'][0]}" in (
+            finding.found
+        )
+
+    def test_an_edition_that_its_own_version_does_not_play_is_no_excuse(
+        self, set_up: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A cheating program could name an edition that nobody can look up."""
+        seed = bytes(16)
+        invented = Plan("play.example", "house", "spaceships", 1, seed, edition=7)
+        monkeypatch.setattr("pbem.player.program.comment", lambda _: comment(invented.commitment))
+        bundle = set_up()
+        assert convicted(bundle, [seed])
+        monkeypatch.setattr(blind, "PROGRAM", "0.6")
+        (finding,) = judged(bundle, [seed])
+        assert finding.standing == "open"
+        assert "if nobody has published that, nothing shows that it was blind" in finding.found
+
+    def test_who_committed_to_what_gives_no_setup_is_convicted(
+        self, house: Machine, set_up: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever accepts against its own limits plays by hand."""
+        bundle = set_up()
+        monkeypatch.setattr(spaceships, "setup", Mock(side_effect=ValueError("no ships add up")))
+        assert "not its own" in convicted(bundle, [plan_of(house).seed])
+
+
+class TestEditions:
+    def test_what_another_edition_promised_is_not_played_by_this_one(
+        self,
+        referee: Referee,
+        house: Machine,
+        bob: Mailbox,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        """An honest program would convict itself by an upgrade in the midst of a match."""
+        propose(referee, house, bob)
+        referee.send(bob, bob.filled("setup", BOB))
+        monkeypatch.setitem(EDITIONS, "spaceships", (*EDITIONS["spaceships"], "98.0"))
+        house.live()
+        assert house.letters.matches.standing("m1").asked
+        assert not house.memory.prepared("orders", "m1")
+        assert "m1: it cannot be played as promised: edition 1" in caplog.text
+
+
+class _Cheat:
+    """A plan that commits as it should, and plays as it likes."""
+
+    def __init__(self, plan: Plan, changed: dict[str, Callable[..., object]]) -> None:
+        self._plan = plan
+        self._changed = changed
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(self._plan, name)
+        if name in self._changed:
+            return lambda *given: self._changed[name](self._plan, *given)
+        return found
+
+
+def test_pbem_verify_says_whether_a_program_was_blind(
+    referee: Referee, house: Machine, bob: Mailbox, tmp_path: Path
+) -> None:
+    """`--opponent`: by its seed, or by the letter that opened it."""
+    file, letter = tmp_path / "m1.pbem.zip", tmp_path / "opening.eml"
+    file.write_bytes(play(referee, house, bob))
+    letter.write_bytes(bob.letters.came[-1])
+    for given, status, words in (
+        ([plan_of(house).seed.hex()], 0, "ok    opponent   seat 2: house played blind"),
+        ([str(letter), "--json"], 0, '"standing": "agrees"'),
+        (["00" * 16], 1, "FAIL  opponent"),
+        (["00"], 2, ""),
+    ):
+        done = CliRunner().invoke(verify_command, [str(file), "--opponent", *given])
+        assert (done.exit_code, words in done.output) == (status, True), done.output
+        assert status == 0 or "Everything holds" not in done.output
