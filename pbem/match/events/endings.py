@@ -155,8 +155,8 @@ def _sharing(match: Match, word: str, named: Sequence[str]) -> tuple[int, ...]:
 
 
 def _asked(match: Match, what: str) -> tuple[int, ...]:
-    """The seats that must agree: to a draw, those still in the game; to an annulment, all."""
-    return match.in_game if what == DRAW else tuple(match.seats)
+    """The seats that must agree: to a draw, those still in the game; to an annulment, all that have not left it."""
+    return match.in_game if what == DRAW else tuple(seat for seat in match.seats if seat not in match.left)
 
 
 def _draw(match: Match, body: JsonObject) -> Draw:
