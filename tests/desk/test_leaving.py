@@ -289,6 +289,9 @@ def test_an_annulment_needs_nobody_who_left(referee: Referee) -> None:
     referee.send(carl, "annul m1 offer\n")
     assert "you are out of this game, and the others play on" in carl.text
     referee.send(ann, "annul m1 offer\n")
+    assert "Those who play on decide that." in body(carl.letters[-1])
+    assert "annul m1 accept" not in body(carl.letters[-1])
+    assert "annul m1 accept" in body(bob.letters[-1])
     assert referee.match().phase == "playing"
     referee.send(bob, "annul m1 accept\n")
     assert referee.match().outcome == {"winners": [], "scores": [0, 0, 0], "reason": "annulled"}
