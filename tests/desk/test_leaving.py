@@ -24,6 +24,7 @@ from pbem.match.record import read
 from pbem.match.record import replay as replay_record
 from pbem.match.transcript import TranscriptError, sha256_hex
 from pbem.match.transcript_replay import begin
+from pbem.match.view import view
 from pbem.proof import verification
 from pbem.proof.bundle import write
 from pbem.proof.remaining import check_remaining
@@ -292,6 +293,7 @@ def test_an_annulment_needs_nobody_who_left(referee: Referee) -> None:
     assert "Those who play on decide that." in body(carl.letters[-1])
     assert "annul m1 accept" not in body(carl.letters[-1])
     assert "annul m1 accept" in body(bob.letters[-1])
+    assert [view(referee.match(), seat).offers for seat in (1, 2, 3)] == [[], ["annul"], []]
     assert referee.match().phase == "playing"
     referee.send(bob, "annul m1 accept\n")
     assert referee.match().outcome == {"winners": [], "scores": [0, 0, 0], "reason": "annulled"}
