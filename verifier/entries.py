@@ -28,7 +28,7 @@ from verifier.events import (
 )
 from verifier.forms import check_form
 from verifier.rules import Refused
-from verifier.running import check_without_rules, running_step, runs_from, step_without_rules
+from verifier.running import running_step, runs_from
 from verifier.sealed import (
     ask_reveals,
     asks,
@@ -44,6 +44,7 @@ from verifier.state import Match
 from verifier.terms import is_judged
 from verifier.transcript import LISTS, Entry, check_commitments, check_heads, read_file, read_transcript
 from verifier.turn import commitments, turn
+from verifier.without_rules import check_without_rules, step_without_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -132,7 +133,7 @@ def check_entries(match: Match, entries: Sequence[Entry]) -> None:
             check_form(match, entry)
             must(before is None or entry.time >= before.time, "time runs backwards")
             if not match.judged:
-                step_without_rules(match, entry, running=running is not None and entry.seq >= running)
+                step_without_rules(match, entry, before, running=running is not None and entry.seq >= running)
             elif running is None or entry.seq < running:
                 step(match, entry, before)
             else:

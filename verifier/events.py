@@ -145,7 +145,7 @@ def lost(match: Match, entry: Entry, seat: int) -> bool:
 
 def offered(match: Match, entry: Entry) -> None:
     kind, seat, word = entry.type, entry.body["seat"], entry.body["word"]
-    who = match.seats
+    who = [other for other in match.seats if other not in gone_from(match)]
     if kind == "draw":
         must(match.phase == "playing", "no game is played")
         who = list(match.position.remaining)

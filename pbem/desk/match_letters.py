@@ -36,6 +36,7 @@ from pbem.letters.safe_text import escaped
 from pbem.mail.calendar import Appointment, attached
 from pbem.match import stored_orders
 from pbem.match.changed import replace
+from pbem.match.events.endings import agreeing
 from pbem.match.naming import hides_players, seen_by
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import written
@@ -268,7 +269,8 @@ class MatchLetters:
             case "extended":
                 return {"by": match.name(facts["by"]), "given": Span.of(facts["seconds"])}
             case "offer":
-                return {"by": match.name(facts["by"]), "some": facts["sharing"]}
+                answers = seat in agreeing(match, facts["agreement"])
+                return {"by": match.name(facts["by"]), "some": facts["sharing"], "answers": answers}
             case "left":
                 view = self.files_of(match).position(match, row, seat, out) if facts["asks"] else None
                 return {"who": facts["seat"], "view": view}

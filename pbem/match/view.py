@@ -13,6 +13,7 @@ import msgspec
 
 from pbem.games import GAMES, rules
 from pbem.match.events import silence
+from pbem.match.events.endings import agreeing
 from pbem.match.state import AGREEING, PHASES, Count, Ended, MatchOutcome
 from pbem.match.transcript import is_time, written
 from pbem.phrase import Phrase
@@ -126,9 +127,9 @@ class TermsView(MatchView, frozen=True, kw_only=True):
 
 
 def is_offered(match: Match, what: str, reader: int) -> bool:
-    """True if somebody else offers this, a draw of some alone excepted: a plain `accept` agrees to none of those."""
-    plain = {"draw": match.in_game}.get(what, ())
-    return any(sharing == plain for seat, sharing in match.offers[what].items() if seat != reader)
+    """True if this reader may accept such an offer, but for a draw of some: no plain `accept` agrees to that."""
+    plain, others = {"draw": match.in_game}.get(what, ()), match.offers[what].items()
+    return reader in agreeing(match, what) and any(sharing == plain for seat, sharing in others if seat != reader)
 
 
 def view(

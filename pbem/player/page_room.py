@@ -341,7 +341,7 @@ class PlayRoom:
             if table.clear(table.letters.matches.standing(match), _early(word) if word else None) is None:
                 return {"kept": True}
         else:
-            table.say(match, asked.what, word)
+            table.say(match, asked.what, word, readers=f" to {asked.to}" if asked.to else "")
         return {"sent": table.send()}
 
     def _ask_server(self, asked: SentenceRequest) -> JsonObject:

@@ -67,6 +67,8 @@ class SentenceRequest(MatchRequest):
 
     what: str = ""
     word: str = ""
+    to: str = ""
+    """The readers of a message, if it is for some alone."""
     shown: tuple[str, int, int, str] | None = None
 
 

@@ -7,18 +7,21 @@ to judge its orders.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from pbem.games import Refused, parts
+from pbem.games import Refused, part_of, parts
+from pbem.games.audience import ANY
 from pbem.games.draws import play_turn
 from pbem.match.transcript import canonical
 from pbem.testing.subject import Nonconforming, World, demand, play, readers, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from pbem.games import Rules, State
+    from pbem.games import Report, Rules, State
+    from pbem.games.audience import Fields
     from pbem.testing.subject import Change, RandomPlayers, Subject
 
 _WORLDS: Final = 8  # pairs of worlds that are compared
@@ -26,8 +29,15 @@ _VARIED: Final = 3  # of them in which some secret could be varied: with fewer, 
 
 
 def told(subject: Subject) -> None:
-    """Denied by default: what nobody decided to show is shown to nobody, and the public learns the least."""
+    """Denied by default: what nobody decided to show is shown to nobody, and the public learns the least.
+
+    What somebody decided to show comes up in some game: a misspelt field would be shown to nobody.
+    """
     judge = subject.judge
+    reports = [report for game in subject.played for turn in game.reports for report in turn]
+    never = list(_unused(part_of(subject.name, "SHOWN") or {}, [{report["kind"]: report} for report in reports]))
+    said = "of no report in the random games, so it is misspelt, or needs one of the `openings`"
+    demand(not never, f"{', '.join(never)} is {said}")
     for game in subject.played:
         seats, nobody = len(game.setups), max(judge.seats) + 1
         for reader in readers(seats):
@@ -39,15 +49,28 @@ def told(subject: Subject) -> None:
             public = judge.show(report, None) or {}
             for reader in readers(seats):
                 known = judge.show(report, reader)
-                if "to" in report and reader not in {*report["to"], report.get("seat")}:
-                    others = judge.show({**report, "to": []}, reader)
+                if isinstance(report.get("to"), list) and reader != report.get("seat"):
+                    gains, is_named = known != judge.show({**report, "to": []}, reader), reader in report["to"]
                     said = f"seat {reader}, which `to` does not name, is shown more for those whom it names: {report}"
-                    demand(known == others, said)
+                    demand(is_named or not gains, said)
+                    said = f"seat {reader}, which `to` names, is shown no more: pass `to` to `audience`: {report}"
+                    demand(gains or not is_named, said)
                 for planted in ("planted", {"planted": "planted"}, [{"planted": "planted"}]):
                     more = judge.show({**report, "planted": planted}, reader)
                     demand("planted" not in str(more), f"a field that is not known is shown of {report['kind']}")
                     demand(more == known, f"a field that is not known changes what is shown of {report}")
                 demand(_part(public, known or {}), f"the public is shown more than seat {reader} of {report}")
+
+
+def _unused(fields: Fields, values: Sequence[Report], path: str = "SHOWN.") -> Iterator[str]:
+    """The names in a table of readers that none of these values has."""
+    for name, inner in fields.items():
+        named = [value[name] for value in values if name in value] if name != ANY else [*values]
+        if not named:
+            yield f"{path}{name}"
+        elif isinstance(inner, Mapping):
+            several = [one for value in named for one in (value if isinstance(value, list) else [value])]
+            yield from _unused(inner, several, f"{path}{name}.")
 
 
 def _part(less: object, more: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser.home_page import (
@@ -136,6 +136,41 @@ def test_what_was_confirmed_for_a_match_goes_to_no_other(start: Callable[..., Ho
     page.route("**/match?*", lambda route: route.fulfill(json={"later": True}), times=1)  # it is asked for again
     page.go_back()
     expect(page.locator("#one")).to_be_visible(timeout=LONG)
+
+
+def test_a_draw_and_a_message_may_be_for_some_alone(start: Callable[..., HomePage]) -> None:
+    """As where three and more play; what the server makes of it, other tests show."""
+    page, _, _ = start("--browser")
+    others, said = [{"name": name, "program": False} for name in ("bob", "carl", "dan")], list[Any]()
+    page.route("**/match?*", lambda route: route.fulfill(json={**route.fetch().json(), "others": others}))
+
+    def hear(route: Route) -> None:
+        said.append(route.request.post_data_json)
+        route.fulfill(json={"sent": True})
+
+    page.route("**/say", hear)
+    practise(page)
+    page.locator("#talk").click()
+    assert page.locator("#some").get_attribute("placeholder") == "bob carl dan"
+    page.locator("#some").fill(" bob,carl ")
+    page.locator("#sentences button", has_text="Offer a draw").click()
+    expect(page.locator("#read-back")).to_have_text("draw m1 offer for bob carl")
+    page.locator("#yes").click()
+    page.locator("#talk").click()
+    page.locator("#said").fill("Shall we share it?")
+    page.locator("#press button").click()
+    expect(page.locator("#sure-title")).to_have_text("m1: bob carl")
+    page.locator("#yes").click()
+    expect(page.locator("#said")).to_have_value("")
+    page.locator("#talk").click()
+    page.locator("#some").fill("")
+    page.locator("#sentences button", has_text="Offer a draw").click()
+    expect(page.locator("#read-back")).to_have_text("draw m1 offer")
+    page.locator("#no").click()
+    assert [(one["what"], one["word"], one.get("to", "")) for one in said] == [
+        ("draw", "offer for bob carl", ""),
+        ("press", "Shall we share it?", "bob carl"),
+    ]
 
 
 def test_orders_are_not_written_into_the_composer_of_the_match_before(start: Callable[..., HomePage]) -> None:

@@ -271,6 +271,11 @@ def test_the_rest_of_the_language(terminal: Terminal) -> None:
     terminal("press", "m1", "--to", "bob", "Not", "publicly.", "--yes")
     assert "writes to you alone" in bob.text
     terminal("press", "m1", "--to", "bob", "--public", "Both?", status=2)
+    terminal("draw", "m1", "offer", "--for", "ann", "--yes")
+    assert "ann offers to end this game as won by ann." in bob.text
+    terminal("draw", "m1", "offer", "--for", "ann", "--for", "cara", "--yes")
+    terminal()
+    assert "cara does not play this game" in terminal("letter", "m1")
     terminal.referee.send(bob, "press m1\nserver play.example\nplayer bob\nrev 1\n船\nend\n")
     terminal.charset = "latin-1"
     assert "\\u8239" in terminal("letter", "m1")

@@ -46,6 +46,14 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
             'return cut(report, SHOWN, audience(None if seat and report["seat"] != seat else seat, seat, range(1)))',
         ),
     ),
+    "a misspelt field in the table of readers": (
+        *("told", "SHOWN.guess.numbre is of no report in the random games"),
+        *('everybody("seat", "kind", "number", "answer")', 'everybody("seat", "kind", "numbre", "answer")'),
+    ),
+    "a misspelt kind of report in the table of readers": (
+        *("told", "SHOWN.gues is of no report"),
+        *('Shown = {"guess": ', 'Shown = {"guess": everybody("number"), "gues": '),
+    ),
     "an unsorted set": ("again", "another process", GUESS, GUESS[:-1] + ', "odd": list({"a", "b", "c", answer})}'),
     "faults in the order of a set": (
         *("again", "another process"),
@@ -205,6 +213,10 @@ OF_MANY: dict[str, tuple[str, str, *tuple[str, ...]]] = {
     "a whisper for all": (
         *("told", "which `to` does not name, is shown more for those whom it names: "),
         *('report.get("to", ())', 'range(1, 7) if report.get("to") else ()'),
+    ),
+    "a whisper for nobody": (
+        *("told", "which `to` names, is shown no more: pass `to` to `audience`: "),
+        *('report.get("to", ())', "()"),
     ),
     "a pace that is no fraction": (
         *("turns", "pace 0.5 is no Fraction up to 1"),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import Store, against, holds, proof
+from attackers.forgers import Store, against, both, holds, proof, saying, with_entry
 from desk.test_tournaments import Club
 from in_a_box.bulletins import bulletin
 from in_a_box.inquiries import early, sentence_of
 from in_a_box.referee import SERVER, body, form_in, new
 from in_a_box.sealed_seats import agreed
 from vectors.make import by, key
+from world.mutations import signed_again
 
 from pbem.identity import parse_key, ssh
 from pbem.proof.kept_letters import kept
@@ -204,6 +205,21 @@ class TestMatches:
         liar.deliver(raw, bob.address)
         liar.send(ann, "resign m1 match\n")
         assert answers(proof(liar, ann), [told])
+
+    def test_a_sentence_came_no_earlier_than_its_answer_says(self, referee: Referee) -> None:
+        """The bundle alone does not tell: what a letter cites, a clock that was set back later may date."""
+        ann, bob = referee.begun(SMALL, SETUPS)
+        referee.send(bob, "draw m1 offer\n")
+        told = bob.last
+        referee.send(ann, "draw m1 accept\n")
+        found = proof(referee, ann)
+        at = next(number for number, entry in enumerate(found.entries) if entry.type == "draw")
+        came = datetime.fromisoformat(found.entries[at].body["received"])
+        earlier = f"{came - timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"
+        assert answers(found, [told]) == []
+        lie = signed_again(with_entry(found, at, saying(received=earlier)))
+        assert both(lie)
+        assert answers(lie, [told])
 
     def test_orders_that_were_done_have_a_receipt(self, referee: Referee) -> None:
         """A server that sent none could drop them, and nothing would be left of them but its word."""

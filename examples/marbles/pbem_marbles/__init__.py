@@ -24,7 +24,7 @@ INTERFACE = 1
 """The number of the interface for which this is written."""
 
 SHOWN: Shown = {"guess": everybody("seat", "kind", "number", "answer")}
-"""The readers of each field of a report. Not in it, and so told to nobody: `hidden`, the number of marbles."""
+"""The readers of each field of a report. Not in it, and so told to nobody: `hidden`."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pbem_diplomacy import adjustments
 from pbem_diplomacy.geography import ARMY, FLEET, standard
-from pbem_diplomacy.orders import BUILD, CONVOY, DISBAND, HOLD, MOVE, RETREAT, SUPPORT, WAIVE, Order, Position
+from pbem_diplomacy.orders import BUILD, CONVOY, DISBAND, HOLD, MOVE, RETREAT, SUPPORT, WAIVE, Order, Position, useful
 from pbem_diplomacy.state import ADJUSTMENT, RETREATS
 
 if TYPE_CHECKING:
@@ -59,9 +59,11 @@ def _ways(position: Position, unit: Unit) -> list[str]:
 
 def _carried(position: Position, unit: Unit) -> list[str]:
     """The provinces to which fleets could carry an army."""
-    if unit.kind != ARMY or not position.at_sea:
+    geography, seas = position.geography, position.at_sea
+    if not seas:
         return []
-    return [place for place in sorted(position.geography.provinces) if position.can_be_carried(unit, place)]
+    coasts = (place for place in sorted(geography.provinces) if position.sails(unit, place))
+    return [place for place in coasts if useful(geography, unit.province, place, seas)]
 
 
 def _retreats(state: State, unit: Unit) -> Iterator[Order]:

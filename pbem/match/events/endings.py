@@ -119,7 +119,7 @@ def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed)
             raise Refused(Fault(what, match.id, _OVER.given(command=last.template)))
         if match.phase != "playing":
             raise Refused(Fault(what, match.id, Phrase("no game has begun, so there is nothing to draw")))
-    if seat not in _asked(match, what):
+    if seat not in agreeing(match, what):
         raise Refused(Fault(what, match.id, Phrase("you are out of this game, and the others play on")))
     named = request.sharing if isinstance(request, Draw) else ()
     sharing = _sharing(match, word, named) if what == DRAW else ()
@@ -134,7 +134,7 @@ def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed)
     willing = {} if word == "decline" else {**offered, seat: sharing}
     step.match = replace(step.match, offers={**match.offers, what: willing})
     step.notify("offer", seat, agreement=what, word=word, by=seat, sharing=list(named))
-    if any(willing.get(other) != sharing for other in _asked(match, what)):
+    if any(willing.get(other) != sharing for other in agreeing(match, what)):
         return False
     if what == DRAW:
         end_game(step, Result(sharing, match.under_way.scores, "agreement"))
@@ -154,9 +154,9 @@ def _sharing(match: Match, word: str, named: Sequence[str]) -> tuple[int, ...]:
     return tuple(seat for name, seat in playing.items() if not named or name in named)
 
 
-def _asked(match: Match, what: str) -> tuple[int, ...]:
-    """The seats that must agree: to a draw, those still in the game; to an annulment, all."""
-    return match.in_game if what == DRAW else tuple(match.seats)
+def agreeing(match: Match, what: str) -> tuple[int, ...]:
+    """The seats that must agree: to a draw, those still in the game; to an annulment, all that have not left it."""
+    return match.in_game if what == DRAW else tuple(seat for seat in match.seats if seat not in match.left)
 
 
 def _draw(match: Match, body: JsonObject) -> Draw:

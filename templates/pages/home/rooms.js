@@ -234,6 +234,7 @@
       return;
     }
     const anew = !shown;
+    if (anew) byId("some").value = "";
     if (prefix) drawTournament(found);
     else drawMatch(found, place);
     show(prefix ? "tournament" : "one", true);
@@ -269,6 +270,8 @@
     byId("form").textContent = [found.yours || found.unused, ...found.refused].join("\n");
     show("yours", found.yours || found.unused);
     show("talk", running);
+    show("some-of", found.others.length > 1);
+    byId("some").placeholder = found.others.map(({ name }) => name).join(" ");
     redraw(byId("sentences"), running ? sentences(found) : "");
     redraw(byId("talked"), found.talk.map(([player, text, alone]) => make("p", {}, make("b", {}, alone ? say("{player}, to some alone", { player }) : player), make("span", {}, text))));
     show("proof", found.bundle);
@@ -294,7 +297,10 @@
 
   const sentences = (found) => [["draw", "offer", say("Offer a draw")], ["annul", "offer", say("Offer to annul the match")], ["extend", "3d", say("Give three days more")],
     found.sealed ? null : ["clear", "", say("Take back what you sent")], ["resign", "", say("Resign the game")], ["resign", "match", say("Resign the match")]]
-    .filter(Boolean).map(([what, word, label]) => button(label, () => sentence(what, word, label)));
+    .filter(Boolean).map(([what, word, label]) => button(label, () => sentence(what, what === "draw" && some() ? `${word} for ${some()}` : word, label)));
+
+  /** The players whom a draw or a message is for, if it is not for all. */
+  const some = () => (byId("some-of").hidden ? "" : byId("some").value.split(/[\s,]+/).filter(Boolean).join(" "));
 
   // The board, in a frame as high as what is on it
 
@@ -466,9 +472,9 @@
   const submitted = (id, work) => byId(id).addEventListener("submit", (event) => { event.preventDefault(); alone(() => work(event.target)); });
 
   submitted("press", async () => {
-    const place = here, word = byId("said").value;
-    if (!await sure(`${place.match}: ${say("To the other players")}`, [word])) return;
-    const found = await act("say", { ...place, what: "press", word });
+    const place = here, word = byId("said").value, to = some();
+    if (!await sure(`${place.match}: ${to || say("To the other players")}`, [word])) return;
+    const found = await act("say", { ...place, what: "press", word, to });
     sent(found);
     if (found) byId("said").value = "";
   });
