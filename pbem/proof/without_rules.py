@@ -1,8 +1,7 @@
 """The check of a bundle whose game nobody can judge here: everything but what only its rules can say.
 
 Chain and heads are checked before. Here, each paper must be one that an entry or another paper names by its hash,
-what a revealed game needs must be there, each letter must be signed by a key of its player, and only who is in the
-game may say something in it (`remaining`). Whether setups and
+what a revealed game needs must be there, and each letter must be signed by a key of its player. Whether setups and
 orders were legal, and whether reports and results follow from them, stays open. Implements docs/bundle.md, 13.
 """
 
@@ -19,7 +18,6 @@ from pbem.match.terms import named_in_terms
 from pbem.match.transcript import TranscriptError, canonical, sha256_hex
 from pbem.proof.agreement import agrees
 from pbem.proof.named_papers import keys_in, letter_of, named, named_letter, revealed
-from pbem.proof.remaining import check_remaining
 from pbem.proof.signed_letters import signed_text
 
 if TYPE_CHECKING:
@@ -43,8 +41,6 @@ def check(found: Bundle, match: Match) -> str:
     _check_kinds(found, match.play)
     _check_needed(found, match.play)
     _check_named(found)
-    if match.play.hides:
-        check_remaining(found.entries, found.papers, match.terms)
     signed = _check_signed(found, match)
     vouched = sum(path.startswith("letters/") for path in found.papers) - signed
     mailbox = f", {vouched} came from mailboxes" if vouched else ""

@@ -22,12 +22,11 @@ from pbem.match.changed import replace
 from pbem.match.events import clocks
 from pbem.match.record import read
 from pbem.match.record import replay as replay_record
-from pbem.match.transcript import TranscriptError, sha256_hex
+from pbem.match.transcript import sha256_hex
 from pbem.match.transcript_replay import begin
 from pbem.match.view import view
 from pbem.proof import verification
 from pbem.proof.bundle import write
-from pbem.proof.remaining import check_remaining
 from pbem.proof.verification import verify
 from pbem.testing import CHECKS, subject, write_records
 from verifier.conventions import No
@@ -169,26 +168,21 @@ UNREAD = {"a vote declined"}
 
 
 def without_rules(found: Bundle) -> list[str]:
-    """The faults that both verifiers find in the entries alone, as where nobody has the march."""
+    """The fault that the second verifier finds in the entries alone; pbem leaves nearly all of it open."""
     with pytest.MonkeyPatch.context() as nowhere:
         nowhere.setattr(verification, "GAMES", {})
-        verdicts = checked(found)[-1].holds, second(found)
-    match, faults = begin(found.entries[0]), []
+        assert not checked(found)[-1].holds
+    match = begin(found.entries[0])
     other = SecondMatch(dict(found.papers), terms=match.terms.document(), phase="setup", game=1)
     other.players = {seat: Player(match.name(seat), {}) for seat in match.seats}
     entries = read_transcript(read_file(write(found))["transcript.jsonl"])
     try:
-        check_remaining(found.entries, found.papers, match.terms)
-    except TranscriptError as error:
-        faults.append(str(error))
-    try:
         for before, entry in pairwise(entries):
             judge_seats(other, entry, before)
-        assert not other.due
-    except (No, AssertionError) as error:
-        faults.append(str(error))
-    assert len(faults) in {0, 2}, faults
-    assert verdicts == ((False, False) if faults else (None, None))
+        faults = [str(other.due)] if other.due else []
+    except No as no:
+        faults = [str(no)]
+    assert second(found) is (False if faults else None)
     return faults
 
 
@@ -224,8 +218,8 @@ def test_who_left_says_nothing_more(shared: Bundle) -> None:
         for fault in without_rules(put(shared, left, kind, seat=5, **says, **sentence)):
             assert "a seat that left" in fault, kind
     deadline = shared.entries[at(shared, "missed")].body["deadline"]
-    assert len(without_rules(put(shared, left, "missed", game=1, turn=4, seat=5, deadline=deadline))) == 2
-    assert len(without_rules(put(shared, left, "forfeited", game=1, seats=[5]))) == 2
+    assert len(without_rules(put(shared, left, "missed", game=1, turn=4, seat=5, deadline=deadline)))
+    assert len(without_rules(put(shared, left, "forfeited", game=1, seats=[5])))
     ordered = signed_again(with_entry(shared, left, lambda body: body["orders"].update({"5": body["orders"]["4"]})))
     fails(ordered)
     assert all("orders of a seat that left" in fault for fault in without_rules(ordered))
