@@ -25,7 +25,6 @@ from pbem.games import part_of
 from pbem.games.squares import Glance
 from pbem.mail_providers import PROVIDERS, MailProvider
 from pbem.match.transcript import announcement, canonical, sha256_hex
-from pbem.player import mail_out
 from pbem.player.account_file import Places
 from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
@@ -122,13 +121,6 @@ def test_a_newcomer_at_another_provider_is_asked_for_its_hosts(terminal: Termina
     account = Places(folder, folder).load()
     assert (account.mail_in, account.mail_out) == ("imaps://ann@127.0.0.1:1", "smtps://ann@127.0.0.1:1")
     assert (folder / "ann@play.example.password").read_text() == "s3cret\n"
-
-
-def test_a_machine_without_sendmail_says_so(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mail_out, "_SENDMAIL", "/nowhere/sendmail")
-    given = ("--address", "ann@home.example", "--key", "~/key", "--new-key")
-    shown = terminal("register", "ann@play.example", *given)
-    assert "Not sent yet: register: /nowhere/sendmail: No such file or directory" in shown
 
 
 def test_a_registration_that_went_astray_is_sent_again_at_once(terminal: Terminal) -> None:

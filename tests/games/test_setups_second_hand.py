@@ -183,15 +183,11 @@ def zones_agree(seed: int) -> bool:
     return alike("shoot-em-up", {"board": f"{columns}x{rows}"}, seats, seat, text)
 
 
+FEW, MANY = [range(200)], [range(batch * 400, batch * 400 + 400) for batch in range(1, 11)]
+
+
+@pytest.mark.parametrize("seeds", [*FEW, *(pytest.param(many, marks=pytest.mark.long) for many in MANY)], ids=str)
 @pytest.mark.parametrize("agree", [fleets_agree, halves_agree, zones_agree])
-def test_setups_are_judged_alike(agree: Callable[[int], bool]) -> None:
-    verdicts = Counter(agree(seed) for seed in range(200))
+def test_setups_are_judged_alike(agree: Callable[[int], bool], seeds: range) -> None:
+    verdicts = Counter(agree(seed) for seed in seeds)
     assert min(verdicts[True], verdicts[False]) > 30
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("agree", [fleets_agree, halves_agree, zones_agree])
-@pytest.mark.parametrize("batch", range(1, 11))
-def test_setups_are_judged_alike_at_length(agree: Callable[[int], bool], batch: int) -> None:
-    for seed in range(batch * 400, batch * 400 + 400):
-        agree(seed)

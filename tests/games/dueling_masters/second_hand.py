@@ -7,17 +7,12 @@ is made to pass and the end must be the same. Of the engine nothing is used but 
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
 
-from games.second_hand import accepted, agreed
+from games.second_hand import agreed, judges
 from playing.conditions import some_conditions
 
 from pbem.games import State, parts, rules
 from verifier.rules.dueling_masters import BOARD, Game, Piece, Square, apart, begin, name_of
-
-if TYPE_CHECKING:
-    from games.second_hand import Judge
-
 
 # Chance
 
@@ -32,12 +27,6 @@ def some_setup(dice: random.Random, seat: int, homes: int, crowded: bool) -> lis
     names = ["W", "B", "X1", "X2", "Y1", "Y2", "Z1", "Z2", "Z3", "Z4"]
     pieces = [("*", square) for square in alone[:7]] + [(name, dice.choice(free)) for name in names]
     return pieces + [("H" if homes == 1 else f"H{n}", square) for n, square in enumerate(alone[7:], 1)]
-
-
-def judges(game: Game, state: State, seat: int) -> tuple[Judge, Judge]:
-    """The two judges of a text."""
-    real = rules("dueling-masters")
-    return accepted(lambda text: real.order(state, seat, text).text), accepted(lambda text: game.order(seat, text))
 
 
 def some_order(dice: random.Random, game: Game, seat: int) -> str:
@@ -56,7 +45,7 @@ def written(piece: Piece, end: Square) -> str:
 
 def agree_on_nonsense(dice: random.Random, game: Game, state: State, seat: int) -> None:
     """Orders that may be legal or not."""
-    both = judges(game, state, seat)
+    both = judges("dueling-masters", state, game.order, seat)
     for _ in range(4):
         piece = dice.choice(game.of(seat))
         start = piece.at if dice.random() < 0.9 else dice.choice(BOARD)
@@ -82,7 +71,7 @@ def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int
             return f"can {some_order(dice, game, seat) if dice.random() < 0.6 else 'Z1 A1-B1'}"
         return f"{verb} {dice.choice(squares if verb in ('met', 'left') else names)}"
 
-    both = judges(game, state, seat)
+    both = judges("dueling-masters", state, game.order, seat)
     for _ in range(2):
         orders = [some_order(dice, game, seat) or "W A1-B3" for _ in range(dice.choice((1, 2, 3, 9)))]
         text = some_conditions(dice, atom, orders)
@@ -106,7 +95,7 @@ def play_both(seed: int) -> None:
         agree_on_conditions(random.Random(f"{seed} {state.turn}"), game, state, seat)
         text = some_order(dice, game, seat)
         assert (state.due[seat] is None) == (forced is None) == (text != "")
-        agreed(judges(game, state, seat), "")
+        agreed(judges("dueling-masters", state, game.order, seat), "")
         state, reports = real.turn(state, {seat: real.order(state, seat, text)})
         assert reports == game.play({seat: text})
         assert state.scores == game.scores

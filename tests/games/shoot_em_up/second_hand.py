@@ -7,9 +7,8 @@ place, the seats due, scores and end must be the same. Of the engine only its in
 from __future__ import annotations
 
 import random
-from functools import partial
 
-from games.second_hand import accepted, agreed
+from games.second_hand import agreed, judges
 
 from pbem.games import Orders, parts, rules
 from verifier.rules.shoot_em_up import FLEET, Game, begin, name, zone
@@ -69,11 +68,7 @@ def play_both(seed: int) -> None:
         for seat in state.due:
             while seat not in judged:
                 text = some_orders(dice, table, seat)
-                both = (
-                    accepted(lambda text, seat=seat, state=state: game.order(state, seat, text).text),
-                    accepted(partial(table.order, seat)),
-                )
-                if (orders := agreed(both, text)) is not None:
+                if (orders := agreed(judges("shoot-em-up", state, table.order, seat), text)) is not None:
                     judged[seat], given[seat] = game.order(state, seat, text), orders
         state, reports = game.turn(state, judged)
         assert reports == table.play(given)

@@ -10,7 +10,7 @@ import random
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from games.second_hand import accepted, agreed
+from games.second_hand import agreed, judges
 from playing.conditions import some_conditions
 
 from pbem.games import State, parts, rules
@@ -29,8 +29,6 @@ from verifier.rules.spaceships import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from games.second_hand import Judge
 
 FLEETS = {
     "standard": [["DS", "KC", "FS", "MD", "LS"], ["DS", "KC", "PC", "MD", "HS"]],
@@ -168,12 +166,6 @@ def part_of(dice: random.Random, player: Player) -> Callable[[str], str]:
     return sparing
 
 
-def judges(game: Game, state: State, seat: int) -> tuple[Judge, Judge]:
-    """The two judges of a text."""
-    real = rules("spaceships")
-    return accepted(lambda text: real.order(state, seat, text).text), accepted(lambda text: game.order(seat, text))
-
-
 def text_of(dice: random.Random, player: Player, orders: Sequence[Order]) -> str:
     sparing = part_of(dice, player)
     return dice.choice([" ", ", ", "\n"]).join(written(order, sparing) for order in orders)
@@ -198,7 +190,7 @@ def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int
 
     for _ in range(2):
         text = some_conditions(dice, atom, [dice.choice((orders, "Gx3", "sYw3")) or "Rv1" for _ in range(3)])
-        if agreed(judges(game, state, seat), text) is not None:
+        if agreed(judges("spaceships", state, game.order, seat), text) is not None:
             assert parts.branch(real, state, seat, text) == game.branch(seat, text), text
 
 
@@ -218,11 +210,11 @@ def play_both(seed: int) -> None:
             orders = some_orders(dice, player, enemy, game.turn)
             for _ in range(4):
                 text = text_of(dice, player, worse_orders(dice, player, enemy, orders))
-                agreed(judges(game, state, seat), text)
+                agreed(judges("spaceships", state, game.order, seat), text)
             if dice.random() < 0.5 and any(map(player.strikes, player.ships)):
                 orders = with_a_target_list(dice, enemy, orders)
             texts[seat] = text_of(dice, player, orders)
-            found = agreed(judges(game, state, seat), texts[seat])
+            found = agreed(judges("spaceships", state, game.order, seat), texts[seat])
             assert found is not None, texts[seat]
             texts[seat] = found
             agree_on_conditions(random.Random(f"{seed} {game.turn} {seat}"), game, state, seat, found)
