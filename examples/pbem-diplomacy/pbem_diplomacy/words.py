@@ -54,10 +54,14 @@ def standing(view: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[tupl
         count = [*view["owned"].values()].count(power)
         if not units and not count:
             continue
+        here = ", ".join(f"{kind} {spelled(place)}" for kind, place in units)
+        if not view["powers"]:  # they are still to be dealt
+            yield Phrase("{power}, centres {count}", power=name, count=count), here
+            continue
         seats = [seat for seat, one in enumerate(view["powers"], start=1) if one == power]
         player = names[seats[0]] if seats and seats[0] not in view["gone"] else Phrase("no player")
         label = Phrase("{power} ({player}), centres {count}", power=name, player=player, count=count)
-        yield label, ", ".join(f"{kind} {spelled(place)}" for kind, place in units)
+        yield label, here
 
 
 def retreats(view: Mapping[str, Any]) -> Iterator[Phrase]:
