@@ -48,6 +48,10 @@ def test_seven_play_to_a_draw_of_three(tmp_path: Path) -> None:
             referee.send(other, form_in(body(asking), "accept", lines=1))
         walk(referee, *people)
         assert referee.match().turn == 2
+        ivy = referee.registered("ivy")
+        referee.send(ivy, "observe m1\n")
+        assert "You now watch m1" in ivy.text
+        assert max(map(len, ivy.text.split("\n"))) <= 78
 
         # Ann writes to two, and the others hear nothing of it.
         before = {person.name: len(person.letters) for person in people}
