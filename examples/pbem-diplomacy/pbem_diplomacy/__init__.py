@@ -40,7 +40,7 @@ SHOWN: Shown = {
     "dislodged": everybody("seat", "kind", "power", "unit", "from", "open"),
     "disbanded": everybody("seat", "kind", "power", "unit"),
     "removed": everybody("seat", "kind", "power", "unit"),
-    "centres": everybody("seat", "kind", "power", "count", "year"),
+    "centres": everybody("seat", "kind", "power", "year", "count", "places", "due"),
 }
 """The readers of each field of a report: everybody. What is secret are the orders of the turn that is due."""
 

@@ -12,7 +12,7 @@ from pbem_diplomacy.geography import Unit
 from pbem_diplomacy.notation import Reader, written
 from pbem_diplomacy.recall import recalled, unused, view
 from pbem_diplomacy.state import PHASES, SOLO, State
-from pbem_diplomacy.words import said, sheet_rows, standing, summary, told
+from pbem_diplomacy.words import said, sheet_rows, standing, summary, title, told
 
 from pbem.games import Refused
 from pbem.games.draws import Draws
@@ -104,6 +104,16 @@ def test_centres_change_hands_after_fall_alone_and_eighteen_win() -> None:
     assert fall.result
     assert (fall.result.winners, fall.due) == ((1,), {})
     assert {report["power"]: report["count"] for report in reports if report["kind"] == "centres"}["FRANCE"] >= SOLO
+
+
+def test_what_belongs_to_whom_is_told_after_fall() -> None:
+    units = ["FRANCE A TUN", "GERMANY A MUN", "GERMANY A RUH"]
+    _, reports = played(at("fall", units, {"TUN": "ITALY", "PAR": "FRANCE", "MUN": "GERMANY"}), "", "")
+    assert [*told(reports, {})] == [
+        "France, centres 2, may build 1: Par, Tun",
+        "Germany, centres 1, removes 1: Mun",
+        "Italy has lost its last centre",
+    ]
 
 
 def test_the_last_winter_ends_the_game() -> None:
@@ -270,6 +280,8 @@ def test_what_happened_is_told_in_words() -> None:
     _, reports = played(begun()._replace(phase="fall"), "", "")
     assert {report["kind"] for report in reports} == {"centres"}
     assert summary(reports) == "Nothing was ordered"
+    assert [*told(reports, {})][2] == "France, centres 3: Bre, Mar, Par"
+    assert title(view(begun()._replace(phase="fall retreats"), 1, [])) == "Fall 1901, retreats"
     labels = [label for label, _ in standing(view(begun(), 1, []), {1: "ann", 2: "bob"})]
     assert labels[2] == "France (ann), centres 3"
     undealt = view(RULES.begin(RULES.options({}, 3), []), 1, [])
