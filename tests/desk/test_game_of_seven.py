@@ -35,17 +35,42 @@ def heard(person: Mailbox) -> str:
     return "\n".join(map(body, person.letters))
 
 
+def begun(referee: Referee) -> list[Mailbox]:
+    """The seven, who have agreed on a match."""
+    people = [referee.registered(name) for name in NAMES]
+    first, *others = people
+    referee.send(first, f"new march\n{TERMS}\nend\n")
+    for other in others:
+        referee.send(other, "join m1\n")
+    for other in others:
+        asking = next(one for one in reversed(list(other.letters)) if "\naccept m1" in body(one))
+        referee.send(other, form_in(body(asking), "accept", lines=1))
+    return people
+
+
+def test_answers_that_name_all_others_are_no_wider_than_a_letter(tmp_path: Path) -> None:
+    with enabled(tmp_path / "site", "march", MARCH):
+        referee = Referee(tmp_path, templates=Templates())
+        ann, *_ = begun(referee)
+        answers = {
+            "observe m1\n": "You now watch m1",
+            "extend m1 1d\n": "and seat-7 have 1 day more for turn 1",
+            "draw m1 offer for seat-1 seat-3 seat-5\n": "Offered: a draw of seat-1, seat-3, seat-5.",
+        }
+        for command, answer in answers.items():
+            writer = referee.registered("ivy") if "observe" in command else ann
+            referee.send(writer, command)
+            said = [line for line in writer.text.split("\n") if not line.startswith(">")]
+            assert answer in " ".join(said)
+            assert max(map(len, said)) <= 78, command
+        referee.close()
+
+
 def test_seven_play_to_a_draw_of_three(tmp_path: Path) -> None:
     with enabled(tmp_path / "site", "march", MARCH):
         referee = Referee(tmp_path, templates=Templates())
-        people = [referee.registered(name) for name in NAMES]
+        people = begun(referee)
         ann, bob, carl, dan, erin, fay, gus = people
-        referee.send(ann, f"new march\n{TERMS}\nend\n")
-        for other in people[1:]:
-            referee.send(other, "join m1\n")
-        for other in people[1:]:
-            asking = next(one for one in reversed(list(other.letters)) if "\naccept m1" in body(one))
-            referee.send(other, form_in(body(asking), "accept", lines=1))
         walk(referee, *people)
         assert referee.match().turn == 2
 

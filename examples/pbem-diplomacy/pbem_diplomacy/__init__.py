@@ -40,7 +40,7 @@ SHOWN: Shown = {
     "dislodged": everybody("seat", "kind", "power", "unit", "from", "open"),
     "disbanded": everybody("seat", "kind", "power", "unit"),
     "removed": everybody("seat", "kind", "power", "unit"),
-    "centres": everybody("seat", "kind", "power", "count", "year"),
+    "centres": everybody("seat", "kind", "power", "year", "count", "places", "due"),
 }
 """The readers of each field of a report: everybody. What is secret are the orders of the turn that is due."""
 
@@ -128,8 +128,10 @@ class _Judge:
         return found
 
     def filled(self, order: Order) -> Order:
-        """An order with its power, and the kind and the coast of each unit."""
+        """An order with its power, and the kind and the coast of each unit; what is dislodged retreats by a move."""
         order = order._replace(power=self.power)
+        if (self.kind, order.verb) == (RETREATS, MOVE):
+            order = order._replace(verb=RETREAT, via=False)
         unit = None if order.verb == BUILD else self.position.units.get(order.province)
         if unit and order.kind in {"", unit.kind}:
             order = order._replace(kind=unit.kind, place=unit.place)

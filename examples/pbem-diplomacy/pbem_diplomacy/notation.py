@@ -1,6 +1,7 @@
 """The notation of orders, as judges take it: `A Par-Bur`, `F Lon S A Yor-Nth`, `F Nth C A Lon-Bel`, `A Lon-Bel via`.
 
-Names may be written out, and the kind of a unit left out. An army may name the seas on its way: `A Lon-Nth-Bel`.
+Names may be written out, or begun as far as no other begins so, and the kind of a unit left out. An army may name the
+seas on its way: `A Lon-Nth-Bel`. What nJudge takes is taken: `A Bur-Par` as a retreat, commas between orders.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from pbem.phrase import Phrase
+from pbem.phrase import Phrase, either
 from pbem_diplomacy.geography import ARMY, FLEET, standard
 from pbem_diplomacy.orders import BUILD, CONVOY, DISBAND, HOLD, MOVE, RETREAT, SUPPORT, WAIVE, Order
 
@@ -18,13 +19,16 @@ if TYPE_CHECKING:
 
     from pbem.games.player_text import Text
 
+DASHES: Final = "-\N{EN DASH}\N{EM DASH}\N{MINUS SIGN}"
+"""The hyphen, and what mail programs make of it."""
+
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     ARMY: ("a", "army"),
     FLEET: ("f", "fleet"),
-    MOVE: ("-", "->", "to", "m", "moves", "move"),
+    MOVE: ("->", *DASHES, "to", "m", "moves", "move"),
     SUPPORT: ("s", "support", "supports"),
     CONVOY: ("c", "convoy", "convoys"),
-    HOLD: ("h", "hold", "holds"),
+    HOLD: ("h", "hold", "holds", "stand", "stands"),
     RETREAT: ("r", "retreat", "retreats"),
     DISBAND: ("d", "disband", "disbands", "remove"),
     BUILD: ("b", "build"),
@@ -35,11 +39,11 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 ELSEWHERE: Final[Mapping[str, tuple[str, ...]]] = {
     "BOT": ("gob",),
-    "LYO": ("gol",),
+    "LYO": ("gol", "gulf of lyons"),
     "TYS": ("tyn",),
     "NWG": ("nrg",),
     "NAO": ("nat",),
-    "MAO": ("mid",),
+    "MAO": ("mid", "mat"),
     "LVN": ("lvo",),
     "LVP": ("lpl",),
     "NWY": ("nor",),
@@ -47,6 +51,8 @@ ELSEWHERE: Final[Mapping[str, tuple[str, ...]]] = {
     "EAS": ("emed",),
     "WES": ("wmed",),
     "HEL": ("hlg",),
+    "ENG": ("ech",),
+    "STP": ("st. petersburg",),
 }
 """Other codes of provinces in use; `liv`, which is Livonia to some and Liverpool to others, is none."""
 
@@ -54,17 +60,26 @@ ELSEWHERE: Final[Mapping[str, tuple[str, ...]]] = {
 @cache
 def _token() -> re.Pattern[str]:
     words = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in sorted(_places(), key=len, reverse=True))
+    dashes = re.escape(DASHES)
+    coast = r"(?P<coast>[nsew])(?:c\b|(?:orth|outh|ast|est)\s+coast\b)"
     return re.compile(
-        rf"(?P<place>\b(?:{words})\b)(?:\s*[/(]\s*(?P<coast>[nsew]c)\b\s*\)?)?|->|-|[^\s\-]+", re.IGNORECASE
+        rf"(?P<place>\b(?:{words})\b)(?:\s*[/(]\s*{coast}\s*\)?)?|->|[{dashes}]|[^\s{dashes},;.]+", re.IGNORECASE
     )
 
 
 @cache
 def _places() -> Mapping[str, str]:
-    """The code of each province, by its names in small letters."""
-    provinces = standard().provinces
-    found = {name.lower(): code for code, province in provinces.items() for name in (code, province.name)}
-    return found | {name: code for code, names in ELSEWHERE.items() for name in names}
+    """The code of each province, by its names in small letters, and by their beginnings of four letters or more."""
+    names = {province.name.lower(): code for code, province in standard().provinces.items()}
+    starts = {name[:end] for name in names for end in range(4, len(name.split()[0]) + 1) if name[:end].isalpha()}
+    begun = {start: codes[0] for start in starts if len(codes := meant(start)) == 1}
+    elsewhere = {name: code for code, others in ELSEWHERE.items() for name in others}
+    return begun | names | {code.lower(): code for code in standard().provinces} | elsewhere
+
+
+def meant(word: str) -> list[str]:
+    """The codes of the provinces whose names begin like this."""
+    return [code for code, each in standard().provinces.items() if each.name.lower().startswith(word.lower())]
 
 
 _MEANING: Final = {word: meaning for meaning, words in WORDS.items() for word in words}
@@ -115,9 +130,10 @@ class Reader:
                 continue
             # One fault for a stretch that means nothing: the next order begins with a unit.
             place, _, word = self._tokens[min(self._at, len(self._tokens) - 1)]
-            self._text.blame(
-                "2", word[:80], Phrase("this is no order; write `A Par-Bur` or `F Lon S A Yor-Nth`"), place
-            )
+            says = Phrase("this is no order; write `A Par-Bur` or `F Lon S A Yor-Nth`")
+            if len(word) > 2 and len(codes := meant(word)) > 1:
+                says = Phrase("more than one province begins like this: {places}", places=either(map(spelled, codes)))
+            self._text.blame("2", word[:80], says, place)
             self._at += 1
             while self._at < len(self._tokens) and self._peek() not in {ARMY, FLEET}:
                 self._at += 1
@@ -127,9 +143,11 @@ class Reader:
         return self._tokens[self._at][1] if self._at < len(self._tokens) else ""
 
     def _take(self, *meanings: str) -> str:
-        """The next token, if it means one of these."""
+        """The next token, if it means one of these; `moves to` means the same as either."""
         if (found := self._peek()) in meanings:
             self._at += 1
+            while found == self._peek() == MOVE:
+                self._at += 1
             return found
         return ""
 
@@ -145,7 +163,8 @@ class Reader:
         """The next order, or None where none can be read."""
         if self._take(WAIVE):
             return Order("", "", "", WAIVE)
-        verb = self._take(BUILD, DISBAND)
+        verb = self._take(BUILD, DISBAND, RETREAT)
+        verb = DISBAND if verb == RETREAT else verb  # before a unit, an R removes it
         kind = self._take(ARMY, FLEET)
         place = self._place()
         if not place:
@@ -189,5 +208,5 @@ def _meaning(found: re.Match[str]) -> str:
     """The meaning of a token: a word of the notation, or `@` and a place; empty for neither."""
     if name := found["place"]:
         code = _places()[" ".join(name.lower().split())]
-        return f"@{code}/{found['coast'].upper()}" if found["coast"] else f"@{code}"
+        return f"@{code}/{found['coast'].upper()}C" if found["coast"] else f"@{code}"
     return _MEANING.get(found[0].lower(), "")

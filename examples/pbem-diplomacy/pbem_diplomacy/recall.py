@@ -1,18 +1,21 @@
-"""The part `recall` of Diplomacy: what a seat knows, which is all, and the position that its program judges by."""
+"""The part `recall` of Diplomacy: what a seat knows, which is all, and the position by which its program judges."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Result
+from pbem.phrase import Phrase
 from pbem_diplomacy.geography import Unit
 from pbem_diplomacy.movement import Dislodged
-from pbem_diplomacy.state import Options, State
+from pbem_diplomacy.notation import spelled
+from pbem_diplomacy.state import ADJUSTMENT, RETREATS, Options, State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.games import Report
+    from pbem_diplomacy.state import Written
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
@@ -69,3 +72,17 @@ def recalled(view: Mapping[str, Any], seat: int) -> State:
         view["turn"],
         Result(tuple(view["winners"]), ()) if view["over"] else None,
     )
+
+
+def unused(state: State, seat: int, orders: Written) -> tuple[Phrase, ...]:
+    """The units without an order, and the number of builds that are neither made nor waived."""
+    if not state.powers:
+        return ()
+    power = state.powers[seat - 1]
+    if state.kind == ADJUSTMENT:
+        left = state.adjustments.get(power, 0) - len(orders.orders)
+        return (Phrase("{count} of your builds", count=left),) if left > 0 else ()
+    says = Phrase("{unit} (is disbanded)") if state.kind == RETREATS else Phrase("{unit} (holds)")
+    ordered = {order.province for order in orders.orders}
+    idle = [unit for unit in state.orderable if unit.power == power and unit.province not in ordered]
+    return tuple(says.given(unit=f"{unit.kind} {spelled(unit.place)}") for unit in sorted(idle))

@@ -35,11 +35,11 @@ PACES: Final[Mapping[str, Fraction]] = {RETREATS: Fraction(1, 7), ADJUSTMENT: Fr
 
 PHASES: Final[Mapping[str, tuple[str, str, Phrase]]] = {
     DEALING: ("spring", DEALING, Phrase("Dealing of the powers")),
-    "spring": ("spring retreats", MOVEMENT, Phrase("Spring")),
-    "spring retreats": ("fall", RETREATS, Phrase("Spring, retreats")),
-    "fall": ("fall retreats", MOVEMENT, Phrase("Fall")),
-    "fall retreats": ("winter", RETREATS, Phrase("Fall, retreats")),
-    "winter": ("spring", ADJUSTMENT, Phrase("Winter, adjustments")),
+    "spring": ("spring retreats", MOVEMENT, Phrase("Spring {year}")),
+    "spring retreats": ("fall", RETREATS, Phrase("Spring {year}, retreats")),
+    "fall": ("fall retreats", MOVEMENT, Phrase("Fall {year}")),
+    "fall retreats": ("winter", RETREATS, Phrase("Fall {year}, retreats")),
+    "winter": ("spring", ADJUSTMENT, Phrase("Winter {year}, adjustments")),
 }
 """The phases of a year: what follows each, its kind, and its name."""
 
@@ -109,7 +109,7 @@ class State(NamedTuple):
     @property
     def title(self) -> Phrase:
         """The name of the phase that is due."""
-        return PHASES[self.phase][2]
+        return PHASES[self.phase][2].given(year=self.year)
 
     @property
     def seats_by_power(self) -> Mapping[str, int]:
@@ -219,12 +219,18 @@ class State(NamedTuple):
         after = self._replace(owned=dict(sorted(owned.items())))
         counts = {power: [*owned.values()].count(power) for power in standard().powers}
         told: list[Report] = [
-            {"kind": "centres", "seat": self.seats_by_power.get(power, 0), "power": power, "count": count}
+            {
+                "kind": "centres",
+                "seat": self.seats_by_power.get(power, 0),
+                "power": power,
+                "year": self.year,
+                "count": count,
+                "places": [spelled(centre) for centre, owner in after.owned.items() if owner == power],
+                "due": after.adjustments.get(power, 0),
+            }
             for power, count in counts.items()
             if count or power in self.owned.values()
         ]
-        for report in told:
-            report["year"] = self.year
         winner = next((seat for power, seat in self.seats_by_power.items() if counts[power] >= SOLO), 0)
         if winner:
             after = after._replace(result=Result((winner,), after.scores))

@@ -44,7 +44,7 @@ OUTCOMES: Final[Mapping[str, Phrase]] = {
 
 def title(view: Mapping[str, Any]) -> Phrase:
     """The phase that is due: `Fall 1903`."""
-    return Phrase("{phase} {year}", phase=PHASES[view["phase"]][2], year=view["year"])
+    return PHASES[view["phase"]][2].given(year=view["year"])
 
 
 def standing(view: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[tuple[Phrase, str]]:
@@ -54,10 +54,14 @@ def standing(view: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[tupl
         count = [*view["owned"].values()].count(power)
         if not units and not count:
             continue
+        here = ", ".join(f"{kind} {spelled(place)}" for kind, place in units)
+        if not view["powers"]:  # they are still to be dealt
+            yield Phrase("{power}, centres {count}", power=name, count=count), here
+            continue
         seats = [seat for seat, one in enumerate(view["powers"], start=1) if one == power]
         player = names[seats[0]] if seats and seats[0] not in view["gone"] else Phrase("no player")
         label = Phrase("{power} ({player}), centres {count}", power=name, player=player, count=count)
-        yield label, ", ".join(f"{kind} {spelled(place)}" for kind, place in units)
+        yield label, here
 
 
 def retreats(view: Mapping[str, Any]) -> Iterator[Phrase]:
@@ -111,7 +115,20 @@ def told(reports: Sequence[Report], names: Mapping[int, str]) -> Iterator[Phrase
             case "removed":
                 yield Phrase("{power}: {unit} is removed, for want of an order", power=power, unit=report["unit"])
             case "centres":
-                yield Phrase("{power} has {count} centres", power=power, count=report["count"])
+                yield _of_centres(report, power)
+
+
+def _of_centres(report: Report, power: Phrase) -> Phrase:
+    """The centres of a power after fall, and what it may build or has to remove: judges list them like this."""
+    if not report["count"]:
+        return Phrase("{power} has lost its last centre", power=power)
+    says = Phrase("{power}, centres {count}: {places}")
+    if report["due"] > 0:
+        says = Phrase("{power}, centres {count}, may build {due}: {places}")
+    if report["due"] < 0:
+        says = Phrase("{power}, centres {count}, removes {due}: {places}")
+    facts = {"count": report["count"], "places": ", ".join(report["places"]), "due": abs(report["due"])}
+    return says.given(power=power, **facts)
 
 
 def _of_order(report: Report, power: Phrase) -> Phrase:

@@ -10,9 +10,9 @@ from pbem_diplomacy import RULES, ahead, offers, pace, without
 from pbem_diplomacy.boards import blank, boards, truth
 from pbem_diplomacy.geography import Unit
 from pbem_diplomacy.notation import Reader, written
-from pbem_diplomacy.recall import recalled, view
+from pbem_diplomacy.recall import recalled, unused, view
 from pbem_diplomacy.state import PHASES, SOLO, State
-from pbem_diplomacy.words import said, sheet_rows, standing, summary, told
+from pbem_diplomacy.words import said, sheet_rows, standing, summary, title, told
 
 from pbem.games import Refused
 from pbem.games.draws import Draws
@@ -75,7 +75,8 @@ def test_only_those_with_a_choice_are_asked_to_retreat() -> None:
     retreating, _ = played(dislodging(), "", "A Mun-Bur\nA Ruh S A Mun-Bur")
     assert ([*retreating.due], retreating.phase) == ([1], "spring retreats")
     assert faults(retreating, "A Bur R Mun") == ["7"]
-    assert faults(retreating, "A Par-Pic") == ["5"]
+    assert faults(retreating, "A Par-Pic") == ["4"]
+    assert RULES.order(retreating, 1, "A Bur-Gas").text == "A Bur R Gas"
     after, reports = played(retreating, "A Bur R Gas")
     assert Unit("FRANCE", "A", "GAS") in after.units
     assert outcomes(reports) == {"A Bur R Gas": "ok"}
@@ -103,6 +104,16 @@ def test_centres_change_hands_after_fall_alone_and_eighteen_win() -> None:
     assert fall.result
     assert (fall.result.winners, fall.due) == ((1,), {})
     assert {report["power"]: report["count"] for report in reports if report["kind"] == "centres"}["FRANCE"] >= SOLO
+
+
+def test_what_belongs_to_whom_is_told_after_fall() -> None:
+    units = ["FRANCE A TUN", "GERMANY A MUN", "GERMANY A RUH"]
+    _, reports = played(at("fall", units, {"TUN": "ITALY", "PAR": "FRANCE", "MUN": "GERMANY"}), "", "")
+    assert [*told(reports, {})] == [
+        "France, centres 2, may build 1: Par, Tun",
+        "Germany, centres 1, removes 1: Mun",
+        "Italy has lost its last centre",
+    ]
 
 
 def test_the_last_winter_ends_the_game() -> None:
@@ -144,6 +155,12 @@ def test_whoever_leaves_leaves_a_power_in_disorder() -> None:
         ("A Mar S A Par hold", "A Mar S A Par"),
         ("build F Stp/nc", "build F Stp/nc"),
         ("A Par H A Mar S A Par", "A Par H\nA Mar S A Par"),
+        ("Army Paris moves to Burgundy; A Mar stands.", "A Par-Bur\nA Mar H"),
+        ("A Par-Bur, F Mid-Por", "A Par-Bur\nF Mao-Por"),
+        ("A Par \N{EN DASH} Burg", "A Par-Bur"),
+        ("F St. Petersburg (south coast) - gob", "F Stp/sc-Bot"),
+        ("remove F Norwegian Sea", "F Nwg D"),
+        ("r A Par", "A Par D"),
     ],
 )
 def test_orders_are_read_as_judges_take_them(text: str, means: str) -> None:
@@ -151,6 +168,15 @@ def test_orders_are_read_as_judges_take_them(text: str, means: str) -> None:
     orders = [order for _, order in Reader(found).orders()]
     found.refuse_faults()
     assert "\n".join(map(written, orders)) == means
+
+
+def test_names_that_begin_alike_are_listed() -> None:
+    found = Text("A Liv-Yor")
+    Reader(found).orders()
+    with pytest.raises(Refused) as refused:
+        found.refuse_faults()
+    (fault,) = refused.value.faults
+    assert (fault.token, fault.message) == ("Liv", "more than one province begins like this: Lvn or Lvp")
 
 
 def test_the_kind_of_a_unit_may_be_left_out() -> None:
@@ -225,6 +251,19 @@ def test_the_map_has_the_orders_of_the_last_turn_as_arrows() -> None:
     assert sheet_rows([["A Par-Bur", "F Bre-Mao"], []]) == ["1. A Par-Bur; F Bre-Mao", "2. "]
 
 
+def test_an_answer_names_the_units_without_an_order() -> None:
+    def left(state: State, text: str) -> list[str]:
+        return [*unused(state, 1, RULES.order(state, 1, text))]
+
+    assert left(begun(), "A Par-Bur") == ["A Mar (holds)", "F Bre (holds)"]
+    retreating, _ = played(dislodging(), "", "A Mun-Bur\nA Ruh S A Mun-Bur")
+    assert left(retreating, "") == ["A Bur (is disbanded)"]
+    winter = at("winter", ["GERMANY A MAR"], dict.fromkeys(["PAR", "BRE", "SPA"], "FRANCE"))
+    assert left(winter, "build A Par\nwaive") == ["1 of your builds"]
+    assert left(winter, "build A Par\nbuild F Bre\nwaive") == []
+    assert left(RULES.begin(RULES.options({}, 3), []), "deal a") == []
+
+
 def test_orders_for_later_turns_need_their_form_alone() -> None:
     assert not ahead(begun(), 1, 5, "A Par-Bur")
     assert ahead(begun(), 1, 5, "A Par to nowhere")
@@ -241,6 +280,10 @@ def test_what_happened_is_told_in_words() -> None:
     _, reports = played(begun()._replace(phase="fall"), "", "")
     assert {report["kind"] for report in reports} == {"centres"}
     assert summary(reports) == "Nothing was ordered"
+    assert [*told(reports, {})][2] == "France, centres 3: Bre, Mar, Par"
+    assert title(view(begun()._replace(phase="fall retreats"), 1, [])) == "Fall 1901, retreats"
     labels = [label for label, _ in standing(view(begun(), 1, []), {1: "ann", 2: "bob"})]
     assert labels[2] == "France (ann), centres 3"
+    undealt = view(RULES.begin(RULES.options({}, 3), []), 1, [])
+    assert next(standing(undealt, {1: "ann", 2: "bob", 3: "carl"}))[0] == "Austria, centres 3"
     assert said("A Mar S A Par-Bur") == ["Marseilles supports the move from Paris to Burgundy"]

@@ -91,6 +91,6 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
 def _addressees(match: Match, seat: int, names: tuple[str, ...]) -> list[int]:
     """The seats that are written to: all others, unless some are named; raises `Refused`."""
     others = {name: other for other, name in enumerate(seen_by(match, seat).names, start=1) if other != seat}
-    unknown = Phrase("this is no other player of the match")
+    unknown = Phrase("this is no other player of the match; there are {names}", names=", ".join(others))
     refuse([Fault("to", name, unknown) for name in names if name not in others])
     return sorted({others[name] for name in names} or others.values())
