@@ -42,6 +42,7 @@ def plain(letter: EmailMessage) -> str:
         f"{SPAM}\nhelp",
         f"new {SPAM}",
         "help\n" * 500,
+        "stop",
     ],
 )
 @pytest.mark.parametrize("sender", ["", "eve@elsewhere.example", "victim@mail.example"])
@@ -70,10 +71,13 @@ def under_many_addresses(referee: Referee, count: int) -> list[Mailbox]:
     return found
 
 
-def test_case_35_what_goes_to_one_mailbox_under_many_addresses_is_counted_together(referee: Referee) -> None:
+@pytest.mark.parametrize("text", ["help\n", "stop\n"])
+def test_case_35_what_goes_to_one_mailbox_under_many_addresses_is_counted_together(
+    referee: Referee, text: str
+) -> None:
     victims = under_many_addresses(referee, 9)
     for one in victims:
-        forged(referee, one, "help\n")
+        forged(referee, one, text)
     assert sum(len(one.letters) for one in victims) == EACH
 
 
@@ -197,32 +201,21 @@ def test_a_return_path_of_its_senders_mailbox_is_vouched_for_however_it_is_writt
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("named", "path"),
     [
-        "victim-1@mail.example",
-        "victim@elsewhere.example",
-        "SRS0=HHHH=TT=mail.example=victim@elsewhere.example",
-        "prvs=0129c1a5=victim@elsewhere.example",
-        "victim+mail=example@elsewhere.example",
+        *((path, path) for path in ("victim-1@mail.example", "victim@elsewhere.example", "eve@elsewhere.example")),
+        *((f"{tag}=victim@elsewhere.example",) * 2 for tag in ("SRS0=HHHH=TT=mail.example", "prvs=0129c1a5")),
+        ("victim+mail=example@elsewhere.example", "victim+mail=example@elsewhere.example"),
+        ("victim@mail.example", "eve@elsewhere.example"),
     ],
 )
-def test_the_word_of_our_server_is_about_the_domain_that_it_names(referee: Referee, path: str) -> None:
+def test_the_word_of_our_server_is_about_the_domain_that_it_names(referee: Referee, named: str, path: str) -> None:
     """Whoever may send for a domain writes any return path under it, with any tags."""
     victim = referee.person("victim")
-    raw = referee.raw(victim, f"games\n{SPAM}\n", headers=sent_from(path))
+    raw = referee.raw(victim, f"games\n{SPAM}\n", headers=sent_from(named))
     for number in range(8):
         referee.deliver(b"X-Number: %d\r\n" % number + raw, without_tags(path))
     assert len(victim.letters) == EACH
-    assert all("Nothing shows that this letter" in plain(letter) for letter in victim.letters)
-
-
-def test_a_return_path_that_is_not_the_sender_is_vouched_for_by_nobody(referee: Referee) -> None:
-    victim = referee.person("victim")
-    raw = referee.raw(victim, f"help\n{SPAM}\n", headers=sent_from("eve@elsewhere.example"))
-    referee.deliver(raw, "eve@elsewhere.example")
-    raw = referee.raw(victim, f"help\n{SPAM}\n", headers=sent_from(victim.address))
-    referee.deliver(raw, "eve@elsewhere.example")
-    assert len(victim.letters) == 2
     assert all("Nothing shows that this letter" in plain(letter) for letter in victim.letters)
 
 
