@@ -228,11 +228,3 @@ def test_each_leap_is_told(referee: Clocked) -> None:
         referee.wall -= YEAR
         referee.wait(20 * MINUTE)
     assert referee.told() == [LEAPT, OUTAGE] * 2
-
-
-def test_less_than_an_hour_is_no_news(referee: Clocked) -> None:
-    referee.registered("ann")
-    for step in (2 * MINUTE, -4 * MINUTE, 50 * MINUTE, -50 * MINUTE):
-        referee.wall += step
-        referee.work()
-    assert not referee.told()

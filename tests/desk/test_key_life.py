@@ -206,23 +206,6 @@ class TestAdding:
         assert "nothing was done with it" in said(ann)
         assert [change["change"] for change in changes(proof(referee, bob))] == ["added", "revoked"]
 
-    def test_replayed_letters_change_nothing(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SMALL, FLEETS)
-        new = another("ann")
-        asked = referee.signed(ann, f"key add\n{line(new)}\n{placed(ann)}")
-        referee.deliver(referee.raw(ann, asked), ann.address)
-        form = form_in(ann.text, "confirm")
-        send(referee, ann, form, new)
-        send(referee, ann, f"key revoke {fingerprint(new)[:14]}\n", ann.key)
-        assert "is revoked: letters" in said(ann)
-        referee.deliver(referee.raw(ann, asked), ann.address)
-        assert "is not obeyed twice" in said(ann)
-        send(referee, ann, form, new)
-        assert "is revoked" in said(ann)
-        send(referee, ann, f"key add\n{line(new)}\n# once more\n", ann.key)
-        assert "was used here before" in said(ann)
-        assert [change["change"] for change in changes(proof(referee, bob))] == ["added", "revoked"]
-
 
 class TestRevoking:
     def test_a_revoked_key_is_told_as_such_and_what_it_signed_before_counts(self, referee: Referee) -> None:

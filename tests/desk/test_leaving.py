@@ -22,7 +22,6 @@ from pbem.match.events import clocks
 from pbem.match.record import read
 from pbem.match.record import replay as replay_record
 from pbem.proof.verification import verify
-from pbem.testing import CHECKS, subject, write_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -317,12 +316,3 @@ def test_a_game_must_have_empty_orders_and_go_on(referee: Referee, game: str, co
     first, *others = [referee.registered(name) for name in NAMES[:count]]
     referee.send(first, new(first, game, *(one.name for one in others), options="miss: leave"))
     assert says in first.text
-
-
-def test_the_march_conforms(referee: Referee) -> None:
-    assert referee
-    game = subject("march")
-    write_records(game)
-    for name, check in CHECKS.items():
-        if name != "secret":
-            check(game)

@@ -178,13 +178,6 @@ class TestSettings:
             assert "Your setup stands" in person.text
             assert "this is the example of our letters and rules" in person.text
 
-    def test_the_first_language_and_time_zone_are_set_by_any_signed_letter(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        referee.send(ann, "set timezone Europe/Berlin\n", follow=False)
-        assert "Your time zone is Europe/Berlin" in ann.text
-        referee.send(ann, "set language de\n", sign=False)
-        assert "must be signed" in ann.text
-
     @pytest.mark.parametrize(
         ("setting", "first", "later"), [("language", "en", "de"), ("timezone", "Europe/Berlin", "Asia/Tokyo")]
     )

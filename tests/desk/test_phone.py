@@ -98,15 +98,22 @@ def standing(referee: Referee) -> str:
     return referee.match().orders[2].text
 
 
-def playing(referee: Referee, breaks: int = 1000, language: str = "en") -> tuple[Mailbox, Phone]:
-    """Ann, and Bob's phone, in the first turn of m1."""
-    ann, bob = referee.registered("ann"), referee.person("bob")
-    phone = Phone(referee, bob, language, breaks)
-    referee.send(ann, "new spaceships with bob@mail.example\nsettle: 0\nend\n")
+def invited(
+    referee: Referee, breaks: int = 1000, language: str = "en", game: str = "spaceships with"
+) -> tuple[Mailbox, Phone]:
+    """Ann, and Bob's phone, who has registered; the letter before the latest invites him."""
+    ann, phone = referee.registered("ann"), Phone(referee, referee.person("bob"), language, breaks)
+    referee.send(ann, f"new {game} bob@mail.example\nsettle: 0\nend\n")
     phone.reply("register bob")
     phone.reply("register bob")
     assert referee.desk.players.level("bob") == "mailbox"
-    phone.reply("accept" if breaks < 78 else ACCEPTS[language], bob.letters[-2])
+    return ann, phone
+
+
+def playing(referee: Referee, breaks: int = 1000, language: str = "en") -> tuple[Mailbox, Phone]:
+    """Ann, and Bob's phone, in the first turn of m1."""
+    ann, phone = invited(referee, breaks, language)
+    phone.reply("accept" if breaks < 78 else ACCEPTS[language], phone.bob.letters[-2])
     assert referee.match().phase == "setup"
     phone.reply(BOB)
     referee.send(ann, ann.filled("setup", ANN))
@@ -251,12 +258,9 @@ def test_orders_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, wor
     ],
 )
 def test_what_is_meant_for_one_of_several_never_goes_to_all(referee: Referee, words: str) -> None:
-    ann, bob, cem = referee.registered("ann"), referee.person("bob"), referee.registered("cem")
-    phone = Phone(referee, bob, "en")
-    referee.send(ann, "new shoot-em-up with bob@mail.example cem\nsettle: 0\nend\n")
-    phone.reply("register bob")
-    phone.reply("register bob")
-    phone.reply(ACCEPTS["en"], bob.letters[-2])
+    cem = referee.registered("cem")
+    ann, phone = invited(referee, game="shoot-em-up with cem")
+    phone.reply(ACCEPTS["en"], phone.bob.letters[-2])
     referee.send(cem, form_in(body(cem.last), "accept", lines=1))
     assert referee.match().phase == "setup"
     referee.send(ann, "press m1\nHello to you both.\nend\n")
@@ -281,23 +285,15 @@ def test_what_is_meant_for_one_of_several_never_goes_to_all(referee: Referee, wo
     ],
 )
 def test_a_closing_beneath_an_answer_says_no_more(referee: Referee, closing: str) -> None:
-    ann, bob = referee.registered("ann"), referee.person("bob")
-    phone = Phone(referee, bob, "en")
-    referee.send(ann, "new spaceships with bob@mail.example\nsettle: 0\nend\n")
-    phone.reply("register bob")
-    phone.reply("register bob")
-    phone.reply(f"Yes, gladly!\n\n{closing}", bob.letters[-2])
+    _, phone = invited(referee)
+    phone.reply(f"Yes, gladly!\n\n{closing}", phone.bob.letters[-2])
     assert referee.match().phase == "setup"
     phone.reply(f"{BOB}\n\n{closing}")
-    assert "Not understood" not in body(bob.last)
+    assert "Not understood" not in body(phone.bob.last)
 
 
 @pytest.mark.parametrize("more", ["Regards, but not before May", "Cheers\nBob\nOnly with two games", "Not now\nBob"])
 def test_what_is_more_than_a_closing_is_asked_about(referee: Referee, more: str) -> None:
-    ann, bob = referee.registered("ann"), referee.person("bob")
-    phone = Phone(referee, bob, "en")
-    referee.send(ann, "new spaceships with bob@mail.example\nsettle: 0\nend\n")
-    phone.reply("register bob")
-    phone.reply("register bob")
-    phone.reply(f"Yes, gladly!\n\n{more}", bob.letters[-2])
+    _, phone = invited(referee)
+    phone.reply(f"Yes, gladly!\n\n{more}", phone.bob.letters[-2])
     assert referee.match().phase == "proposed"

@@ -105,17 +105,6 @@ def post(referee: Referee) -> Post:
 # Registration.
 
 
-def test_registration_without_a_key(post: Post) -> None:
-    bob = post.referee.person("bob")
-    post.referee.send(bob, "register bob\n", sign=False)
-    assert "level `mailbox`" in bob.text
-    assert reply_to(bob.last).startswith("pbem+register.")
-    post.reply(bob, "register bob")
-    assert "You are registered as bob, at the level `mailbox`" in bob.text
-    post.reply(bob, "whoami")
-    assert "You have no key" in bob.text
-
-
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -136,14 +125,6 @@ def test_registration_needs_dkim(post: Post, change: Callable[[bytes], bytes], t
     assert post.referee.desk.players.by_name("bob") is None
     post.reply(bob, "register bob", to=asked)
     assert "You are registered as bob" in bob.text
-
-
-def test_a_registration_of_another_mailbox_registers_nobody(post: Post) -> None:
-    bob, eve = post.referee.person("bob"), post.referee.person("eve")
-    post.referee.send(bob, "register bob\n", sign=False)
-    post.reply(eve, "register bob", to=reply_to(bob.last))
-    assert post.referee.desk.players.by_name("bob") is None
-    assert "given to somebody else" in " ".join(eve.text.split())
 
 
 # A whole match.
@@ -195,14 +176,6 @@ def test_a_token_is_good_for_one_letter(post: Post) -> None:
     assert "at the level mailbox" in bob.text
     assert post.standing(2) != "bOy3Oy5"
     assert receipt != bob.text
-
-
-def test_where_an_answer_came_from_is_known_as_its_players_and_where_it_came_from_again_is_not(post: Post) -> None:
-    _, bob = post.begun()
-    asked, text = reply_to(bob.last), bob.filled("orders", "bOy3Oy5")
-    for proved in (1, 0):
-        post.reply(bob, text, to=asked)
-        assert post.referee.database.scalar("SELECT proved FROM inbox ORDER BY id DESC LIMIT 1") == proved
 
 
 def test_a_refused_letter_does_not_use_the_token_up(post: Post) -> None:
@@ -442,19 +415,6 @@ def test_a_blank_on_the_way_breaks_no_line_of_a_quote(post: Post) -> None:
     assert post.referee.match().phase == "playing"
 
 
-def test_a_name_server_that_is_away_for_a_while(post: Post) -> None:
-    _, bob = post.begun()
-    post.referee.records[HOME.where] = None
-    count = len(bob.letters)
-    post.reply(bob, bob.filled("orders", "bOy3Oy5"))
-    assert len(bob.letters) == count
-    assert post.standing(2) is None
-    post.referee.wait(timedelta(minutes=6))
-    post.referee.records[HOME.where] = HOME.record
-    post.referee.wait(timedelta(minutes=6))
-    assert post.standing(2) == "bOy3Oy5"
-
-
 def test_a_reply_that_waits_for_the_dns_when_its_time_is_over_came_in_time(post: Post) -> None:
     ann, bob = post.begun()
     post.referee.turn((ann, ""))
@@ -599,10 +559,8 @@ def test_a_yes_in_doubt_brings_the_line_and_the_reason(post: Post, written: str,
     assert post.referee.match().phase == "setup"
 
 
-@pytest.mark.parametrize(
-    "written", ["No", "Nein, danke", "Yes, but not before Monday", "Ja, aber mit vier Spielern", ""]
-)
-def test_what_may_not_be_meant_so_accepts_nothing(post: Post, written: str) -> None:
+@pytest.mark.parametrize("written", ["Yes, but not before Monday", "Ja, aber mit vier Spielern", ""])
+def test_an_answer_with_a_condition_is_not_completed_to_a_yes(post: Post, written: str) -> None:
     ann, bob = post.referee.registered("ann"), post.registered("bob")
     post.referee.send(ann, "new spaceships with bob\nend\n")
     post.reply(bob, written)

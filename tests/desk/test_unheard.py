@@ -16,7 +16,6 @@ from signing.dresses import clear_signed_file, part
 from pbem.desk import outcomes
 from pbem.desk.daily_limits import NEW_MAILBOX, WITHOUT_COMMAND
 from pbem.desk.outcomes import Silence
-from pbem.mail.message import read_letter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,14 +126,6 @@ def test_words_that_were_signed_before_are_a_machines(referee: Referee, head: st
     assert len(ann.letters) == before
 
 
-def test_a_vacation_answer_has_no_command(referee: Referee) -> None:
-    ann = referee.registered("ann")
-    before = len(ann.letters)
-    referee.deliver(craft("I am away until Monday.\n", "Subject: Out of the office"), ann.address)
-    assert outcome(referee) == "automatic: vacation subject"
-    assert len(ann.letters) == before
-
-
 @pytest.mark.parametrize("head", PERSONS[9:])
 def test_a_malformed_from_gets_an_answer_without_a_key(referee: Referee, head: str) -> None:
     ann = referee.person("ann")
@@ -168,26 +159,11 @@ def test_a_malformed_from_proves_no_mailbox(referee: Referee) -> None:
     assert referee.desk.players.setting("cy", "timezone", "") == "Europe/Berlin"
 
 
-@pytest.mark.parametrize("head", ["Precedence: bulk", "List-Id: <club.example>", "Subject: Out of the office"])
-def test_a_command_at_a_live_reply_address_is_obeyed(referee: Referee, head: str) -> None:
-    cy = keyless(referee, "cy")
-    reply(referee, cy, "set timezone Europe/Berlin\n", head)
-    assert referee.desk.players.setting("cy", "timezone", "") == "Europe/Berlin"
-
-
 def test_the_mailbox_speaks_through_an_empty_envelope(referee: Referee) -> None:
     cy = keyless(referee, "cy")
     reply(referee, cy, "set timezone Europe/Berlin\n", envelope="")
     assert referee.desk.players.setting("cy", "timezone", "") == "Europe/Berlin"
     assert outcome(referee).startswith("obeyed: ")
-
-
-@pytest.mark.parametrize("head", ["Auto-Submitted: auto-replied", "X-Autoreply: yes"])
-def test_only_a_key_speaks_through_an_answering_machine(referee: Referee, head: str) -> None:
-    cy = keyless(referee, "cy")
-    reply(referee, cy, "set timezone Europe/Berlin\n", head)
-    assert referee.desk.players.setting("cy", "timezone", "") == ""
-    assert outcome(referee).startswith("automatic: ")
 
 
 def test_a_letter_of_ours_that_comes_round_is_known_by_its_keyed_mark(referee: Referee) -> None:
@@ -229,26 +205,6 @@ def test_too_many_headers_are_answered(referee: Referee) -> None:
         referee.deliver(craft("help\n", head), ann.address)
         assert len(ann.letters) == before + 1
         assert "headers" in ann.text or "lines" in ann.text
-
-
-def test_the_text_below_a_picture_is_read(referee: Referee) -> None:
-    ann = referee.person("ann")
-    for texts in (("", "rules spaceships"), ("[Warning: this came from outside]", "rules spaceships")):
-        head, text = mixed(*texts)
-        referee.deliver(HOME.sign(craft(text, head), referee.now), ann.address)
-        assert "The rules of Spaceships" in ann.text
-
-
-@pytest.mark.parametrize(
-    "below", ["Help us save paper.", "List info: https://lists.example", "Status of the scan: good"]
-)
-def test_a_gateways_words_are_not_read_in_place_of_bare_orders(below: str) -> None:
-    """They begin like questions to us; a question alone on its line is one."""
-    head, text = mixed("Gx3 Gy4", below)
-    letter = read_letter(craft(text, head))
-    assert letter.text == "Gx3 Gy4"
-    head, text = mixed("[Warning: this came from outside]", "status\n\nSent from my iPhone")
-    assert "status" in str(read_letter(craft(text, head)).text)
 
 
 def test_several_texts_with_commands_count_for_nothing_and_the_answer_says_so(referee: Referee) -> None:
