@@ -42,6 +42,18 @@ def forged(referee: Referee, victim: Mailbox, text: str, number: int = 0) -> Non
     referee.deliver(raw, EVE)
 
 
+def test_signed_words_that_are_sent_again_bring_their_player_few_letters(referee: Referee) -> None:
+    """Whatever a player signed is shown to others sooner or later."""
+    ann = referee.registered("ann")
+    words = referee.signed(ann, "games\n")
+    referee.deliver(referee.raw(ann, words), ann.address)
+    before = len(ann.letters)
+    for number in range(8):
+        forged(referee, ann, words, number)
+    assert len(ann.letters) <= before + EACH
+    assert all(SPAM not in letter.as_string() for letter in ann.letters[before:])
+
+
 @pytest.mark.parametrize("added", ["", "To", "Cc", "Delivered-To", "DKIM-Signature"])
 def test_a_letter_to_others_is_none_to_us_because_somebody_says_so_above_it(
     referee: Referee, zoe: Mailbox, added: str

@@ -224,6 +224,8 @@ class TestRevoking:
         assert f"The key {fingerprint(old)} is revoked" in said(ann)
         assert fingerprint(new) in said(ann).partition("registered")[2]
         assert fingerprint(old) not in said(ann).partition("registered")[2]
+        send(referee, ann, f"key add\n{line(old)}\n", new)
+        assert "was used here before" in said(ann)
         referee.open_desk()
         referee.send(bob, bob.filled("orders", "final\n"))
         assert "strike    Rv1  hit" in body(ann.find("game 1, turn 1"))

@@ -152,8 +152,9 @@ def test_no_hash_stands_above_the_foot(referee: Referee) -> None:
     assert any("Your setup stands" in body(letter) for letter in phone.bob.letters)
     for letter in (*told, phone.bob.find("game 1 begins")):
         assert re.search("[0-9a-f]{64}", body(letter).split("-" * 72)[0]) is None
-    end = body(phone.bob.find(", the end"))
-    assert end.index("You lost Spaceships") < end.index("You have lost the match") < end.index("The setup of ann")
+    end = " ".join(body(phone.bob.find(", the end")).split())
+    lost = "You lost Spaceships game 1 after 1 turn, because you resigned."
+    assert end.index(lost) < end.index("You have lost the match") < end.index("The setup of ann")
 
 
 @pytest.mark.parametrize("breaks", [72, 78])
