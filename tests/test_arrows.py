@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pbem
+from pbem.games import GAMES
+from pbem.i18n import template_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
 
 ROOT = Path(pbem.__file__).parent
 
@@ -218,3 +221,15 @@ def test_no_two_modules_have_one_name_but_for_a_games_own() -> None:
     places = [path.relative_to(ROOT) for path in sorted(ROOT.rglob("*.py")) if not path.name.startswith("__")]
     named = Counter(place.name for place in places if place.parts[0] != "games" or len(place.parts) == 2)
     assert [name for name, count in named.items() if count > 1] == []
+
+
+def test_nobody_else_knows_a_game_by_name() -> None:
+    """Outside `games/`, a game's own templates, and how programs play it, no line names a game."""
+    package = Path(pbem.__file__).parent
+    own = {"games", "opponent"}
+    places = [path for path in package.rglob("*.py") if own.isdisjoint(path.parts[len(package.parts) :])]
+    places += [path for room in ("letters", "answers") for path in (template_folder() / room).iterdir()]
+    assert len(places) > 50
+    names = "|".join([*GAMES, *(name.replace("-", "[ _]") for name in GAMES)])
+    for path in places:
+        assert not re.search(names, path.read_text("utf-8"), re.IGNORECASE), path

@@ -15,6 +15,9 @@ from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_i
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
+    from in_a_box.referee import Referee
+
+
 PAGES = "https://play.example/pbem/"
 LINK = re.compile(rf"{re.escape(PAGES)}([a-z-]+(?:\.de)?\.html)#([A-Za-z0-9_-]+)")
 
@@ -78,3 +81,18 @@ def test_the_page_itself_comes_once_a_match_to_who_asked(referee: Referee) -> No
     assert any("game 2: send your setup" in body(letter) for letter in ann.letters)
     assert sum("spaceships.html" in str(letter) for letter in ann.letters) == 1
     assert LINK.search(ann.find("your setup").as_string()) is None
+
+
+# The address of an invitation's page.
+
+
+@pytest.mark.parametrize(("language", "page"), [("en", "m1.html"), ("de", "m1.de.html")])
+def test_an_invitation_is_passed_on_by_the_address_of_its_page(referee: Referee, language: str, page: str) -> None:
+    referee.config = msgspec.structs.replace(referee.config, pages=PAGES)
+    referee.open_desk()
+    ann = referee.registered("ann")
+    referee.send(ann, f"set language {language}\n")
+    referee.send(ann, "new spaceships\nend\n")
+    assert f"\n    {PAGES}{page}\n" in ann.text
+    referee.send(ann, "list open\n")
+    assert f"\n       {PAGES}{page}\n" in ann.text

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers.forgers import fails, proof, saying, second, with_entry
-from in_a_box.outside import MARCH, enabled
+from in_a_box.outside import MARCH, referee_of
 from in_a_box.referee import Mailbox, Referee, attachment, body, new
 from judges.honest import accused
 from world.mutations import signed_again
 
-from pbem.letters.render import Templates
 from pbem.match.changed import replace
 from pbem.match.events import clocks
 from pbem.match.record import read
@@ -36,10 +35,8 @@ NAMES = ("ann", "bob", "carl", "dan", "erin")
 
 @pytest.fixture
 def referee(tmp_path: Path) -> Iterator[Referee]:
-    with enabled(tmp_path / "site", "march", MARCH):
-        referee = Referee(tmp_path, templates=Templates())
+    with referee_of(tmp_path, "march", MARCH) as referee:
         yield referee
-        referee.close()
 
 
 def begun(referee: Referee, miss: str, names: tuple[str, ...] = NAMES, settle: str = "0") -> list[Mailbox]:
@@ -271,8 +268,7 @@ def test_who_left_gives_nobody_time(referee: Referee, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("silent", [True, False])
 def test_whose_turn_it_is_once_another_has_left(tmp_path: Path, *, silent: bool) -> None:
     """Of those who order one after the other, the next is asked, with a form and a clock."""
-    with enabled(tmp_path / "site", "liars-dice", DICE):
-        referee = Referee(tmp_path, templates=Templates())
+    with referee_of(tmp_path, "liars-dice", DICE) as referee:
         people = referee._agree("liars-dice", "pace: 2d\ngrace: 1d\nsettle: 0", NAMES[:4])
         referee.turn(*((person, f"shake {person.name}") for person in people))
         (mover,) = referee.match().choosing
@@ -302,7 +298,6 @@ def test_whose_turn_it_is_once_another_has_left(tmp_path: Path, *, silent: bool)
         }
         assert list(verify(attachment(people[mover - 1].find("the end"), ".zip")))[-1].holds
         assert accused(referee) == []
-        referee.close()
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,12 @@ from pbem.games import GAMES
 from pbem.i18n import LANGUAGES, languages, template_folder
 from pbem.letters.render import Templates
 from pbem.mail.commands import COMMANDS, FIELDS, SETTINGS
+from pbem.match import events
 from pbem.pages import messages as messages_of_pages
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Catalog
+
 
 TEMPLATES = template_folder()
 OTHERS = LANGUAGES[1:]
@@ -172,3 +174,9 @@ def documents() -> set[str]:
 def test_no_template_says_anything_but_messages(name: str) -> None:
     if name not in documents():
         assert set(own_words(name)) <= TYPED
+
+
+def test_the_diary_has_words_for_every_type_of_entry() -> None:
+    diary = (template_folder() / "answers" / "diary.txt").read_text("utf-8")
+    for kind in events.TYPES.values():
+        assert (f'kind == "{kind.name}"' in diary) != kind.silent, kind.name
