@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from desk.test_key_life import code_of
 from desk.test_keyless import Phones
-from in_a_box.keyless import HOME
+from in_a_box.keyless import HOME, answer, registered
 from in_a_box.referee import SERVER, START, Mailbox, Referee, another, body, form_in, placed
 from in_a_box.restores import back_up, put_back, resume_all
 from in_a_box.stores import of_sqlite
@@ -721,16 +721,11 @@ def test_two_without_keys_enter_in_the_same_words_and_one_again(club: Club) -> N
     club.announce("ann", "keys: optional")
 
     def reply(name: str, text: str) -> str:
-        person = club.people[name]
-        to = str(person.last["Reply-To"]).rpartition("<")[2].rstrip(">")
-        raw = referee.raw(person, f"{text}\n").replace(b"To: pbem@play.example", f"To: {to}".encode())
-        referee.deliver(HOME.sign(raw, referee.now), person.address, to)
-        return person.text
+        answer(referee, club.people[name], f"{text}\n")
+        return club.people[name].text
 
     for name in ("dave", "eve"):
-        club.people[name] = referee.person(name)
-        referee.send(club.people[name], f"register {name}\n", sign=False)
-        reply(name, f"register {name}")
+        club.people[name] = registered(referee, name)
         assert "You are in." in reply(name, f"enter t1 {club.t.rules_hash}")
     assert "these words were obeyed before" in reply("dave", f"enter t1 {club.t.rules_hash}\nleave t1\n")
     assert "You are no longer entered" in reply("dave", "leave t1")

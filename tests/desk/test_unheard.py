@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.keyless import HOME, reply_to
-from in_a_box.referee import SERVER, Mailbox, Referee, body
+from in_a_box.keyless import HOME, PBEM, answer, craft, registered, reply_to
+from in_a_box.referee import SERVER, Referee, body
 from in_a_box.small_games import FLEETS, SMALL
 from signing.domains import Domain, rsa_key
 from signing.dresses import clear_signed_file, part
@@ -20,24 +19,7 @@ from pbem.desk.outcomes import Silence
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PBEM = f"pbem@{SERVER}"
-NUMBERS = count(1)
-
 SILENCES = [one for one in vars(outcomes).values() if isinstance(one, Silence)]
-
-
-def craft(text: str, *heads: str, sender: str = "ann <ann@mail.example>", to: str = PBEM) -> bytes:
-    """A letter with these headers beside the usual ones; a header named here stands in place of the usual one."""
-    usual = {
-        "From": sender,
-        "To": to,
-        "Subject": "orders",
-        "Message-ID": f"<{next(NUMBERS)}@mua.mail.example>",
-        "Content-Type": "text/plain; charset=utf-8",
-    }
-    named = {head.partition(":")[0] for head in heads}
-    lines = [f"{name}: {value}" for name, value in usual.items() if name not in named]
-    return "\r\n".join([*lines, *heads, "", *text.split("\n")]).encode()
 
 
 def outcome(referee: Referee) -> str:
@@ -133,35 +115,18 @@ def test_a_malformed_from_gets_an_answer_without_a_key(referee: Referee, head: s
     assert "register" in ann.text
 
 
-def keyless(referee: Referee, name: str) -> Mailbox:
-    """A player without a key: the second letter answers the first one's reply address."""
-    person = referee.person(name)
-    for _ in range(2):
-        to = reply_to(person.last) if person.letters else PBEM
-        raw = craft(f"register {name}\n", sender=f"{name} <{person.address}>", to=to)
-        referee.deliver(HOME.sign(raw, referee.now), person.address, to)
-    assert referee.desk.players.by_name(name)
-    return person
-
-
-def reply(referee: Referee, person: Mailbox, text: str, *heads: str, envelope: str | None = None) -> None:
-    to = reply_to(person.last)
-    raw = craft(text, *heads, sender=f"{person.name} <{person.address}>", to=to)
-    referee.deliver(HOME.sign(raw, referee.now), person.address if envelope is None else envelope, to)
-
-
 def test_a_malformed_from_proves_no_mailbox(referee: Referee) -> None:
-    cy = keyless(referee, "cy")
-    reply(referee, cy, "set timezone Europe/Berlin\n", "From: Cy, home <cy@mail.example>")
+    cy = registered(referee, "cy")
+    answer(referee, cy, "set timezone Europe/Berlin\n", "From: Cy, home <cy@mail.example>")
     assert referee.desk.players.setting("cy", "timezone", "") == ""
     assert "From" in cy.text
-    reply(referee, cy, "set timezone Europe/Berlin\n")
+    answer(referee, cy, "set timezone Europe/Berlin\n")
     assert referee.desk.players.setting("cy", "timezone", "") == "Europe/Berlin"
 
 
 def test_the_mailbox_speaks_through_an_empty_envelope(referee: Referee) -> None:
-    cy = keyless(referee, "cy")
-    reply(referee, cy, "set timezone Europe/Berlin\n", envelope="")
+    cy = registered(referee, "cy")
+    answer(referee, cy, "set timezone Europe/Berlin\n", envelope="")
     assert referee.desk.players.setting("cy", "timezone", "") == "Europe/Berlin"
     assert outcome(referee).startswith("obeyed: ")
 
@@ -208,11 +173,11 @@ def test_too_many_headers_are_answered(referee: Referee) -> None:
 
 
 def test_several_texts_with_commands_count_for_nothing_and_the_answer_says_so(referee: Referee) -> None:
-    cy = keyless(referee, "cy")
+    cy = registered(referee, "cy")
     head, text = mixed("set timezone Europe/Berlin", "set timezone Asia/Tokyo")
     before = len(cy.letters)
     for _ in range(WITHOUT_COMMAND.most + 1):
-        reply(referee, cy, text, head)
+        answer(referee, cy, text, head)
     assert referee.desk.players.setting("cy", "timezone", "") == ""
     assert "more than one of its texts" in " ".join(cy.text.split())
     assert len(cy.letters) == before + WITHOUT_COMMAND.most + 1, "they are no letters without a command"
@@ -367,15 +332,15 @@ def _stop(referee: Referee) -> None:
 
 
 def _changes_nothing(referee: Referee) -> None:
-    cy = keyless(referee, "cy")
+    cy = registered(referee, "cy")
     for number in range(52):
-        reply(referee, cy, f"help word{number}\n")
+        answer(referee, cy, f"help word{number}\n")
 
 
 def _same_words(referee: Referee) -> None:
-    cy = keyless(referee, "cy")
+    cy = registered(referee, "cy")
     for _ in range(32):
-        reply(referee, cy, "games\n")
+        answer(referee, cy, "games\n")
 
 
 def _quiet(referee: Referee) -> None:
