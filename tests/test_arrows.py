@@ -71,10 +71,10 @@ ARROWS: dict[str, set[str]] = {
         *("store", "testing", "tlog", "tournament"),
     },
 }
-"""What a room imports when it runs, beside the leaves; what it names for types alone is not held against it."""
+"""The imports of each room at run time, beside the leaves; names for types alone do not count."""
 
 LANGUAGE = {"pbem.games", "pbem.i18n", "pbem.linked_names", "pbem.mail.quotes", "pbem.phrase", "pbem.requests"}
-"""What the language of commands stands on: no letters, no sockets."""
+"""The modules below the language of commands: no letters, no sockets."""
 
 WAY = ("letter_handling", "authenticate", "dispatch", "commands")
 """The rooms of the desk in the order of a letter's way, each with those behind it alone."""
@@ -166,7 +166,7 @@ def test_the_modules_of_a_room_point_one_way(room: str) -> None:
 
 @pytest.mark.parametrize("room", ["desk", "match.events", "proof", "mail"])
 def test_types_point_one_way_too(room: str) -> None:
-    """What a module is handed lies below it."""
+    """The types that a module names lie below it, too."""
     demand_no_circle({name: others - {name} for name, others in modules(room, for_types=True)})
 
 
@@ -181,7 +181,7 @@ def test_the_language_of_commands_knows_no_letters() -> None:
 
 
 def test_a_program_that_plays_knows_the_rules_and_no_more() -> None:
-    """So that its orders come from what letters told it, and from nowhere else."""
+    """Its orders then come from its letters, and from nowhere else."""
     found = dict(modules("player.opponent"))
     assert len(found) > 4
     for name, others in found.items():

@@ -46,7 +46,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(copy: Path, script: str) -> str:
-    """What a script prints that runs in the copy."""
+    """Run a script in the copy; returns its output."""
     begin = f"import sys; sys.path[:0] = [{str(copy)!r}, {str(copy / 'tests')!r}]\nimport pbem\n"
     assert_it = f"assert pbem.__file__.startswith({str(copy)!r})\n"
     done = subprocess.run(

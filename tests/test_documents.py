@@ -69,7 +69,7 @@ def test_the_source_package_holds_the_site() -> None:
 
 
 def defined(body: list[ast.stmt], within: str = "") -> Iterator[str]:
-    """What a module defines: its functions, classes and their methods, and constants."""
+    """The names that a module defines: functions, classes and their methods, and constants."""
     for statement in body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             yield within + statement.name
@@ -91,7 +91,7 @@ def where_is() -> str:
     ids=["flow.md", "where is"],
 )
 def test_each_name_stands_with_its_file(text: str, questions: int) -> None:
-    """So that a newcomer opens it without a search: the file is there, and defines the name."""
+    """A newcomer opens it without a search: the file is there, and defines the name."""
     assert len(rows(text)) >= questions
     named = re.findall(r"`([A-Za-z_][\w.]*)`\s+in\s+`(pbem/[\w/]+\.py)`", text)
     assert len(named) > 10
@@ -143,7 +143,7 @@ TEXT = (ROOT / "CHANGELOG.md").read_text("utf-8")
 HEADINGS = re.findall(r"(?m)^## (.*)$", TEXT)
 RELEASES = [re.fullmatch(r"\[(\d+)\.(\d+)\.(\d+)\] - (\d{4}-\d{2}-\d{2})", heading) for heading in HEADINGS[1:]]
 KINDS = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
-"""Of Keep a Changelog, in its order."""
+"""The kinds of changes of Keep a Changelog, in its order."""
 
 
 def test_what_is_not_released_yet_stands_above_all_releases() -> None:

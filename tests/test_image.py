@@ -45,7 +45,7 @@ SECRETS = (
 
 
 def sent(path: str) -> bool:
-    """Whether a file of the build's folder goes to the builder: the last pattern that matches it decides."""
+    """Return whether a file of the build's folder goes to the builder: the last pattern that matches it decides."""
     ways = [path, *map(str, Path(path).parents)]
     found = True
     for pattern in PATTERNS:
@@ -59,13 +59,13 @@ def sent(path: str) -> bool:
 
 
 def fits(path: str, pattern: str) -> bool:
-    """Whether a path matches a pattern part by part: a `*` ends at a slash."""
+    """Return whether a path matches a pattern part by part: a `*` ends at a slash."""
     one, other = path.split("/"), pattern.split("/")
     return len(one) == len(other) and all(map(fnmatchcase, one, other))
 
 
 def context(folder: Path) -> Path:
-    """What the builder of this checkout gets, where an operator keeps secrets in it."""
+    """The files that the builder gets of a checkout in which an operator keeps secrets."""
     known = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(sent, [*known.split("\0")[:-1], *SECRETS]):
         there = folder / name
@@ -152,7 +152,7 @@ COMPOSE: dict[str, Any] = json.loads((FOLDER / "compose.json").read_text("utf-8"
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = ("one", "two")
 KEYS = {"build", "depends_on", "environment", "healthcheck", "image", "ports", "restart", "volumes"}
-"""Of a service, those of the Compose specification that are used here."""
+"""The keys of a service in the Compose specification that are used here."""
 
 CONDITIONS = {"service_started", "service_healthy"}
 

@@ -1,4 +1,4 @@
-"""What a stranger tries who can send any letters, from many addresses and in anybody's name."""
+"""Attacks of a stranger who can send any letters, from many addresses and in anybody's name."""
 
 from __future__ import annotations
 

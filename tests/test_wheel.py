@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 OWN = ("config/pbem.toml", "config/password", "config/init/password", "config/postfix/sasl_passwd")
-"""What an operator may keep beside the examples in a checkout."""
+"""Files that an operator may keep beside the examples in a checkout."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LIGHT = ("replay", "verify", "sign", "play", "agent", "opponent", "witness", "page", "check-game", "new-game")
 

@@ -1,4 +1,4 @@
-"""Who has never been here asks for help, by whatever words come to mind, and is told how to begin."""
+"""Newcomers ask for help, in whatever words come to mind, and are told how to begin."""
 
 from __future__ import annotations
 

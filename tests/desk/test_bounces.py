@@ -226,7 +226,7 @@ class TestSilence:
     DAY = timedelta(days=1)
 
     def test_who_bounces_one_letter_and_is_silent_loses_all_the_same(self, referee: Referee) -> None:
-        """By terms under which the clock stands, too."""
+        """Even under terms by which the clock stands."""
         ann, bob = referee.begun("unreachable: stands\nmiss: forfeit")
         referee.send(ann, ann.filled("orders", "final\n"))
         bounce(referee, return_path(referee, bob))

@@ -44,7 +44,7 @@ def ended(referee: Referee, ann: Mailbox, bob: Mailbox) -> bytes:
 
 
 def faults(bundle: bytes) -> Iterator[str]:
-    """What both verifiers find wrong."""
+    """The faults that both verifiers find."""
     check = next(check for check in verify(bundle) if not check.holds)
     yield check.found
     with pytest.raises(Wrong) as wrong:

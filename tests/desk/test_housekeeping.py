@@ -1,4 +1,4 @@
-"""What is old goes, what proves something stays, and the operator hears in time that room runs out."""
+"""Old letters are deleted, evidence stays, and the operator is told in time that room runs out."""
 
 from __future__ import annotations
 

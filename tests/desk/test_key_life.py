@@ -364,7 +364,7 @@ class TestMailboxAlone:
         assert change["revoked"] == [fingerprint(old)]
 
     def test_the_delay_does_not_run_while_the_server_is_down(self, referee: Referee) -> None:
-        """Who could have objected then has as much time afterwards, and is told the new day."""
+        """The players who could have objected then have as much time afterwards, and are told the new day."""
         ann, bob = referee.begun(SMALL, FLEETS)
         self.lost(referee, ann, another("ann"))
         referee.outage(timedelta(days=8))
@@ -441,7 +441,7 @@ class TestMailboxAlone:
         assert not changes(proof(referee, bob))
 
     def test_so_it_does_where_a_copy_was_refused_first(self, referee: Referee) -> None:
-        """By somebody who reads the mail of this address, and wants the account: by a date above the copy."""
+        """A thief who reads the mail of this address has the copy refused, by a date above it."""
         ann, bob = referee.begun(SMALL, FLEETS)
         said = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv1")))
         self.lost(referee, ann, another("ann"))

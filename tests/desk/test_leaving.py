@@ -1,4 +1,4 @@
-"""Who falls silent in a game of many leaves it, and the others play on, until some of them share it.
+"""A player who falls silent in a game of many leaves it, and the others play on, until some of them share it.
 
 Each lie about that is convicted by the bundle; those about acknowledged orders are in `tests/proof/test_ends.py`.
 """
@@ -190,7 +190,7 @@ def test_late_orders_keep_a_seat(referee: Referee) -> None:
 
 
 def test_the_last_two_do_not_play_on_without_each_other(referee: Referee) -> None:
-    """Of three, two are silent: one leaves, and the other then loses."""
+    """Two of three are silent: one leaves, and the other then loses."""
     ann, bob, _ = begun(referee, "leave", NAMES[:3])
     walk(referee, ann)
     referee.wait(timedelta(days=4))
@@ -267,7 +267,7 @@ def test_who_left_gives_nobody_time(referee: Referee, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("silent", [True, False])
 def test_whose_turn_it_is_once_another_has_left(tmp_path: Path, *, silent: bool) -> None:
-    """Of those who order one after the other, the next is asked, with a form and a clock."""
+    """In an alternating game the next seat is asked, with a form and a clock."""
     with referee_of(tmp_path, "liars-dice", DICE) as referee:
         people = referee._agree("liars-dice", "pace: 2d\ngrace: 1d\nsettle: 0", NAMES[:4])
         referee.turn(*((person, f"shake {person.name}") for person in people))

@@ -1,4 +1,4 @@
-"""What two players can do with letters as long as they may be: in memory, under the lock, and to each other."""
+"""Letters as long as they may be, and letters that ask for much: memory, the store's lock, and opponents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAD = ("# " + "x" * 60 + "\n") * 3500
 """Some 220,000 octets, which are signed."""
 
 MOST = 2 * 1024 * 1024
-"""How many octets the letters of two players may have that wait in a match."""
+"""The most octets of the letters of two players that wait in a match."""
 
 
 PROPOSALS = {

@@ -25,7 +25,7 @@ def allowing(referee: Referee) -> Referee:
 
 
 def posted(referee: Referee, *, arrived: bool = True) -> list[str]:
-    """What the task beside the desk posts now, each as its topic and its text."""
+    """The posts that are due now, each as its topic and its text."""
     told = list[Notification]()
     while due := referee.desk.notifications.due(referee.now, referee.now + DAY, 9):
         told += due

@@ -341,7 +341,7 @@ def test_after_the_highest_revision_there_is_none(table: Table) -> None:
 
 
 def test_an_address_that_the_reveal_showed_proves_nothing_any_more(table: Table) -> None:
-    """Who has the bundle can make all addresses of its turns, and add one to a letter that Bob once signed."""
+    """Whoever has the bundle can make the addresses of its turns, and add one to a letter that Bob once signed."""
     table.reply("status m1", table.begins)
     never = table.bob.last
     table.reply("Gx3", table.begins)
@@ -353,7 +353,7 @@ def test_an_address_that_the_reveal_showed_proves_nothing_any_more(table: Table)
 
 
 def test_an_address_that_names_another_match_orders_nothing_in_this_one(table: Table) -> None:
-    """So a server that gives Bob one of m1 as if it were of m2 has no letter of his to m1."""
+    """A server that gives Bob an address of m1 as one of m2 gets no letter of his to m1."""
     told = reply_to(table.begins)
     assert "+m1." in told
     table.reply("Gx3", table.begins, to=told.replace("+m1.", "+m2."))

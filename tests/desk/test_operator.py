@@ -1,4 +1,4 @@
-"""What the operator orders: matches pause, go on and end by a transcript entry that everybody is told of."""
+"""The operator's instructions: matches pause, resume and end by a transcript entry that everybody is told of."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_match_that_fails_after_a_restore_lets_no_other_go_on(
 @pytest.mark.restored
 @pytest.mark.parametrize("turn", [0, 1])
 def test_after_a_restore_players_get_on_by_what_their_letters_tell(referee: Referee, turn: int) -> None:
-    """What came after the backup is forgotten: whose orders those were reads so, and sends them with a new form."""
+    """Orders that came after the backup are forgotten: their player is told so, and sends them with a new form."""
     ann, bob = referee.begun()
     referee.send(bob, bob.filled("orders", "Gx3"))
     referee.send(ann, "set language de\n")

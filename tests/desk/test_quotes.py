@@ -76,7 +76,7 @@ def test_thanks_for_help_asks_for_nothing(table: Table, language: str) -> None:
 
 @pytest.mark.parametrize("program", REPLIES.values())
 def test_a_form_of_a_quote_with_nothing_above_is_no_answer(table: Table, program: str) -> None:
-    """Who sends it has said nothing."""
+    """Its sender has said nothing."""
     table.reply("gx3", table.begins)
     sends(table, "", program, text=form_in(table.bob.text, "orders"))
     assert table.orders() is None
@@ -301,7 +301,7 @@ def test_a_letter_that_comes_again_is_known_by_the_text_that_counted(table: Tabl
 
 
 def test_a_signed_letter_is_read_as_it_was(table: Table) -> None:
-    """Of a player with a key the signed text counts, and no reply address makes bare orders of one."""
+    """For a player with a key the signed text counts, and a reply address makes no orders of another."""
     referee, ann = table.referee, table.ann
     signed = referee.signed(ann, ann.filled("orders", "Gx3"))
     raw = referee.raw(ann, "")

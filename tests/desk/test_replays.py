@@ -42,7 +42,7 @@ class Recorder:
             self.send(person, whole)
 
     def deliver(self, raw: bytes, person: Mailbox) -> str | None:
-        """What is to be signed instead, if anything."""
+        """Deliver a letter; returns the sentence to sign instead, if there is one."""
         self.referee.deliver(raw, person.address)
         whole = whole_sentence(person.text) if person.letters else None
         self.sent.append((raw, person.address))
@@ -95,7 +95,7 @@ def test_a_proposal_begins_one_match(referee: Referee) -> None:
 
 
 def test_only_where_new_words_came_from_is_their_writers_home(referee: Referee) -> None:
-    """What others can send as well, or send in another's name, makes no network one that is known as a player's."""
+    """A network counts as a player's by a letter that nobody else could have sent, and by no other."""
     ann, bob = referee.registered("ann"), referee.registered("bob")
     said = referee.raw(ann, referee.signed(ann, "status\n"))
     before = referee.database.scalar("SELECT count(*) FROM inbox")

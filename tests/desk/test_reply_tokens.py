@@ -303,7 +303,7 @@ def test_every_letter_to_a_mailbox_has_a_token_of_its_own_and_the_store_only_has
 
 
 def test_the_composers_file_names_the_reply_address_too(post: Post) -> None:
-    """Who composes orders on the page answers by a link: it must lead to the address that is good for one letter."""
+    """The page for composing orders answers by a link, which must lead to the address that is good for one letter."""
     _, bob = post.begun()
     letter = bob.find("begins")
     position = json.loads(attachment(letter, "position.json"))
@@ -346,7 +346,7 @@ def test_case_24_forged_results_and_l_tags_never_raise_trust(post: Post, authser
 
 
 def test_the_word_of_our_own_server(post: Post) -> None:
-    """Where the operator trusts it, it stands in for a record that cannot be had; and the proof says so."""
+    """If the operator trusts it, it replaces a record that cannot be had; and the proof says so."""
     post.trust(OURS)
     ann, bob = post.begun()
     post.referee.records[HOME.where] = None
@@ -367,7 +367,7 @@ def test_the_word_of_our_own_server(post: Post) -> None:
 
 
 def test_the_word_of_our_own_server_mends_no_signature_that_does_not_hold(post: Post) -> None:
-    """What we find ourselves outweighs it: the header may have come with the letter."""
+    """Our own finding outweighs it: the header may have come with the letter."""
     post.trust(OURS)
     _, bob = post.begun()
     text, asked = bob.filled("orders", "bOy3Oy5"), reply_to(bob.find("begins"))
@@ -569,7 +569,7 @@ def test_an_answer_with_a_condition_is_not_completed_to_a_yes(post: Post, writte
 
 @pytest.mark.parametrize("written", ["yes", "Ja, gerne!", "ok"])
 def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> None:
-    """Whether nothing is to be ordered; the form in the question says so, and so does its word `final`."""
+    """The question is whether nothing is to be ordered: the form in it says so, and so does its word `final`."""
     _, bob = post.begun()
     post.reply(bob, bob.form("orders"), to=reply_to(bob.find("begins")))
     assert "There are no orders in your form, and nothing was stored" in bob.text
@@ -595,7 +595,7 @@ def test_what_a_mail_program_broke_into_lines_is_read_whole(post: Post) -> None:
 
 
 def test_yes_sends_the_completed_setup(post: Post) -> None:
-    """So does ok: what it is about is quoted whole."""
+    """So does ok, as the form is quoted whole."""
     _, bob = post.agreed()
     post.reply(bob, BOB.replace("DS", "ds"), to=reply_to(bob.find("send your setup")))
     assert not post.referee.match().setups

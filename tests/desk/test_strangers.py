@@ -1,4 +1,4 @@
-"""What somebody can make this server send to people who never wrote to it: little, short, and no word of theirs."""
+"""Letters that somebody makes the server send to people who never wrote to it: few, short, with no word of theirs."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_letters_beyond_the_limits_are_answered_no_more_often(referee: Referee) 
 
 
 def test_words_that_changed_nothing_yet_are_obeyed_though_no_answer_is_left(referee: Referee) -> None:
-    """Who read them on their way had a copy refused, by a date above it, and used up the short answers."""
+    """Somebody read them on their way, had a copy refused by a date above it, and used up the short answers."""
     ann, bob = referee.begun()
     said = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Gx3")))
     referee.deliver(b"Date: Mon, 1 Jan 2001 00:00:00 +0000\r\n" + said, "eve@elsewhere.example")

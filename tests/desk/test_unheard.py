@@ -371,7 +371,7 @@ REACHED: dict[Silence, Callable[[Referee], None]] = {
 
 @pytest.mark.parametrize("silence", SILENCES, ids=lambda silence: silence.outcome)
 def test_each_silence_is_reached(referee: Referee, silence: Silence) -> None:
-    """What ends so was not answered; and what was not answered ends so, in all the letters before it, too."""
+    """A letter with this outcome was not answered, and all letters that were not answered have such an outcome."""
     REACHED[silence](referee)
     assert outcome(referee).startswith(silence.outcome)
     for row in referee.database.rows("SELECT outcome FROM inbox"):

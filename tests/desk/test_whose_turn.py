@@ -33,7 +33,7 @@ def write(referee: Referee, person: Mailbox, rev: int = 1) -> None:
 
 
 def handled(referee: Referee, meanwhile: Callable[[], None]) -> list[str]:
-    """Whose letters are done, in order, when something happens as soon as the first of them is in hand."""
+    """The senders of handled letters, in order, if something happens once the first of them is leased."""
     done = {row["id"] for row in referee.database.rows("SELECT id FROM inbox WHERE state = 'done'")}
     senders: list[str] = []
     waits = [meanwhile]

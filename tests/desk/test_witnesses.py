@@ -58,7 +58,7 @@ class Desk(Referee):
 
     @property
     def due(self) -> list[WitnessRequest]:
-        """What the witness is to be asked now."""
+        """The requests to the witness that are due now."""
         return self.desk.due_tasks.witnesses.requests.due(self.now, self.now)
 
     def answered(self, asked: WitnessRequest, status: int, said: str) -> None:
@@ -68,7 +68,7 @@ class Desk(Referee):
 
     @property
     def told(self) -> list[str]:
-        """What the operator was told."""
+        """The texts of the operator's letters."""
         return [body(letter) for letter in self.people["operator@play.example"].letters]
 
     @property
@@ -86,10 +86,10 @@ class Watching:
         self.double = witness or Double(LOG_KEY, name="w.example")
         self.referee.watch(self.double.verifier)
         self.asked: list[tuple[int, int]] = []
-        """What was asked: from which size to which."""
+        """The requests, each from which size to which."""
 
     def post(self) -> list[tuple[int, int]]:
-        """What is due is asked and answered, until nothing is: from which size, and the status."""
+        """Ask and answer all requests that are due: each from which size, and the status."""
         found = []
         while due := self.referee.due:
             (asked,) = due

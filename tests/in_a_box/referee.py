@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 SERVER = "play.example"
 SOFTWARE = "pbem 0.1.0"
-"""What transcripts say of who wrote them: vectors and golden letters stay as they are in later versions."""
+"""The version in transcripts: fixed, so that vectors and golden letters stay as they are in later versions."""
 MAIL_SERVER = "mx.play.example"
 """Our own mail server, whose word is taken for where a letter came from."""
 WHOLE = ("Sign these lines as they stand, and send them:\n\n", "wie sie sind, und schick sie:\n\n")
@@ -99,7 +99,7 @@ class Letters(MutableSequence["EmailMessage"]):
         self.came = list(came)
         """All that came, as it came, whatever was taken away since."""
         self.numbers: list[int | None] = list(numbers)
-        """Which of them are left; None for one that did not come so."""
+        """The numbers of those that are left; None for a letter that a test put there."""
         self._all: list[EmailMessage | bytes] = [self.came[number] for number in numbers]
 
     def bring(self, raw: bytes) -> None:
@@ -119,7 +119,7 @@ class Letters(MutableSequence["EmailMessage"]):
         return letter
 
     def text(self, at: int) -> str:
-        """What a letter says: taken out of the same bytes once, whoever gets them, as long as nobody touched it."""
+        """The text of a letter; cached by its bytes, as long as no test has changed it."""
         letter = self._all[at]
         return _text_of(letter) if isinstance(letter, bytes) else body(letter)
 
@@ -182,12 +182,12 @@ class Mailbox:
 
 
 def sent_from(address: str) -> str:
-    """What our mail server writes above a letter whose client may send for that address."""
+    """The header of our mail server above a letter whose client may send for that address."""
     return f"Authentication-Results: {MAIL_SERVER}; spf=pass smtp.mailfrom={address}\n"
 
 
 def titles(letter: EmailMessage) -> Iterator[str]:
-    """What a letter is about: its subject, and the titles of its parts, as subjects of their own would say it."""
+    """The subject of a letter, and the titles of its parts, each written as a subject."""
     yield str(letter["Subject"])
     for title in re.findall(r"^(?!>).*, match m[0-9]+.*: .*$", body(letter), re.MULTILINE):
         yield title.replace(": ", ", ")
@@ -209,7 +209,7 @@ def attachment(letter: EmailMessage, suffix: str) -> bytes:
 
 @dataclass(frozen=True)
 class Opening:
-    """What stands when an opening has been played: the store, what was cast and sent, and who has which letters."""
+    """The state after an opening: the store, the counters of dice and letters, and the letters of each mailbox."""
 
     store: sqlite3.Connection
     cast: tuple[int, int]
@@ -286,7 +286,7 @@ class Referee:
         self.signing_key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
         self.lookups = Lookups(self.database)
         self.records: dict[str, str | None] = {}
-        """What the DNS says: TXT records by name, None where nobody can be asked."""
+        """The DNS: TXT records by name, None if its server does not answer."""
         self.asked: list[str] = []
         self.people: dict[str, Mailbox] = {}
         self.away: set[str] = set()
@@ -395,7 +395,7 @@ class Referee:
         self.collect()
 
     def look_up(self) -> bool:
-        """What the task that asks the DNS does; whether there was anything to ask."""
+        """Ask the DNS, as the daemon's task does; returns whether there was anything to ask."""
         due = [one for of in (True, False) for one in self.lookups.due(self.now, 20, of_players=of)]
         for lookup in due:
             self.asked.append(lookup.name)

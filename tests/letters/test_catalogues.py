@@ -42,7 +42,7 @@ TYPED = {
     *{"3f2a", "91bc", "sha256", "head", "signature"},
     *{"at", "closes", "double", "format", "once", "reason", "robin", "round"},
 }
-"""What is typed or signed, and the field names beneath a signed head: the same in every language."""
+"""Words that are typed or signed, and the field names beneath a signed head: the same in every language."""
 
 PROGRAMS = re.compile(r"(?:ssh-keygen|gpg|openssl|pbem|\\)\s.*|-(?:in|out|f|signer)\s.*|\.sig", re.DOTALL)
 """A line of a shell, or what follows a file's name in it."""

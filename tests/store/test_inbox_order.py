@@ -50,7 +50,7 @@ class Queue:
             self.inbox.done(row.id, "ok", proved=True)
 
     def next(self, most: int = 8) -> str:
-        """Whose letters are given, in order."""
+        """The senders of the letters that are leased, in order."""
         return "".join(self.names[row.id] for row in self.inbox.lease_some(most, NOW))
 
 
@@ -126,7 +126,7 @@ def test_letters_in_a_name_that_wait_for_the_dns_delay_nobody_who_writes_from_wh
 
 
 def test_letters_in_a_name_that_waited_for_the_dns_come_not_before_who_came_meanwhile(queue: Queue) -> None:
-    """Who sends them may have the name server that answers at last."""
+    """Their sender may run the name server that answers at last."""
     queue.prove("a", "home")
     queue.put("a" * 24, network="elsewhere")
     lookups = Lookups(queue.database)

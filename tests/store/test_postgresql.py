@@ -1,4 +1,4 @@
-"""What PostgreSQL alone does: connections that break, who sleeps in a transaction, and what addresses tell nobody."""
+"""PostgreSQL alone: connections that break, sleepers in a transaction, and addresses that show no password."""
 
 from __future__ import annotations
 
