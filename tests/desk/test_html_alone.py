@@ -20,7 +20,7 @@ HTML = "MIME-Version: 1.0\nContent-Type: text/html; charset=utf-8\n"
 
 
 def reply(referee: Referee, person: Mailbox, written: str, letter: EmailMessage | None = None) -> None:
-    """What is written in HTML above the quote of a letter, the latest by default."""
+    """Answer a letter, the latest by default, in HTML above its quote."""
     letter = letter or person.last
     lines = written.replace("\n", "</p><p class=MsoNormal>")
     page = OUTLOOK.format(lines, body(letter).replace("\n", "<br>"))
@@ -38,11 +38,16 @@ def invited(referee: Referee) -> tuple[Mailbox, Mailbox, EmailMessage]:
 
 def playing(referee: Referee, language: str = "en") -> tuple[Mailbox, Mailbox]:
     """Both, in the first turn."""
-    ann, bob, offer = invited(referee)
-    answer(referee, bob, f"set language {language}")
-    answer(referee, bob, f"accept m1 {referee.match().rules_hash}", letter=offer)
-    answer(referee, bob, f"setup m1 game 1\n{BOB}\nend")
-    referee.send(ann, ann.filled("setup", ANN))
+
+    def begin() -> list[Mailbox]:
+        ann, bob, offer = invited(referee)
+        answer(referee, bob, f"set language {language}")
+        answer(referee, bob, f"accept m1 {referee.match().rules_hash}", letter=offer)
+        answer(referee, bob, f"setup m1 game 1\n{BOB}\nend")
+        referee.send(ann, ann.filled("setup", ANN))
+        return [ann, bob]
+
+    ann, bob = referee.opened(f"one without a key, {language}", begin)
     assert referee.match().phase == "playing"
     return ann, bob
 

@@ -83,17 +83,26 @@ class Phones:
 
     def proposed(self) -> tuple[Mailbox, Mailbox]:
         """Ann has proposed m1 to Bob, who has read nothing else since."""
-        ann, bob = self.registered("ann"), self.registered("bob")
-        self.reply(ann, "new spaceships with bob\nsettle: 0\nend")
+        ann, bob = self.referee.opened("phones, proposed", self._propose)
         return ann, bob
 
     def playing(self) -> tuple[Mailbox, Mailbox]:
-        ann, bob = self.proposed()
+        """Both in the first turn of m1."""
+        ann, bob = self.referee.opened("phones, playing", self._begin)
+        assert self.phase == "playing"
+        return ann, bob
+
+    def _propose(self) -> list[Mailbox]:
+        ann, bob = self.registered("ann"), self.registered("bob")
+        self.reply(ann, "new spaceships with bob\nsettle: 0\nend")
+        return [ann, bob]
+
+    def _begin(self) -> list[Mailbox]:
+        ann, bob = self._propose()
         self.reply(bob, "Yes, let us play!")
         self.reply(ann, ANN, ann.find("send your setup"))
         self.reply(bob, BOB, bob.find("send your setup"))
-        assert self.referee.match().phase == "playing"
-        return ann, bob
+        return [ann, bob]
 
     @property
     def phase(self) -> str:
@@ -268,12 +277,12 @@ MORE = ("annul offer", "extend 3d", "claim", "substitute carl for bob", "accept"
 def test_every_form_that_an_answer_offers_is_accepted(phones: Phones, words: str, phase: str, *, html: bool) -> None:
     """Also where no sentence counts by itself, because nobody signs To, or because HTML alone came."""
     over = tuple(name for name in SIGNED if name != "to")
-    phones.registered("carl")
     if phase == "playing":
         _, bob = phones.playing()
     else:
         _, bob = phones.proposed()
         phones.reply(bob, "Yes, let us play!")
+    phones.registered("carl")
     told = phones.reply(bob, words, over=over, html=html)
     if "completed form" in told:
         form = body(bob.last).split("with these lines")[1].split("\n\n")[1]

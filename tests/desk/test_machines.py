@@ -23,16 +23,28 @@ def quote(text: str) -> str:
 
 
 def proposed(referee: Referee) -> tuple[Mailbox, Mailbox]:
-    ann, bob = registered(referee, "ann"), registered(referee, "bob")
-    answer(referee, ann, "new spaceships with bob\nsettle: 0\nend\n")
+    """Ann has proposed m1 to Bob."""
+
+    def propose() -> list[Mailbox]:
+        ann, bob = registered(referee, "ann"), registered(referee, "bob")
+        answer(referee, ann, "new spaceships with bob\nsettle: 0\nend\n")
+        return [ann, bob]
+
+    ann, bob = referee.opened("two without keys, proposed", propose)
     return ann, bob
 
 
 def playing(referee: Referee) -> tuple[Mailbox, Mailbox]:
-    ann, bob = proposed(referee)
-    answer(referee, bob, "accept\n")
-    answer(referee, ann, ANN)
-    answer(referee, bob, BOB)
+    """Both in the first turn of m1."""
+
+    def begin() -> list[Mailbox]:
+        ann, bob = proposed(referee)
+        answer(referee, bob, "accept\n")
+        answer(referee, ann, ANN)
+        answer(referee, bob, BOB)
+        return [ann, bob]
+
+    ann, bob = referee.opened("two without keys, playing", begin)
     assert referee.match().phase == "playing"
     return ann, bob
 

@@ -58,7 +58,7 @@ class Phone:
         self.replies = 0
 
     def reply(self, written: str, letter: EmailMessage | None = None) -> None:
-        """What is written above the quote of a letter, the latest by default."""
+        """Answer a letter, the latest by default, above its quote."""
         self.replies += 1
         letter = letter or self.bob.last
         to = reply_to(letter)
@@ -112,13 +112,18 @@ def invited(
 
 def playing(referee: Referee, breaks: int = 1000, language: str = "en") -> tuple[Mailbox, Phone]:
     """Ann, and Bob's phone, in the first turn of m1."""
-    ann, phone = invited(referee, breaks, language)
-    phone.reply("accept" if breaks < 78 else ACCEPTS[language], phone.bob.letters[-2])
-    assert referee.match().phase == "setup"
-    phone.reply(BOB)
-    referee.send(ann, ann.filled("setup", ANN))
+
+    def begin() -> list[Mailbox]:
+        ann, phone = invited(referee, breaks, language)
+        phone.reply("accept" if breaks < 78 else ACCEPTS[language], phone.bob.letters[-2])
+        assert referee.match().phase == "setup"
+        phone.reply(BOB)
+        referee.send(ann, ann.filled("setup", ANN))
+        return [ann, phone.bob]
+
+    ann, bob = referee.opened(f"a phone, {language}, lines of {breaks}", begin)
     assert referee.match().phase == "playing"
-    return ann, phone
+    return ann, Phone(referee, bob, language, breaks)
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -132,7 +137,7 @@ def test_from_the_invitation_to_the_third_turn(referee: Referee, language: str) 
         assert standing(referee) == line.rstrip(".").capitalize()
         referee.turn((ann, ""))
         assert referee.match().turn == turn + 1
-    assert phone.replies == 9
+    assert phone.replies == 5, "after four that led here"
     assert not [text for text in map(body, bob.letters) if re.search(r"^  (>|On Sun|Am So)", text, re.MULTILINE)]
     texts = [bob.letters.text(number) for number in range(3, len(bob.letters))]
     assert any(MENDED[language] in text for text in texts)
@@ -142,7 +147,7 @@ def test_from_the_invitation_to_the_third_turn(referee: Referee, language: str) 
 
 
 def test_no_hash_stands_above_the_foot(referee: Referee) -> None:
-    """Of the letters once the terms are agreed: answers, the beginning, a report, and the end in its order."""
+    """All letters once the terms are agreed: answers, the beginning, a report, and the end in its order."""
     ann, phone = playing(referee)
     phone.reply("Gx3")
     referee.turn((ann, ""))
@@ -170,7 +175,7 @@ def test_what_an_opponent_writes_is_never_obeyed_out_of_the_quote(referee: Refer
 
 
 def test_a_form_in_a_quote_without_marks_is_not_obeyed(referee: Referee) -> None:
-    """What some clients make of a letter below the answer: few lines that are no commands, and reading ends."""
+    """Some clients quote the letter below the answer so: after few lines that are no commands, reading ends."""
     ann, phone = playing(referee)
     referee.send(ann, "draw m1 offer\n")
     offer = phone.bob.last
