@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from typing import TYPE_CHECKING
 
@@ -232,30 +231,6 @@ def test_an_answer_that_becomes_too_long_says_what_is_left_out(
     referee.send(ann, "help\nhelp setup\nhelp orders\nhelp signing\n", sign=False)
     assert "the rest is left out" in " ".join(ann.text.split())
     assert len(ann.text) < 3300
-
-
-@pytest.mark.parametrize("hidden", ["base64", "quoted-printable", "bare CR", "line separators"])
-def test_lines_that_an_encoding_hides_are_counted(referee: Referee, hidden: str) -> None:
-    ann = referee.person("ann")
-    lines = b"help x\n" * 20_000
-    head = f"From: ann@mail.example\r\nTo: pbem@{SERVER}\r\nMessage-ID: <{len(hidden)}@mail.example>\r\n"
-    encoding, content = {
-        "base64": ("base64", base64.encodebytes(lines).replace(b"\n", b"")[:60_000]),
-        "quoted-printable": ("quoted-printable", lines.replace(b"\n", b"=0A")[:60_000]),
-        "bare CR": ("8bit", lines.replace(b"\n", b"\r")[:60_000]),
-        "line separators": ("8bit", lines.replace(b"\n", "\u2028".encode())[:60_000]),
-    }[hidden]
-    head += f"Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: {encoding}\r\n\r\n"
-    referee.deliver(head.encode() + content + b"\r\n", ann.address)
-    assert referee.inbox.outcome(1) == ("done", "unreadable, answered")
-    assert "more than 5000 lines" in ann.text
-
-
-def test_what_is_hidden_in_few_lines_is_read(referee: Referee) -> None:
-    ann = referee.person("ann")
-    head = f"From: ann@mail.example\r\nTo: pbem@{SERVER}\r\nContent-Transfer-Encoding: base64\r\n\r\n"
-    referee.deliver(head.encode() + base64.encodebytes(b"help setup\n" + b"# x\n" * 3000), ann.address)
-    assert referee.inbox.outcome(1) == ("done", "commands: help")
 
 
 def test_a_bundle_that_an_opponent_makes_large_comes_in_a_letter_of_its_own(

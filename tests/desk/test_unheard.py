@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.keyless import HOME, PBEM, answer, craft, registered, reply_to
-from in_a_box.referee import SERVER, Referee, body
-from in_a_box.small_games import FLEETS, SMALL
+from in_a_box.referee import SERVER, Referee
 from signing.domains import Domain, rsa_key
 from signing.dresses import clear_signed_file, part
 
@@ -76,28 +75,6 @@ MACHINES = [
 
 
 @pytest.mark.parametrize("head", MACHINES)
-def test_what_a_key_signed_is_obeyed_under_marks_of_machines(referee: Referee, head: str) -> None:
-    """An answer could begin a loop; the match goes on all the same."""
-    ann, bob = referee.begun(SMALL, FLEETS)
-    before = len(ann.letters)
-    referee.deliver(craft(referee.signed(ann, ann.filled("orders", "Rv5")), head), ann.address)
-    assert outcome(referee).startswith("obeyed: commands: orders")
-    assert len(ann.letters) == before
-    referee.send(bob, bob.filled("orders", "final"))
-    assert "turn 1" in ann.last["Subject"]
-    assert "Rv5" in body(ann.last)
-
-
-@pytest.mark.parametrize("head", [*MACHINES, "Precedence: bulk", "List-Id: <club.example>"])
-def test_machines_are_not_answered(referee: Referee, head: str) -> None:
-    ann = referee.registered("ann")
-    before = len(ann.letters)
-    referee.deliver(HOME.sign(craft("help\n", head), referee.now), ann.address)
-    assert outcome(referee).startswith("automatic: ")
-    assert len(ann.letters) == before
-
-
-@pytest.mark.parametrize("head", MACHINES)
 def test_words_that_were_signed_before_are_a_machines(referee: Referee, head: str) -> None:
     ann = referee.registered("ann")
     text = referee.signed(ann, "set timezone Europe/Berlin\n")
@@ -161,15 +138,6 @@ def test_an_unclear_sender_brings_one_short_answer_to_the_envelopes(referee: Ref
     assert len(ann.letters) == before + 3, "within the day's limit"
     assert "From" in ann.text
     assert "whoami" not in ann.text
-
-
-def test_too_many_headers_are_answered(referee: Referee) -> None:
-    ann = referee.person("ann")
-    for head in ("\r\n".join(f"X-H{number}: x" for number in range(201)), "X-M: " + "x" * 800 + "\r\n x" * 20_000):
-        before = len(ann.letters)
-        referee.deliver(craft("help\n", head), ann.address)
-        assert len(ann.letters) == before + 1
-        assert "headers" in ann.text or "lines" in ann.text
 
 
 def test_several_texts_with_commands_count_for_nothing_and_the_answer_says_so(referee: Referee) -> None:
