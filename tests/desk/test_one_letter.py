@@ -209,20 +209,6 @@ def test_an_address_elsewhere_than_in_to_opens_nothing(table: Table, where: str)
     assert table.orders() is None
 
 
-def test_to_must_be_signed_and_name_one_such_address(table: Table) -> None:
-    used = reply_to(table.begins)
-    table.reply("status m1", table.begins)
-    assert "Nothing has changed yet" in table.reply("Gx3", table.begins, over=OTHERS)
-    table.reply("Gx3", table.begins, headers=f"To: {used}\n", over=("to", *OTHERS))
-    table.reply("Gx3", table.begins, to=f"{used}, {reply_to(table.bob.last)}")
-    table.reply("Gx3", table.begins, to=f'"{used}" <ann@mail.example>')
-    assert table.orders() is None
-    form = form_in(table.bob.text, "orders")
-    table.reply(form, over=OTHERS)
-    assert table.orders() == "Gx3"
-    table.proof()
-
-
 @pytest.mark.parametrize(
     "dress",
     [
