@@ -326,8 +326,7 @@ def test_an_opponent_has_us_write_no_letters_without_end(referee: Referee, texts
 
 def test_letters_that_are_not_answered_use_up_no_answers_of_others(referee: Referee) -> None:
     limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
-    referee.config = msgspec.structs.replace(referee.config, limits=limits)
-    referee.open_desk()
+    referee.configure(limits=limits)
     victim, zoe = referee.person("victim"), referee.person("zoe")
     for number in range(8):
         forged(referee, victim, "help\n", number)

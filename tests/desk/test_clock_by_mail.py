@@ -18,7 +18,6 @@ from judges.golden import reads_like
 from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
-from pbem.match.changed import replace
 from pbem.store.inbox import Envelope, Inbox, Look
 
 if TYPE_CHECKING:
@@ -350,8 +349,7 @@ class TestBanksAndWeekends:
 
 def with_mailbox(referee: Referee, *, looked: bool = True) -> None:
     """The server has its letters from a mailbox, which it has just read, or is about to."""
-    referee.config = replace(referee.config, mailbox=MailboxConfig(maildir="/var/mail/games"))
-    referee.open_desk()
+    referee.configure(mailbox=MailboxConfig(maildir="/var/mail/games"))
     if looked:
         look(referee)
     referee.work()

@@ -8,7 +8,6 @@ import re
 import zlib
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
 
@@ -37,8 +36,7 @@ def html_of(letter: EmailMessage) -> str:
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_what_asks_for_something_has_the_link_in_text_and_html(referee: Referee, language: str) -> None:
-    referee.config = msgspec.structs.replace(referee.config, pages=PAGES)
-    referee.open_desk()
+    referee.configure(pages=PAGES)
     ann, bob = referee.agreed("settle: 0")
     for person in (ann, bob):
         referee.send(person, f"set language {language}\n")
@@ -88,8 +86,7 @@ def test_the_page_itself_comes_once_a_match_to_who_asked(referee: Referee) -> No
 
 @pytest.mark.parametrize(("language", "page"), [("en", "m1.html"), ("de", "m1.de.html")])
 def test_an_invitation_is_passed_on_by_the_address_of_its_page(referee: Referee, language: str, page: str) -> None:
-    referee.config = msgspec.structs.replace(referee.config, pages=PAGES)
-    referee.open_desk()
+    referee.configure(pages=PAGES)
     ann = referee.registered("ann")
     referee.send(ann, f"set language {language}\n")
     referee.send(ann, "new spaceships\nend\n")

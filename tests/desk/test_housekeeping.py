@@ -26,8 +26,7 @@ MONTH = timedelta(days=31)
 def forgetful(referee: Referee) -> Referee:
     """A referee that keeps handled letters for a month."""
     limits = msgspec.structs.replace(referee.config.limits, letters_kept=Duration(days=30))
-    referee.config = msgspec.structs.replace(referee.config, limits=limits)
-    referee.open_desk()
+    referee.configure(limits=limits)
     return referee
 
 

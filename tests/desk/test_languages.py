@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in, placed, sent_from
 from in_a_box.small_games import FLEETS, SMALL
@@ -114,8 +113,7 @@ def test_who_registers_in_german_goes_on_in_german(referee: Referee) -> None:
 
 
 def test_the_servers_own_language_is_for_those_who_chose_none(referee: Referee) -> None:
-    referee.config = msgspec.structs.replace(referee.config, language="de")
-    referee.open_desk()
+    referee.configure(language="de")
     cy = referee.person("cy")
     referee.send(cy, "help\n", sign=False)
     assert "Schreib Befehle untereinander" in cy.text

@@ -8,7 +8,6 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 from in_a_box.keyless import HOME, reply_to
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in
@@ -17,7 +16,6 @@ from signing.domains import Domain, rsa_key
 from pbem.config.server import Identity, NotifyConfig
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
-from pbem.match.changed import replace
 from pbem.proof.verification import verify
 from pbem.store.database import to_db
 
@@ -92,8 +90,7 @@ class Post:
     def trust(self, authserv_id: str) -> None:
         """Take the word of this server, from now on."""
         identity = Identity(authserv_id=authserv_id)
-        self.referee.config = msgspec.structs.replace(self.referee.config, identity=identity)
-        self.referee.open_desk()
+        self.referee.configure(identity=identity)
 
     def standing(self, seat: int) -> str | None:
         """The orders that stand for a seat."""
@@ -575,8 +572,7 @@ def test_an_answer_stays_under_its_subject_whatever_mail_programs_write_before_i
 
 
 def test_a_topic_beside_the_mail_is_confirmed_by_an_answer(post: Post) -> None:
-    post.referee.config = replace(post.referee.config, notify=NotifyConfig(hosts=("ntfy.example",)))
-    post.referee.open_desk()
+    post.referee.configure(notify=NotifyConfig(hosts=("ntfy.example",)))
     bob = post.registered("bob")
     topics = post.referee.desk.notifications
     post.reply(bob, "set notify https://ntfy.example/Bobs_phone")

@@ -83,8 +83,7 @@ def test_case_35_what_goes_to_one_mailbox_under_many_addresses_is_counted_togeth
 
 def test_case_35_all_such_answers_together_are_limited(referee: Referee) -> None:
     limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
-    referee.config = msgspec.structs.replace(referee.config, limits=limits)
-    referee.open_desk()
+    referee.configure(limits=limits)
     victims = [referee.person(f"victim{number}") for number in range(9)]
     for one in victims:
         forged(referee, one, "help\n")
@@ -334,8 +333,7 @@ def test_case_35_players_who_say_that_a_mailbox_is_theirs_write_three_letters_th
 
 def test_case_35_what_players_have_written_to_others_is_limited_in_all(referee: Referee) -> None:
     limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
-    referee.config = msgspec.structs.replace(referee.config, limits=limits)
-    referee.open_desk()
+    referee.configure(limits=limits)
     victims = [referee.person(f"victim{number}") for number in range(9)]
     for first in range(0, 9, 3):
         mallory = referee.registered(f"mallory{first}")

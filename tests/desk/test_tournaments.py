@@ -9,7 +9,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 from desk.test_keyless import Phones
 from in_a_box.referee import SERVER, START, Mailbox, Referee, body, placed
@@ -609,8 +608,7 @@ def test_tables_are_not_too_wide_for_letters(referee: Referee, language: str) ->
 
 
 def test_an_organiser_gets_the_page_to_pass_on(referee: Referee) -> None:
-    referee.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
-    referee.open_desk()
+    referee.configure(pages="https://play.example/pbem/")
     club = Club(referee, "ann")
     club.announce("ann")
     assert "\n    https://play.example/pbem/t1.html\n" in club.people["ann"].text

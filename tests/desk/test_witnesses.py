@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-import msgspec
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -52,9 +51,8 @@ class Desk(Referee):
 
     def watch(self, key: VerifierKey) -> None:
         witness = WitnessConfig(cosigners=(Cosigner(key, "https://double.example/of/logs"),))
-        self.config = msgspec.structs.replace(self.config, witness=witness)
+        self.configure(witness=witness)
         self.people["operator@play.example"] = Mailbox("o", "operator@play.example", Ed25519PrivateKey.generate())
-        self.open_desk()
 
     @property
     def due(self) -> list[WitnessRequest]:

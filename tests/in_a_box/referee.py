@@ -31,6 +31,7 @@ from pbem.games import rules
 from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer, Generation
+from pbem.match.changed import replace
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.noted_time import Outages
@@ -316,6 +317,11 @@ class Referee:
             InProcess(self.config.limits),
             software=SOFTWARE,
         )
+
+    def configure(self, **changes: Any) -> None:
+        """Change these keys of the configuration, and start the desk anew."""
+        self.config = replace(self.config, **changes)
+        self.open_desk()
 
     def read_cold(self, number: int = 1) -> Match:
         """A match as the desk had it in memory, and replayed from the store: it is the same.
