@@ -18,7 +18,7 @@ from judges.golden import reads_like
 from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
-from pbem.store.inbox import Envelope, Inbox, Look
+from pbem.store.inbox import Inbox, Look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -454,8 +454,7 @@ class TestOutages:
             referee.work()
             referee.now += timedelta(minutes=30)
         unheard(referee, timedelta(minutes=20))
-        raw = referee.raw(bob, referee.signed(bob, bob.filled("orders", "final")))
-        referee.inbox.put(Envelope(bob.address, (f"pbem@{SERVER}",)), raw, referee.now)
+        referee.put(bob, bob.filled("orders", "final"))
         for _ in range(3):
             look(referee)
             referee.running.tick(referee.now)

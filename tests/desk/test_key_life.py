@@ -428,8 +428,7 @@ class TestMailboxAlone:
         assert due is not None
         referee.now = due - timedelta(minutes=1)
         referee.alive()
-        raw = referee.raw(ann, referee.signed(ann, "key keep\nserver play.example\nplayer ann\n"))
-        referee.inbox.put(Envelope(ann.address, (f"pbem@{SERVER}",)), raw, referee.now)
+        referee.put(ann, "key keep\nserver play.example\nplayer ann\n")
         for _ in range(3):
             referee.now += timedelta(minutes=1)
             following = referee.running.tick(referee.now)

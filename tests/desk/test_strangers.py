@@ -250,8 +250,7 @@ def test_case_35_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Ref
     victim = referee.person("victim")
     envelope = Envelope("eve@elsewhere.example", (f"pbem@{SERVER}",))
     referee.inbox.put(envelope, referee.raw(victim, "help\n"), referee.now)
-    while referee.running.handle_next(referee.now):
-        pass
+    referee.handle_waiting()
     row = referee.outbox.lease(referee.now)
     assert row is not None
     with referee.database.transaction():

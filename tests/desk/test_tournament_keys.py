@@ -10,12 +10,11 @@ from desk.test_key_life import code_of
 from desk.test_keyless import Phones
 from desk.test_tournaments import CLOSES, RULED, SMALL, Club, club, planned
 from in_a_box.keyless import HOME, answer, registered
-from in_a_box.referee import SERVER, Referee, another, body, form_in, placed
+from in_a_box.referee import Referee, another, body, form_in, placed
 
 from pbem.desk.seats import SeatContext
 from pbem.identity import ssh
 from pbem.match import progress
-from pbem.store.inbox import Envelope
 
 __all__ = ["club"]
 
@@ -55,10 +54,8 @@ def test_a_match_begins_with_the_keys_with_which_it_was_paired(club: Club) -> No
     referee.send(club.people["carl"], f"key revoke {ssh.parse(ssh.public(old)).fingerprint}\n")
     for name, words in (("bob", "challenge t1 carl"), ("carl", f"enter t1 {club.t.rules_hash}")):
         person = club.people[name]
-        letter = referee.raw(person, referee.signed(person, f"{words}\n{placed(person)}"))
-        referee.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), letter, referee.now)
-    while referee.running.handle_next(referee.now):
-        pass
+        referee.put(person, f"{words}\n{placed(person)}")
+    referee.handle_waiting()
     assert [entry.type for entry in referee.desk.director.archive.entries(1)[-2:]] == ["paired", "entered"]
     referee.work()
     club.win(club.awaited[0], "bob")  # which carl signs with the new key
@@ -150,10 +147,8 @@ def test_a_match_closes_no_earlier_than_the_entries_of_its_tournament(club: Club
     referee.now = closes + timedelta(seconds=1)
     referee.alive()
     person = club.people["carl"]
-    letter = referee.raw(person, referee.signed(person, f"enter t1 {club.t.rules_hash}\n{placed(person)}"))
-    referee.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), letter, referee.now)
-    while referee.running.handle_next(referee.now):
-        pass
+    referee.put(person, f"enter t1 {club.t.rules_hash}\n{placed(person)}")
+    referee.handle_waiting()
     assert [entry.type for entry in referee.desk.director.archive.entries(1)[-1:]] == ["entered"]
     with referee.database.transaction():
         referee.desk.due_tasks._tick_match(1, closes)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from desk.test_keyless import Phones
-from in_a_box.referee import SERVER, START, Mailbox, Referee, body, placed
+from in_a_box.referee import START, Mailbox, Referee, body, placed
 from in_a_box.restores import back_up, put_back, resume_all
 from in_a_box.stores import of_sqlite
 
@@ -23,7 +23,6 @@ from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
 from pbem.server.desk_work import enable_games
 from pbem.store import operator
-from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions, begin_generation
 from pbem.store.tournament_rows import Tournaments
 from verifier import judged_tournament
@@ -345,10 +344,8 @@ def test_who_enters_again_waits_for_the_own_matches_alone(club: Club) -> None:
     for name in ("carl", "ann"):
         person = club.people[name]
         text = f"enter t1 {club.t.rules_hash}\n{placed(person)}# and again\n"
-        letter = referee.raw(person, referee.signed(person, text))
-        referee.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), letter, referee.now)
-        while referee.running.handle_next(referee.now):
-            pass
+        referee.put(person, text)
+        referee.handle_waiting()
     planned = [task.match for task in referee.desk.director.archive.rows.tasks() if task.match]
     assert planned == [pairing.match for pairing in club.t.pairings if "ann" not in pairing.names]
     referee.work()

@@ -388,6 +388,16 @@ class Referee:
             del person.letters[-1]
             self.deliver(self.raw(person, self.signed(person, whole)), person.address, to)
 
+    def put(self, person: Mailbox, text: str) -> None:
+        """Put a player's signed letter into the inbox, where it waits for the desk."""
+        raw = self.raw(person, self.signed(person, text))
+        self.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), raw, self.now)
+
+    def handle_waiting(self) -> None:
+        """Have the desk handle the letters that wait, and do nothing else that is due."""
+        while self.running.handle_next(self.now):
+            pass
+
     def deliver(self, raw: bytes, sender: str, to: str = f"pbem@{SERVER}", network: str = "") -> None:
         """A letter as the intake stores it, and all that the desk makes of it."""
         self.inbox.put(Envelope(sender, (to,), network), raw, self.now)
