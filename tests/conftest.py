@@ -99,7 +99,7 @@ def _held(folder: Path) -> int:
 
 
 def _available() -> int:
-    """How many octets of memory programs may still take: a file system in memory may be larger."""
+    """The octets of memory that programs may still take: a file system in memory may be larger."""
     try:
         told = Path("/proc/meminfo").read_text(encoding="ascii").partition("MemAvailable:")[2].split()
     except OSError:
@@ -118,7 +118,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays: the garbage collector shall not walk through it again and again."""
+    """Freeze all that was imported and collected, so that the garbage collector does not walk through it again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

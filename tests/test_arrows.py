@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pbem
+from pbem.games import GAMES
+from pbem.i18n import template_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
 
 ROOT = Path(pbem.__file__).parent
 
@@ -68,10 +71,10 @@ ARROWS: dict[str, set[str]] = {
         *("store", "testing", "tlog", "tournament"),
     },
 }
-"""What a room imports when it runs, beside the leaves; what it names for types alone is not held against it."""
+"""The imports of each room at run time, beside the leaves; names for types alone do not count."""
 
 LANGUAGE = {"pbem.games", "pbem.i18n", "pbem.linked_names", "pbem.mail.quotes", "pbem.phrase", "pbem.requests"}
-"""What the language of commands stands on: no letters, no sockets."""
+"""The modules below the language of commands: no letters, no sockets."""
 
 WAY = ("letter_handling", "authenticate", "dispatch", "commands")
 """The rooms of the desk in the order of a letter's way, each with those behind it alone."""
@@ -163,7 +166,7 @@ def test_the_modules_of_a_room_point_one_way(room: str) -> None:
 
 @pytest.mark.parametrize("room", ["desk", "match.events", "proof", "mail"])
 def test_types_point_one_way_too(room: str) -> None:
-    """What a module is handed lies below it."""
+    """The types that a module names lie below it, too."""
     demand_no_circle({name: others - {name} for name, others in modules(room, for_types=True)})
 
 
@@ -178,7 +181,7 @@ def test_the_language_of_commands_knows_no_letters() -> None:
 
 
 def test_a_program_that_plays_knows_the_rules_and_no_more() -> None:
-    """So that its orders come from what letters told it, and from nowhere else."""
+    """Its orders then come from its letters, and from nowhere else."""
     found = dict(modules("player.opponent"))
     assert len(found) > 4
     for name, others in found.items():
@@ -218,3 +221,15 @@ def test_no_two_modules_have_one_name_but_for_a_games_own() -> None:
     places = [path.relative_to(ROOT) for path in sorted(ROOT.rglob("*.py")) if not path.name.startswith("__")]
     named = Counter(place.name for place in places if place.parts[0] != "games" or len(place.parts) == 2)
     assert [name for name, count in named.items() if count > 1] == []
+
+
+def test_nobody_else_knows_a_game_by_name() -> None:
+    """Outside `games/`, a game's own templates, and how programs play it, no line names a game."""
+    package = Path(pbem.__file__).parent
+    own = {"games", "opponent"}
+    places = [path for path in package.rglob("*.py") if own.isdisjoint(path.parts[len(package.parts) :])]
+    places += [path for room in ("letters", "answers") for path in (template_folder() / room).iterdir()]
+    assert len(places) > 50
+    names = "|".join([*GAMES, *(name.replace("-", "[ _]") for name in GAMES)])
+    for path in places:
+        assert not re.search(names, path.read_text("utf-8"), re.IGNORECASE), path

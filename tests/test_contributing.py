@@ -46,7 +46,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(copy: Path, script: str) -> str:
-    """What a script prints that runs in the copy."""
+    """Run a script in the copy; returns its output."""
     begin = f"import sys; sys.path[:0] = [{str(copy)!r}, {str(copy / 'tests')!r}]\nimport pbem\n"
     assert_it = f"assert pbem.__file__.startswith({str(copy)!r})\n"
     done = subprocess.run(
@@ -93,7 +93,7 @@ def test_a_type_of_entry(copy: Path) -> None:
         "from test_events import Table\nfrom pbem.match import events\nfrom pbem.match.events import greeted\n"
         "table = Table().agree()\nstep = table.step()\ngreeted.greet(step, 2)\n(entry,) = step.entries\n"
         "events.check(entry, 2)\nprint(entry.type, events.TYPES['greeted'].sentence(entry, {}))\n"
-        "from letters.test_notices import test_the_diary_has_words_for_every_type_of_entry as diary\ndiary()\n"
+        "from letters.test_catalogues import test_the_diary_has_words_for_every_type_of_entry as diary\ndiary()\n"
         "from verifier.entries import BEGIN, FOLLOW\nfrom verifier.forms import FORMS, SEALED_FORMS\n"
         "print({*events.TYPES} - {*FORMS, *SEALED_FORMS}, {*events.TYPES} - {*BEGIN, *FOLLOW})\n",
     )

@@ -1,4 +1,4 @@
-"""What a letter may cost, counted and not timed: statements, commits and reads, so that speed cannot rot unseen."""
+"""The costs of a letter, counted and not timed: statements, commits and reads, so that speed cannot rot unseen."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Arguments = TypeVarTuple("Arguments")
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 STATEMENTS = 40
-"""Of a letter with orders, from the lease to the answer in the outbox and the look that finds no other."""
+"""The most statements for a letter with orders, from the lease to the answer and the look that finds no other."""
 
 TOGETHER = 22
-"""Of each of eight such letters of one player that waited together."""
+"""The most for each of eight such letters of one player that waited together."""
 
 
 @pytest.fixture

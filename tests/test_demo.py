@@ -105,7 +105,7 @@ def assert_sealed(shown: str) -> None:
 
 
 def ends(maildir: Path) -> int:
-    """How many letters tell that the match is over."""
+    """The number of letters that announce the end of the match."""
     subjects = [str(letter["Subject"]) for letter in mailbox.Maildir(maildir, create=False)]
     return sum(", the end: " in " ".join(subject.split()) for subject in subjects)
 

@@ -1,18 +1,25 @@
-"""What README, CONTRIBUTING and docs/ point at is there."""
+"""README, CONTRIBUTING, CHANGELOG and docs/: what they point at is there, and so are pictures and test material."""
 
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
+import tomllib
+from collections import Counter
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from data.material import ODD, mails
+from demo import pictures
 from hatchling.builders.sdist import SdistBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 ROOT = Path(__file__).parents[1]
 IN_DOCS = sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
@@ -62,7 +69,7 @@ def test_the_source_package_holds_the_site() -> None:
 
 
 def defined(body: list[ast.stmt], within: str = "") -> Iterator[str]:
-    """What a module defines: its functions, classes and their methods, and constants."""
+    """The names that a module defines: functions, classes and their methods, and constants."""
     for statement in body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             yield within + statement.name
@@ -84,7 +91,7 @@ def where_is() -> str:
     ids=["flow.md", "where is"],
 )
 def test_each_name_stands_with_its_file(text: str, questions: int) -> None:
-    """So that a newcomer opens it without a search: the file is there, and defines the name."""
+    """A newcomer opens it without a search: the file is there, and defines the name."""
     assert len(rows(text)) >= questions
     named = re.findall(r"`([A-Za-z_][\w.]*)`\s+in\s+`(pbem/[\w/]+\.py)`", text)
     assert len(named) > 10
@@ -127,3 +134,112 @@ def test_no_document_holds_both_sides_of_a_merge() -> None:
     """A line that git wrote into README.md went unseen once: Markdown shows it as text."""
     files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "templates").rglob("*.txt")]
     assert not [path for path in files if re.search(r"(?m)^(<{7}|>{7}) ", path.read_text("utf-8"))]
+
+
+# The changelog.
+
+
+TEXT = (ROOT / "CHANGELOG.md").read_text("utf-8")
+HEADINGS = re.findall(r"(?m)^## (.*)$", TEXT)
+RELEASES = [re.fullmatch(r"\[(\d+)\.(\d+)\.(\d+)\] - (\d{4}-\d{2}-\d{2})", heading) for heading in HEADINGS[1:]]
+KINDS = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
+"""The kinds of changes of Keep a Changelog, in its order."""
+
+
+def test_what_is_not_released_yet_stands_above_all_releases() -> None:
+    assert HEADINGS[0] == "[Unreleased]"
+    assert all(RELEASES), HEADINGS
+
+
+def test_the_newest_release_is_the_version_of_the_project() -> None:
+    newest = RELEASES[0]
+    assert newest is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert ".".join(newest.groups()[:3]) == project["version"]
+
+
+def test_releases_come_newest_first() -> None:
+    numbers = [tuple(map(int, release.groups()[:3])) for release in RELEASES if release]
+    days = [date.fromisoformat(release[4]) for release in RELEASES if release]
+    assert numbers == sorted(set(numbers), reverse=True)
+    assert days == sorted(days, reverse=True)
+
+
+def test_each_release_has_the_kinds_of_changes_once_and_in_order() -> None:
+    for section in re.split(r"(?m)^## ", TEXT)[1:]:
+        found = re.findall(r"(?m)^### (.*)$", section)
+        assert found == [kind for kind in KINDS if kind in found], section.splitlines()[0]
+
+
+def test_a_change_is_one_line() -> None:
+    """Reasons and stories are for the commit and the documents."""
+    _, *sections = re.split(r"(?m)^## .*\n", TEXT)
+    lines = [line for section in sections for line in section.splitlines() if line and not line.startswith("### ")]
+    assert [line for line in lines if not re.fullmatch(r"- .{1,118}", line)] == []
+    assert len(lines) == len(set(lines))
+
+
+# Test material.
+
+
+ROW = re.compile(r"\| `([^`]+)` \| (.+) \|")
+
+
+def listed() -> dict[str, str]:
+    """The trait of each file in the README, by its path below the collection."""
+    traits: dict[str, str] = {}
+    family = ""
+    for line in (ODD / "README.md").read_text().splitlines():
+        if section := re.match(r"## `([a-z]+/)`", line):
+            family = section[1]
+        elif row := ROW.fullmatch(line):
+            assert family + row[1] not in traits
+            traits[family + row[1]] = row[2]
+    return traits
+
+
+def test_each_odd_mail_is_listed_and_is_there() -> None:
+    files = [path for path in ODD.rglob("*") if path.is_file() and path != ODD / "README.md"]
+    assert sorted(files) == mails(ODD)
+    assert sorted(listed()) == sorted(path.relative_to(ODD).as_posix() for path in files)
+
+
+def test_line_ends_are_as_they_were_written() -> None:
+    ends = Counter(end for path in mails(ODD) for end in set(re.findall(rb"\r+\n|\r|\n", path.read_bytes())))
+    assert all(ends[end] > 5 for end in (b"\r\n", b"\n", b"\r"))
+    assert ends[b"\r\r\n"]
+
+
+# Pictures.
+
+
+README = (pictures.ROOT / "README.md").read_text("utf-8")
+NEWER = "what this picture shows has changed: run `make pictures`, and look at it"
+
+
+@pytest.mark.parametrize("picture", pictures.TEMPLATES)
+def test_a_picture_is_no_older_than_what_it_shows(picture: str) -> None:
+    assert (pictures.PICTURES / picture).is_file()
+    assert json.loads(pictures.SHOWN.read_text("utf-8"))[picture] == pictures.fingerprint(picture), NEWER
+
+
+def test_a_fingerprint_covers_what_a_template_includes() -> None:
+    letter, page = pictures.sources("letter.png"), pictures.sources("match.png")
+    assert {"letters/turn.html", "letters/parts.html", "spaceships/position.html"} <= set(letter)
+    assert {"pages/replay.html", "pages/page.html", "pages/page.css"} <= set(page)
+
+
+def test_pictures_are_small_together_and_none_is_left_over() -> None:
+    made = {path.name: path.stat().st_size for path in pictures.PICTURES.iterdir()}
+    assert set(made) == {*pictures.TEMPLATES, pictures.BADGES.name, pictures.SHOWN.name}
+    assert sum(made.values()) < 400_000
+
+
+def test_the_readme_shows_pictures_that_are_made() -> None:
+    shown = re.findall(r"docs/pictures/([\w.-]+)\)", README)
+    assert {"letter.png", "terminal.svg", "match.png", "badges.svg"} <= set(shown)
+    assert set(shown) <= {*pictures.TEMPLATES, pictures.BADGES.name}
+
+
+def test_the_badges_are_true() -> None:
+    assert pictures.BADGES.read_text("utf-8") == pictures.badges(), NEWER

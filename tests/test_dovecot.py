@@ -48,7 +48,7 @@ pytestmark = [
 ACCOUNT, PASSWORD = "games@home.example", "app-password"
 HOME = Domain("mail.example", key=rsa_key(1024))
 OLD = ("INBOX", "INBOX", "Spamverdacht")
-"""Where letters lie before the first start."""
+"""The folders with letters before the first start."""
 PATIENCE = 60  # seconds until a letter counts as lost; nothing here is timed
 
 DOVECOT = """
@@ -94,7 +94,7 @@ CHANGES = (
     ('host = "smtp.home.example"\nport = 465', 'host = "localhost"\nport = {submission}'),
     ('authserv_id = ""', 'authserv_id = "mx.home.example"\n[clock]\nsettle = "0s"'),
 )
-"""What differs here from what `pbem init` guesses."""
+"""The differences from the guesses of `pbem init`."""
 
 
 class Submission:
@@ -160,7 +160,7 @@ class House:
                 dovecot.wait(30)
 
     def init(self) -> None:
-        """What an operator does, once."""
+        """Set the server up, as an operator does once."""
         options = ("--kind", "mailbox", "--address", ACCOUNT, "--operator", "operator@mail.example")
         self.run("init", str(self.pbem), *options)
         (self.pbem / "password").write_text(f"{PASSWORD}\n")
@@ -219,7 +219,7 @@ class House:
             yield box
 
     def deliver(self, to: str, raw: bytes, folder: str = "INBOX", above: str = "") -> None:
-        """What the provider does with a letter for the account."""
+        """File a letter for the account, as the provider does."""
         with self.mailbox() as box:
             box.append(f"{above}Delivered-To: {to}\r\n".encode() + raw, folder)
 

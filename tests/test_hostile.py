@@ -7,7 +7,6 @@ the others. Mutations come from a seed that is printed; another one is taken fro
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import email
 import os
@@ -26,14 +25,14 @@ import pytest
 from attackers.hostile_letters import letters as hostile_letters
 from attackers.hostile_letters import plain
 from data.material import KEYS
-from machines.crashes import Player, Table
+from machines.crashes import Table
 from machines.house import deliver
-from machines.lives import MAILBOX, SERVER, Server, Smarthost, children
+from machines.lives import MAILBOX, Server, Smarthost, children
 
 from pbem.config.limits import Limits
 from pbem.desk.reading import Question, find
 from pbem.games import GAMES
-from pbem.identity import parse_key, ssh
+from pbem.identity import parse_key
 from pbem.mail.marks import Arrival, marks_of
 
 if TYPE_CHECKING:
@@ -68,12 +67,12 @@ def seed() -> Random:
 
 
 def size(pid: int) -> int:
-    """How much memory a daemon and its desk ever had, in octets; a reader has a limit of its own."""
+    """The peak memory of a daemon and its desk, in octets; a reader has a limit of its own."""
     return sum(peak(process) for process in (pid, *children(pid)))
 
 
 def peak(pid: int) -> int:
-    """How much memory a process ever had, in octets."""
+    """The peak memory of a process, in octets."""
     return int(Path(f"/proc/{pid}/status").read_text().partition("VmHWM:")[2].split()[0]) * 1024
 
 
@@ -109,52 +108,6 @@ def test_all_odd_mail_by_smtp_and_lmtp(server: Server, odd_and_signed_mail: list
     server.stop()
 
 
-def registered(server: Server, smarthost: Smarthost) -> Player:
-    player = Player(server.folder, "ann")
-    player.begin()
-    while not player.registered:
-        assert server.send(player.outgoing.pop(), player.address).startswith("250")
-        player.read([smarthost.arrivals.get(timeout=120)[1]])
-    return player
-
-
-def signed(player: Player, number: int, mail: bytes) -> bytes:
-    """An odd mail as what a player has signed: attached as a text, with its signature beside it."""
-    parts = {"odd.txt": mail, "odd.txt.sig": ssh.sign(player.key, mail, f"pbem@{SERVER}").encode()}
-    attached = b"".join(
-        f'--b\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename="{name}"\r\n'
-        f"Content-Transfer-Encoding: base64\r\n\r\n".encode()
-        + base64.encodebytes(content).replace(b"\n", b"\r\n")
-        for name, content in parts.items()
-    )
-    head = (
-        f"From: {player.address}\r\nMessage-ID: <odd.{number}@mail.example>\r\n"
-        "Content-Type: multipart/mixed; boundary=b\r\n\r\n"
-    )
-    return head.encode() + attached + b"--b--\r\n"
-
-
-@pytest.mark.odd
-def test_all_odd_mail_signed(server: Server, smarthost: Smarthost, odd_and_signed_mail: list[bytes]) -> None:
-    """What is signed is read for commands: also then odd mail changes nothing, and is answered."""
-    player = registered(server, smarthost)
-    before, born = size(server.pid), server.pid
-    mails = [signed(player, number, mail) for number, mail in enumerate(odd_and_signed_mail)]
-    with smtplib.SMTP("127.0.0.1", server.port, "client.example", timeout=120) as client:
-        for mail in mails:
-            assert client.sendmail(player.address, [MAILBOX], mail) == {}
-    settled(server)
-    assert (server.pid, server.alive) == (born, True)
-    assert size(server.pid) - before < BOUND
-    with server.store() as (database, inbox, _):
-        assert inbox.count("done") == inbox.count()
-        outcomes = [row["outcome"] for row in database.rows("SELECT outcome FROM inbox WHERE id > 2")]
-        assert sum("commands: " in outcome for outcome in outcomes) > len(mails) / 2
-        assert database.scalar("SELECT count(*) FROM players") == 1
-        assert database.scalar("SELECT count(*) FROM matches") == 0
-    server.stop()
-
-
 VERBS = [
     b"EHLO x", b"HELO x", b"LHLO x", b"MAIL FROM:<a@mail.example>", b"MAIL FROM:<>", b"RCPT TO:<pbem@play.example>",
     b"RCPT TO:<x@y>", b"DATA", b".", b"RSET", b"NOOP", b"QUIT", b"HELP", b"VRFY x", b"EXPN x", b"AUTH PLAIN",
@@ -165,7 +118,7 @@ JUNK = [b"\r\n", b"\n", b"\r", b"\r\n.\r\n", b"\x00", b"\xff", b" ", b"<", b">",
 
 
 def babble(random: Random) -> bytes:
-    """What a client might say that knows some words."""
+    """The babble of a client that knows some words."""
     words = []
     for _ in range(random.randint(1, 40)):
         words.append(random.choice(VERBS) if random.random() < 0.8 else random.randbytes(random.randint(1, 60)))
@@ -296,7 +249,7 @@ async def others(server: Server, seconds: list[float], done: asyncio.Event) -> N
 
 
 async def flood(server: Server, count: int) -> None:
-    """So many connections, all held open as long as the server lets them be."""
+    """Open this many connections, and hold them as long as the server lets them be."""
     room = asyncio.Semaphore(400)
 
     async def one() -> None:
@@ -420,13 +373,13 @@ class Beside(Table):
         self.to_others: list[int] = []
         """The octets of each letter that went out and was no player's own business."""
         self.peaks: dict[int, int] = {}
-        """How much memory each process of the server ever had, in octets."""
+        """The peak memory of each process of the server, in octets."""
         self.most_waiting = 0
-        """How many letters of others waited at once, at the most."""
+        """The most letters of others that waited at once."""
         self.seconds = 0.0
         """From the first letter of the attack until none of it waited."""
         self.replies: Counter[int] = Counter()
-        """What the attack was answered while it sent."""
+        """The replies to the attack while it sent."""
         self._orders = 0
         self._under_way: dict[str, float] = {}
         self._over = False
@@ -456,7 +409,7 @@ class Beside(Table):
                 server.kill()
 
     def _waiting(self, database: Database) -> int:
-        """How many letters of others wait; their answers may still be under way."""
+        """The number of letters of others that wait; their answers may still be under way."""
         of_others = "state = 'waiting' AND attempts = 0 AND suspect = 0 AND network <> ''"
         count = int(database.scalar(f"SELECT count(*) FROM inbox WHERE {of_others}"))
         self.most_waiting = max(self.most_waiting, count)

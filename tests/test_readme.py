@@ -94,7 +94,7 @@ def environment(checkout: Path, home: str = "home") -> Mapping[str, str]:
 
 
 def run(checkout: Path, command: str, typed: str = "", home: str = "home") -> str:
-    """What a line of the README prints."""
+    """Run a line of the README; returns its output."""
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=checkout,

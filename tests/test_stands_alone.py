@@ -45,6 +45,6 @@ def test_the_second_verifier_shares_nothing() -> None:
     ids=lambda path: f"{path.parent.name}/{path.name}",
 )
 def test_the_simulation_takes_nothing_from_the_tests_but_their_world(path: Path) -> None:
-    """Which has what both share, and takes nothing from either."""
+    """The world has what both share, and takes nothing from either."""
     allowed = {"pbem", "world"} if path.parent == WORLD else {"pbem", "simulation", "verifier", "world"}
     assert not {name for name in imported(path) if name.partition(".")[0] not in allowed}

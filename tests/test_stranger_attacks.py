@@ -1,4 +1,4 @@
-"""What a stranger tries who can send any letters, from many addresses and in anybody's name."""
+"""Attacks of a stranger who can send any letters, from many addresses and in anybody's name."""
 
 from __future__ import annotations
 
@@ -42,24 +42,6 @@ def forged(referee: Referee, victim: Mailbox, text: str, number: int = 0) -> Non
     referee.deliver(raw, EVE)
 
 
-def test_a_forged_stop_brings_its_victim_no_word_of_strangers(referee: Referee) -> None:
-    victim = referee.person("victim")
-    forged(referee, victim, "stop\n")
-    assert len(victim.letters) == 1
-    assert SPAM not in victim.last.as_string()
-
-
-def test_forged_stops_under_many_names_of_a_mailbox_are_counted_with_the_rest(referee: Referee) -> None:
-    victims = []
-    for number in range(8):
-        one = referee.person(f"victim{number}")
-        one.address = f"victim+{number}@mail.example"
-        referee.people[one.address] = one
-        victims.append(one)
-        forged(referee, one, "stop\n")
-    assert sum(len(one.letters) for one in victims) <= EACH
-
-
 def test_signed_words_that_are_sent_again_bring_their_player_few_letters(referee: Referee) -> None:
     """Whatever a player signed is shown to others sooner or later."""
     ann = referee.registered("ann")
@@ -72,23 +54,13 @@ def test_signed_words_that_are_sent_again_bring_their_player_few_letters(referee
     assert all(SPAM not in letter.as_string() for letter in ann.letters[before:])
 
 
-def test_a_letter_that_its_domain_signed_brings_its_sender_few_answers_when_others_send_it(
-    referee: Referee, zoe: Mailbox
-) -> None:
-    """Whoever got a letter of Zoe's, such as a mailing list, can send it here, and write more headers above it."""
-    raw = HOME.sign(referee.raw(zoe, "help\n").replace(f"pbem@{SERVER}".encode(), b"list@example.org"), referee.now)
-    for number in range(8):
-        referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, zoe.address)
-    assert len(zoe.letters) <= EACH
-
-
-@pytest.mark.parametrize("added", ["To", "Cc", "Delivered-To", "DKIM-Signature"])
+@pytest.mark.parametrize("added", ["", "To", "Cc", "Delivered-To", "DKIM-Signature"])
 def test_a_letter_to_others_is_none_to_us_because_somebody_says_so_above_it(
     referee: Referee, zoe: Mailbox, added: str
 ) -> None:
-    """What names us must be what its domain signed."""
+    """Whoever got a letter of Zoe's, such as a mailing list, can send it here, and write more headers above it."""
     raw = HOME.sign(referee.raw(zoe, "help\n").replace(f"pbem@{SERVER}".encode(), b"list@example.org"), referee.now)
-    more = f"{added}: pbem@{SERVER}\r\n"
+    more = f"{added}: pbem@{SERVER}\r\n" if added else ""
     if added == "DKIM-Signature":  # one that covers nothing but seems to cover much
         signature = HOME.craft(raw, headers=("from", "to", "to", "cc", "cc")).partition(b"\r\n")[0].decode()
         more = f"{signature[:-8]}AAAAAAA=\r\nTo: pbem@{SERVER}\r\n"
@@ -128,34 +100,30 @@ def test_a_letter_to_us_is_known_however_it_says_so(referee: Referee, zoe: Mailb
     assert "> games" in zoe.text
 
 
-@pytest.mark.parametrize("headers", [("from", "to", "subject"), ("from", "subject")])
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("zoe@mail.example", ("from", "to", "subject")),
+        ("zoe@mail.example", ("from", "subject")),
+        (EVE, ("from", "to", "subject")),
+        ("prvs=0129c1a5=zoe@mail.example", ("from", "to", "subject")),
+        ("SRS0=HHHH=TT=mail.example=zoe@fwd.example", ("from", "to", "subject")),
+    ],
+)
 def test_a_letter_to_us_that_its_domain_signed_is_answered_in_full_once(
-    referee: Referee, zoe: Mailbox, headers: tuple[str, ...]
+    referee: Referee, zoe: Mailbox, path: str, headers: tuple[str, ...]
 ) -> None:
-    """Who saw it on its way can send it again for years, with other headers above it."""
+    """Forwarders and lists have their own return paths; whoever saw the letter can send it again for years."""
     raw = HOME.craft(referee.raw(zoe, "games\n"), headers=headers)
-    for number in range(8):
-        referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, zoe.address)
-    assert "> games" in body(zoe.letters[0])
-    assert len(zoe.letters) == 1 + EACH
-    assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters[1:])
-    # Another letter is another one.
-    referee.deliver(HOME.craft(referee.raw(zoe, "games\n"), headers=("message-id", *headers)), zoe.address)
-    assert "> games" in zoe.text
-
-
-@pytest.mark.parametrize("path", [EVE, "prvs=0129c1a5=zoe@mail.example", "SRS0=HHHH=TT=mail.example=zoe@fwd.example"])
-def test_a_letter_that_its_domain_signed_as_one_to_us_needs_no_return_path(
-    referee: Referee, zoe: Mailbox, path: str
-) -> None:
-    """Forwarders, lists and providers have their own; who copies the letter brings its sender one answer at most."""
-    raw = HOME.craft(referee.raw(zoe, "games\n"), headers=("from", "to", "subject"))
     for number in range(8):
         referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, path)
     assert "> games" in body(zoe.letters[0])
     assert len(zoe.letters) == 1 + EACH
     assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters[1:])
     assert all(SPAM not in letter.as_string() for letter in zoe.letters)
+    # Another letter is another one.
+    referee.deliver(HOME.craft(referee.raw(zoe, "games\n"), headers=("message-id", *headers)), path)
+    assert "> games" in zoe.text
 
 
 @pytest.mark.parametrize(
@@ -358,8 +326,7 @@ def test_an_opponent_has_us_write_no_letters_without_end(referee: Referee, texts
 
 def test_letters_that_are_not_answered_use_up_no_answers_of_others(referee: Referee) -> None:
     limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
-    referee.config = msgspec.structs.replace(referee.config, limits=limits)
-    referee.open_desk()
+    referee.configure(limits=limits)
     victim, zoe = referee.person("victim"), referee.person("zoe")
     for number in range(8):
         forged(referee, victim, "help\n", number)

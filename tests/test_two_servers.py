@@ -65,7 +65,7 @@ class Post:
         for server in self.servers.values():
             server.records |= {domain.where: domain.record for domain in self.domains}
         self.sent: Counter[tuple[str, str]] = Counter()
-        """How many letters each server sent to whom."""
+        """The number of letters from each server to each address."""
 
     def write(
         self, server: str, text: str, sender: str, *, envelope: str = "", to: str = "", headers: str = ""
@@ -115,7 +115,7 @@ class Post:
             self.carry()
 
     def between(self) -> int:
-        """How many letters went from one of the servers to the other, or to itself."""
+        """The number of letters from one of the servers to the other, or to itself."""
         return sum(count for (_, to), count in self.sent.items() if to.rpartition("@")[2] in self.servers)
 
 

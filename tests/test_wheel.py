@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from data.material import WHEEL, of_checkout
+from data.material import WHEEL
 from judges.bill_of_materials import BILL, bill
 
 from pbem.cli.command_table import COMMANDS
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 OWN = ("config/pbem.toml", "config/password", "config/init/password", "config/postfix/sasl_passwd")
-"""What an operator may keep beside the examples in a checkout."""
+"""Files that an operator may keep beside the examples in a checkout."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LIGHT = ("replay", "verify", "sign", "play", "agent", "opponent", "witness", "page", "check-game", "new-game")
 
@@ -253,16 +253,6 @@ def test_a_new_game_comes_from_the_wheel(wheel: zipfile.ZipFile, tmp_path: Path)
     made = {path.relative_to(tmp_path / "new") for path in (tmp_path / "new").rglob("*") if path.is_file()}
     names = {path.relative_to(ROOT / "examples" / "marbles").as_posix() for path in ours("examples/marbles")}
     assert {path.as_posix().replace("chess", "marbles") for path in made} == names
-
-
-@of_checkout
-def test_of_the_configuration_the_wheel_holds_our_examples_alone(wheel: zipfile.ZipFile) -> None:
-    """Those for compose are of no use without the checkout that builds the image."""
-    known = {path.relative_to(ROOT / "config").as_posix() for path in ours("config")}
-    known = {name for name in known if not name.startswith("compose/")}
-    examples = "pbem/examples/"
-    held = {name.removeprefix(examples) for name in wheel.namelist() if name.startswith(examples)}
-    assert {name for name in held if not name.startswith("marbles/")} == known
 
 
 def test_what_an_index_shows_points_at_nothing_that_is_not_there(wheel: zipfile.ZipFile) -> None:

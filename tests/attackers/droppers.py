@@ -117,7 +117,7 @@ class Dropper:
         self.names = ("ann", "bob") if sealed else tuple(game.setups)
         self.domain = home()
         self.unused: dict[bool, list[Submission]] = {False: [], True: []}
-        """What is said to have been unused, in the trace of the turn (False), or of the end."""
+        """Claim that orders were unused, in the trace of the turn (False), or of the end."""
         self.at = game.at
         """The turn in which something is dropped."""
         self.people: dict[str, Mailbox] = {}
@@ -188,7 +188,7 @@ class Dropper:
         self.seats = {name: SealedSeat(person, Random(name)) for name, person in people.items()}
 
     def write(self, name: str, text: str) -> None:
-        """Who has no key answers the latest letter: an address is good for one answer."""
+        """A player without a key answers the latest letter: an address is good for one answer."""
         person = self.people[name]
         if name == "bob" and not self.by_key:
             reply(self.referee, self.domain, person, text)
@@ -365,7 +365,7 @@ class Dropper:
 
 
 def convicted(content: bytes, *people: Mailbox) -> str:
-    """What convicts the server: a bundle that does not hold, or a letter that somebody kept; both verifiers agree."""
+    """The evidence against the server: a bundle that does not hold, or a kept letter; both verifiers agree."""
     last = checked(content)[-1]
     try:
         verified(content)

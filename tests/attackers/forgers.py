@@ -1,4 +1,4 @@
-"""What a forger does to a bundle, and whether verification finds it; the server's key is the forger's, too."""
+"""Forgeries of bundles, and whether verification finds them; the forger has the server's key, too."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def holds(content: bytes | Bundle) -> list[Check]:
 
 
 def fails(content: bytes | Bundle, *words: str, reader: type[BundleLetters] = BundleLetters) -> str:
-    """What the one failing check, the last, found; it names all these words."""
+    """The finding of the one check that fails, the last; it names all these words."""
     checks = checked(content, reader=reader)
     assert [check.holds for check in checks] == [True] * (len(checks) - 1) + [False], checks[-1]
     found = checks[-1].found
@@ -109,7 +109,7 @@ def second(content: bytes | Bundle) -> bool | None:
 
 
 def proved(content: bytes | Bundle) -> Proved:
-    """What is known of a bundle that holds."""
+    """The findings of a bundle that holds."""
     found = Proved()
     *_, last = verify(bundle.write(content) if isinstance(content, Bundle) else content, proved=found)
     assert last.holds, last

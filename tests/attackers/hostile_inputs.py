@@ -1,4 +1,4 @@
-"""What somebody may hand to `pbem verify`, `--against` and `pbem replay` to keep it busy: sizes as one likes.
+"""Inputs that keep `pbem verify`, `--against` and `pbem replay` busy, in any size.
 
 Each is made of a small match that holds, and is the same each time. The server's key is the attacker's, too: chains
 are whole and signed.

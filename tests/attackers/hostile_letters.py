@@ -100,7 +100,7 @@ def _marks() -> Iterator[tuple[str, Heavy]]:
 
 
 def _texts() -> Iterator[tuple[str, Heavy]]:
-    """What a signature stands under that is over something else: every reading is tried."""
+    """Texts under signatures over something else: every reading is tried."""
     key = ssh.load((KEYS / "ssh-ed25519").read_bytes())
     other = ssh.sign(key, b"another text", "pbem@play.example").replace("\n", "\r\n")
     bad = frozenset({"bad"})
@@ -353,7 +353,7 @@ _SAID = (
 
 
 def _bounces() -> Iterator[tuple[str, Heavy]]:
-    """What a mail server might say of a letter that it could not deliver, without any address."""
+    """Reports of mail servers on undelivered letters, without any address."""
     unsigned = frozenset({"none", "refused", "unreadable"})
     said = "".join(f"{line}\r\n" for line in _SAID)
     for unit in (

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 _METHODS = frozenset({"match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"})
 _NO_CALL = ("match", "search")
-"""How a pattern is tried that nobody was seen to use: handed on as a value."""
+"""The methods by which a pattern is tried whose use was not found: it is handed on as a value."""
 
 _ALPHABET = [*"aZ0f \n\t-=+/.:;,_#<>\"'(){}[]@|*\\!~\x00\xe4\u2028"]
 SHORT = 400
-"""What takes no more characters than these takes no long time over them."""
+"""A repetition of at most so many characters takes no long time."""
 _PICKS = 3
-"""How many characters stand for a class: a letter, a blank, and what the next part may take, too."""
+"""The number of characters that stand for a class: a letter, a blank, and one that the next part takes, too."""
 
 
 class Place(NamedTuple):
-    """Where an expression stands."""
+    """The place of an expression."""
 
     file: str
     line: int
@@ -65,7 +65,7 @@ def _nodes(path: Path) -> list[ast.AST]:
 
 @cache
 def _calls(path: Path | None) -> dict[str, set[str]]:
-    """By the last word of what stands before the dot, the methods that are called of it in a file, or anywhere."""
+    """The methods called in a file, or anywhere, by the last word before the dot."""
     found: dict[str, set[str]] = defaultdict(set)
     handed_on: list[tuple[str, str]] = []
     for nodes in [_nodes(path)] if path else [_nodes(path) for path, _ in modules()]:
@@ -83,12 +83,12 @@ def _calls(path: Path | None) -> dict[str, set[str]]:
 
 
 def _methods(name: str, path: Path) -> set[str]:
-    """What a pattern of this name is used with; a private one is used in its file alone."""
+    """The uses of a pattern of this name; a private one is used in its file alone."""
     return _calls(path if name.startswith("_") else None).get(name, set())
 
 
 def called(name: str, module: ModuleType) -> set[str]:
-    """What a pattern that is an attribute of this name is used with in a module."""
+    """The uses in a module of a pattern that is an attribute of this name."""
     assert module.__file__
     found = _calls(Path(module.__file__)).get(name, set())
     return found or {*_NO_CALL, "finditer"}
@@ -184,7 +184,7 @@ def _maker(prefix: str, unit: str, end: str) -> Callable[[int], str]:
 
 
 def _repeated(tree: Any, before: str, pick: int) -> Iterator[tuple[str, str]]:
-    """What may be repeated in a pattern, each with what must stand before it."""
+    """The repetitions in a pattern, each with what must stand before it."""
     for kind, value in tree:
         if kind in {op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT}:
             for other in range(_PICKS):
@@ -272,7 +272,7 @@ LARGE = 24_576
 NOTHING = 0.002
 """Seconds that are not measured: they are the machine's."""
 STEEP = 8
-"""So many times the time for four times the text: linear is 4, square is 16."""
+"""The growth for four times the text that is still taken for linear: linear is 4, square is 16."""
 
 
 def superlinear(pattern: re.Pattern[Any], method: str, make: Callable[[int], str]) -> str | None:

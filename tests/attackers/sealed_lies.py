@@ -55,7 +55,7 @@ def begun() -> SealedMatch:
 
 
 def signed(table: SealedMatch, seat: int, most: int = 9, computed: str = "", cited: str = "", turn: int = 0) -> Lie:
-    """What the seat owes, or the first of it, computed after this head, in a letter that cites another, or a turn."""
+    """The step that the seat owes, computed after this head, in a letter that cites another, or another turn."""
     owner, match = table.owners[seat - 1], table.match
     found = owner.steps(replace(match, prev=computed or match.prev), most=most)
     table.match = replace(match, prev=cited or match.prev)
@@ -147,7 +147,7 @@ def verifier_finds(table: SealedMatch) -> bool:
 
 
 def player_finds(table: SealedMatch, lie: Lie) -> bool:
-    """Whether the other player's program finds it in what was signed."""
+    """True if the other player's program finds the lie in the signed texts."""
     match, seat = table.match, 3 - lie.teller.seat
     assert match.options is not None
     where, names = sealed_letters.place(match, seat), [owner.name for owner in table.owners]

@@ -281,8 +281,7 @@ def test_case_27_what_strangers_write_into_headers(referee: Referee, hostile: st
         f"Message-ID: <x\x00y@mail.example>\r\nReferences: <a\x0b@b> <c@d>\r\n\r\nhelp\r\n"
     )
     referee.inbox.put(Envelope(ann.address, ("pbem@play.example",)), head.encode(), referee.now)
-    while referee.running.handle_next(referee.now):
-        pass
+    referee.handle_waiting()
     row = referee.outbox.lease(referee.now)
     assert row is not None
     lines = row.raw.partition(b"\r\n\r\n")[0].split(b"\r\n")

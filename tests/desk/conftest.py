@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MOST = 4
-"""So many letters of a template are looked at in one test."""
+"""The most letters of a template that are compared in one test."""
 
 _FOUND_ALIKE: set[tuple[str, str]] = set()
 """Templates and their English whose German twins were looked at: all matches begin with the same letters."""
@@ -72,7 +72,7 @@ def referee(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Referee]
 
 @pytest.fixture
 def operator(referee: Referee) -> Mailbox:
-    """Who runs the server, and reads its mail."""
+    """The mailbox of the operator."""
     person = referee.person("operator")
     referee.people[referee.config.operator] = person
     return person

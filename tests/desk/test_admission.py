@@ -1,4 +1,4 @@
-"""Who is let in when the letters of a network are too many for today: what proves somebody, never what is written."""
+"""Admission beyond a network's letters of a day: by what proves the sender, never by what is written."""
 
 from __future__ import annotations
 

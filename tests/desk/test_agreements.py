@@ -5,13 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from in_a_box.inquiries import held, proved, types
-from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
+from in_a_box.inquiries import proved, types
+from in_a_box.referee import Mailbox, Referee, body, form_in
 from in_a_box.small_games import FLEETS, SMALL
 from judges.golden import reads_like
-
-from pbem.match.record import read, replay
-from pbem.proof import bundle
 
 DAY = timedelta(days=1)
 
@@ -77,54 +74,3 @@ class TestAnnulment:
         assert proved(referee, bob)[-1].endswith("annulled")
         referee.send(ann, "standings\n", sign=False)
         assert "bob" not in ann.text, "what was annulled counts for nothing"
-
-
-class TestReasons:
-    """Each reason for which a game ends: told in its letter, the transcript, the record and the proof."""
-
-    @pytest.mark.parametrize(
-        ("reason", "said", "winner"),
-        [
-            ("rules", "You won Spaceships game 1 after 3 turns.", 1),
-            ("agreement", "Spaceships game 1 is a draw after 0 turns, as you agreed.", 0),
-            ("resignation", "You lost Spaceships game 1 after 0 turns, because you resigned.", 2),
-            (
-                "forfeit",
-                "You lost Spaceships game 1 after 0 turns, because you missed the deadline and the grace period.",
-                2,
-            ),
-            ("abandoned", "Spaceships game 1 ends without a winner after 0 turns, because nobody played on.", 0),
-        ],
-    )
-    def test_of_a_game(self, referee: Referee, reason: str, said: str, winner: int) -> None:
-        ann, bob = begun(referee, "kind: scored\nmiss: forfeit\nvictory: last game\ngames: 1")
-        if reason == "rules":
-            for shot in ("Rv1", "Rv3", "Bz5"):
-                referee.turn((ann, shot), (bob, ""))
-        elif reason == "agreement":
-            referee.send(ann, "draw m1 offer\n")
-            referee.send(bob, "draw m1 accept\n")
-        elif reason == "resignation":
-            referee.send(ann, "resign m1 game 1\n")
-        else:
-            if reason == "forfeit":
-                referee.turn((bob, ""))
-            referee.wait(11 * DAY)
-        reveal = ann.find(", the end")
-        assert said in " ".join(body(reveal).split())
-        found = bundle.read(attachment(reveal, ".zip"))
-        ended = next(entry for entry in found.entries if entry.type == "ended")
-        assert (ended.body["reason"], ended.body["winners"]) == (
-            reason,
-            [winner] if winner else [1, 2] if reason == "agreement" else [],
-        )
-        record = read(found.papers["records/game-1.pbem.toml"].decode())
-        assert record.result is not None
-        assert (record.result.reason, record.result.winner) == (reason, winner)
-        assert replay(record).result["reason"] == reason
-        held(reveal)
-        closed = body(ann.find("the match is closed"))
-        assert ("You have won the match" in closed, "You have lost the match" in closed) == (
-            winner == 1,
-            winner == 2,
-        )

@@ -255,7 +255,7 @@ class TestDefaults:
         held(ann.find(", the end"))
 
     def test_another_default_later(self, referee: Referee) -> None:
-        """What was played in an earlier turn is remembered as it was."""
+        """The orders of an earlier turn stay as they were played."""
         ann, bob = begun(referee, "miss: default")
         early(referee, ann, "default", "Rv5")
         referee.turn((bob, ""))

@@ -182,7 +182,7 @@ class TestPlay:
 
 
 class TestOtherMatches:
-    """What other matches tell of a player by name must not be recognised in one that hides the player."""
+    """Facts that other matches tell of a player by name must not be recognised in one that hides the player."""
 
     def test_no_entry_tells_of_a_vacation(self, referee: Referee, people: list[Mailbox]) -> None:
         opened(referee, people)

@@ -1,8 +1,7 @@
-"""Who has never been here asks for help, by whatever words come to mind, and is told how to begin."""
+"""Newcomers ask for help, in whatever words come to mind, and are told how to begin."""
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from in_a_box.referee import Mailbox, Referee, sent_from
 
@@ -102,7 +101,6 @@ def test_help_on_a_game(referee: Referee, eve: Mailbox, game: str) -> None:
 
 def test_the_page_is_named_where_it_is_served(referee: Referee, eve: Mailbox) -> None:
     assert "click" not in ask(referee, eve, "help\n")
-    referee.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")
-    referee.open_desk()
+    referee.configure(pages="https://play.example/pbem/")
     assert "https://play.example/pbem/" in ask(referee, eve, "help\n")
     assert "https://play.example/pbem/spaceships.html" in ask(referee, eve, "help spaceships\n")

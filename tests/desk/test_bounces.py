@@ -73,8 +73,7 @@ def test_a_letter_that_was_refused_cuts_off_as_well(
     ann, bob = table
     referee.send(ann, ann.filled("orders", "final\n"))
     referee.inbox.put(*letter_of(referee, bob, bob.filled("orders", "final\n")), referee.now)
-    while referee.running.handle_next(referee.now):
-        pass
+    referee.handle_waiting()
     while row := referee.outbox.lease(referee.now):
         reply = "550 5.1.1 bob@mail.example unknown" if row.recipient == bob.address else None
         if reply:
@@ -168,8 +167,7 @@ def test_the_operators_own_address_being_dead_starts_no_loop(referee: Referee) -
     ann = referee.registered("ann")
     referee.inbox.put(*letter_of(referee, ann, "help\n"), referee.now)
     before = referee.outbox.count()
-    while referee.running.handle_next(referee.now):
-        pass
+    referee.handle_waiting()
     for _ in range(5):
         while row := referee.outbox.lease(referee.now):
             referee.outbox.failed(row.id, "550 unknown", referee.now, None)
@@ -226,7 +224,7 @@ class TestSilence:
     DAY = timedelta(days=1)
 
     def test_who_bounces_one_letter_and_is_silent_loses_all_the_same(self, referee: Referee) -> None:
-        """By terms under which the clock stands, too."""
+        """Even under terms by which the clock stands."""
         ann, bob = referee.begun("unreachable: stands\nmiss: forfeit")
         referee.send(ann, ann.filled("orders", "final\n"))
         bounce(referee, return_path(referee, bob))

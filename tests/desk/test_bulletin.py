@@ -25,7 +25,7 @@ def items(letter: EmailMessage, about: str) -> list[dict[str, Any]]:
 
 
 def match(person: Mailbox) -> dict[str, Any]:
-    """How the match stands by the last letter that says so."""
+    """The match by the last letter with a bulletin about it."""
     return next(items(letter, "match")[-1] for letter in reversed(person.letters) if letter[FIELD])
 
 

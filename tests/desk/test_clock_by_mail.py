@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import icalendar
 import pytest
 from in_a_box.inquiries import held, proved, types
-from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, placed
+from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in, placed
 from in_a_box.small_games import FLEETS, SMALL
 from judges.golden import reads_like
 from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
-from pbem.match.changed import replace
-from pbem.store.inbox import Envelope, Inbox, Look
+from pbem.store.inbox import Inbox, Look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,11 +34,13 @@ OVER = "a deadline was missed"
 
 def begun(referee: Referee, options: str = "", first: str = "") -> tuple[Mailbox, Mailbox]:
     """A small game by mail; `first` is what Bob sends before his first letter of the match."""
+    if not first:
+        ann, bob = referee.begun(f"{SMALL}\n{options}", FLEETS)
+        return ann, bob
     ann, bob = referee.registered("ann"), referee.registered("bob")
-    if first:
-        referee.send(bob, first)
+    referee.send(bob, first)
     referee.send(ann, f"new spaceships with bob\n{SMALL}\n{options}\nend\n")
-    referee.send(bob, "accept " + body(bob.last).partition("\naccept ")[2].partition("\n")[0])
+    referee.send(bob, form_in(bob.text, "accept", lines=1))
     referee.send(ann, ann.filled("setup", FLEETS[0]))
     referee.send(bob, bob.filled("setup", FLEETS[1]))
     return ann, bob
@@ -62,7 +63,7 @@ def entries(referee: Referee) -> list[dict[str, object]]:
 
 
 def deadline(letter: EmailMessage) -> datetime:
-    """What the calendar file of a letter says."""
+    """The deadline in the calendar file of a letter."""
     (event,) = icalendar.Calendar.from_ical(attachment(letter, ".ics")).walk("VEVENT")
     time = event.decoded("dtstart")
     assert isinstance(time, datetime)
@@ -140,7 +141,7 @@ class TestMisses:
 
     @pytest.mark.parametrize("sender", ["eve@elsewhere.example", "bob@mail.example"])
     def test_strangers_whose_name_servers_say_nothing_stop_no_clock(self, referee: Referee, sender: str) -> None:
-        """What waits for the DNS only to learn how it may be answered has no effect in a match."""
+        """A letter that waits for the DNS only to learn how it may be answered has no effect in a match."""
         ann, _ = begun(referee)
         referee.turn((ann, "Rv1"))
         referee.wait(10 * DAY - timedelta(minutes=1))
@@ -348,8 +349,7 @@ class TestBanksAndWeekends:
 
 def with_mailbox(referee: Referee, *, looked: bool = True) -> None:
     """The server has its letters from a mailbox, which it has just read, or is about to."""
-    referee.config = replace(referee.config, mailbox=MailboxConfig(maildir="/var/mail/games"))
-    referee.open_desk()
+    referee.configure(mailbox=MailboxConfig(maildir="/var/mail/games"))
     if looked:
         look(referee)
     referee.work()
@@ -454,8 +454,7 @@ class TestOutages:
             referee.work()
             referee.now += timedelta(minutes=30)
         unheard(referee, timedelta(minutes=20))
-        raw = referee.raw(bob, referee.signed(bob, bob.filled("orders", "final")))
-        referee.inbox.put(Envelope(bob.address, (f"pbem@{SERVER}",)), raw, referee.now)
+        referee.put(bob, bob.filled("orders", "final"))
         for _ in range(3):
             look(referee)
             referee.running.tick(referee.now)

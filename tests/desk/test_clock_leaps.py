@@ -82,14 +82,14 @@ class Clocked(Referee):
         self.work()
 
     def told(self) -> list[str]:
-        """What the operator was told, by the letters' subjects."""
+        """The subjects of the operator's letters."""
         return [str(letter["Subject"]) for letter in self.operator.letters]
 
     def types(self) -> list[str]:
         return [Entry.read(row.entry).type for row in self.desk.archive.matches.entries(1)]
 
     def state(self) -> tuple[object, ...]:
-        """What only a decision changes, and what is noted."""
+        """The state that only a decision changes, and the noted times."""
         done = self.database.scalar("SELECT count(*) FROM inbox WHERE state = 'done'")
         return noted_time.read(self.database), self.desk.time.ago(START, HOUR), self.types(), done
 
@@ -228,11 +228,3 @@ def test_each_leap_is_told(referee: Clocked) -> None:
         referee.wall -= YEAR
         referee.wait(20 * MINUTE)
     assert referee.told() == [LEAPT, OUTAGE] * 2
-
-
-def test_less_than_an_hour_is_no_news(referee: Clocked) -> None:
-    referee.registered("ann")
-    for step in (2 * MINUTE, -4 * MINUTE, 50 * MINUTE, -50 * MINUTE):
-        referee.wall += step
-        referee.work()
-    assert not referee.told()

@@ -8,12 +8,14 @@ import re
 import zlib
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
+
+    from in_a_box.referee import Referee
+
 
 PAGES = "https://play.example/pbem/"
 LINK = re.compile(rf"{re.escape(PAGES)}([a-z-]+(?:\.de)?\.html)#([A-Za-z0-9_-]+)")
@@ -34,8 +36,7 @@ def html_of(letter: EmailMessage) -> str:
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_what_asks_for_something_has_the_link_in_text_and_html(referee: Referee, language: str) -> None:
-    referee.config = msgspec.structs.replace(referee.config, pages=PAGES)
-    referee.open_desk()
+    referee.configure(pages=PAGES)
     ann, bob = referee.agreed("settle: 0")
     for person in (ann, bob):
         referee.send(person, f"set language {language}\n")
@@ -78,3 +79,17 @@ def test_the_page_itself_comes_once_a_match_to_who_asked(referee: Referee) -> No
     assert any("game 2: send your setup" in body(letter) for letter in ann.letters)
     assert sum("spaceships.html" in str(letter) for letter in ann.letters) == 1
     assert LINK.search(ann.find("your setup").as_string()) is None
+
+
+# The address of an invitation's page.
+
+
+@pytest.mark.parametrize(("language", "page"), [("en", "m1.html"), ("de", "m1.de.html")])
+def test_an_invitation_is_passed_on_by_the_address_of_its_page(referee: Referee, language: str, page: str) -> None:
+    referee.configure(pages=PAGES)
+    ann = referee.registered("ann")
+    referee.send(ann, f"set language {language}\n")
+    referee.send(ann, "new spaceships\nend\n")
+    assert f"\n    {PAGES}{page}\n" in ann.text
+    referee.send(ann, "list open\n")
+    assert f"\n       {PAGES}{page}\n" in ann.text

@@ -64,7 +64,7 @@ class Decrypted(Letters):
 
 
 def text_of(letter: EmailMessage) -> str:
-    """What an opened letter says, in its file."""
+    """The text of an opened letter, in its file."""
     found = [part for part in letter.iter_attachments() if part.get_filename() == LETTER]
     assert len(found) == 1
     return str(found[0].get_content()).replace("\r\n", "\n")

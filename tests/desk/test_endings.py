@@ -40,7 +40,7 @@ class Table:
     game: str
     boxes: Sequence[Mailbox]
     seats: Sequence[SealedSeat] = ()
-    """Of a sealed match, with their secrets."""
+    """The seats of a sealed match, with their secrets."""
     random: Random = field(default_factory=lambda: Random("ends 0"))
 
     def send(self, seat: int, text: str) -> None:
@@ -332,7 +332,7 @@ def test_who_gives_up_a_game_leaves_the_other_a_legal_setup(referee: Referee) ->
 def test_who_resigns_a_sealed_game_before_its_first_turn_leaves_the_ships_that_were_shown(
     referee: Referee, opened: int
 ) -> None:
-    """Whose setup is not open yet has no ship, for both verifiers."""
+    """A seat whose setup is not open yet has no ship, for both verifiers."""
     seats = agreed(referee, *NAMES, game="shoot-em-up")
     while referee.match().phase != "playing":
         play(referee, seats, 1)

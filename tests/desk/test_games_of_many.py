@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import both, fails, fails_for_both, holds, index, saying, second, with_entry
-from in_a_box.outside import POWERS, found_in, install
+from in_a_box.outside import POWERS, found_in, referee_of
 from in_a_box.referee import Mailbox, Referee, attachment, body
 from world.mutations import signed_again
 
 from pbem.games import part_of, shoot_em_up
-from pbem.games.outside import enable
-from pbem.letters.render import Templates
 from pbem.match.transcript import utc
 from pbem.proof import bundle
 from verifier.rules.shoot_em_up import Game as SecondShootEmUp
@@ -33,19 +31,9 @@ SEATS = {"ann": "", "bob": "", "cem": ""}
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Path]:
-    install(tmp_path / "site", "pbem-powers", game="powers", source=POWERS)
-    with found_in(tmp_path / "site"):
-        enable(["powers"])
-        yield tmp_path / "site"
-
-
-@pytest.fixture
-def referee(tmp_path: Path, site: Path) -> Iterator[Referee]:
-    assert site
-    referee = Referee(tmp_path, templates=Templates())
-    yield referee
-    referee.close()
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    with referee_of(tmp_path, "powers", POWERS) as referee:
+        yield referee
 
 
 def retreating(referee: Referee, options: str = AGREED) -> list[Mailbox]:
@@ -84,13 +72,12 @@ def test_the_next_turn_has_the_whole_pace_again(referee: Referee) -> None:
     assert {clock.time for clock in referee.match().clocks.values()} == {7 * 86400}
 
 
-def test_without_the_rules_such_a_deadline_is_open(referee: Referee, site: Path) -> None:
+def test_without_the_rules_such_a_deadline_is_open(referee: Referee) -> None:
     _, _, cem = retreating(referee)
     referee.wait(2 * DAY)
     found = bundle.read(attachment(cem.find("the end"), ".zip"))
     with found_in():
         pass  # no game is enabled any more
-    assert site
     assert both(found) is None
     assert both(later(found, index(found, "missed", turn=2), deadline="2020-01-01T12:00:00Z")) is None
 

@@ -14,7 +14,7 @@ SHOOTING = {"ann": "A b1 E\nB c1 W\nC d1 N", "bob": "D b5 S\nE c5 S\nF d5 S"}
 
 
 def standing(referee: Referee, seat: int = 1) -> Submission | None:
-    """What stands for a seat in the turn that is due."""
+    """The orders that stand for a seat in the turn that is due."""
     submission = referee.match().orders.get(seat)
     return submission if submission and submission.standing else None
 

@@ -1,4 +1,4 @@
-"""What is old goes, what proves something stays, and the operator hears in time that room runs out."""
+"""Old letters are deleted, evidence stays, and the operator is told in time that room runs out."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ MONTH = timedelta(days=31)
 def forgetful(referee: Referee) -> Referee:
     """A referee that keeps handled letters for a month."""
     limits = msgspec.structs.replace(referee.config.limits, letters_kept=Duration(days=30))
-    referee.config = msgspec.structs.replace(referee.config, limits=limits)
-    referee.open_desk()
+    referee.configure(limits=limits)
     return referee
 
 

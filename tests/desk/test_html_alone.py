@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.keyless import HOME, reply_to
+from in_a_box.keyless import answer
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, body, form_in
 from judges.golden import reads_like
 
@@ -19,42 +19,35 @@ OUTLOOK = (
 HTML = "MIME-Version: 1.0\nContent-Type: text/html; charset=utf-8\n"
 
 
-def reply(
-    referee: Referee, person: Mailbox, written: str, letter: EmailMessage | None = None, kind: str = HTML
-) -> None:
-    """What is written in HTML above the quote of a letter, the latest by default."""
+def reply(referee: Referee, person: Mailbox, written: str, letter: EmailMessage | None = None) -> None:
+    """Answer a letter, the latest by default, in HTML above its quote."""
     letter = letter or person.last
-    to = reply_to(letter)
     lines = written.replace("\n", "</p><p class=MsoNormal>")
-    page = OUTLOOK.format(lines, body(letter).replace("\n", "<br>")) if kind == HTML else written
-    raw = (
-        f"From: Bob <{person.address}>\nTo: {to}\nSubject: Re: {letter['Subject']}\n"
-        f"Message-ID: <{next(referee.sent)}.bob@mail.example>\nIn-Reply-To: {letter['Message-ID']}\n{kind}\n{page}\n"
-    )
-    referee.deliver(HOME.sign(raw.encode().replace(b"\n", b"\r\n"), referee.now), person.address, to)
-
-
-def text(referee: Referee, person: Mailbox, written: str, letter: EmailMessage | None = None) -> None:
-    """The same as plain text."""
-    reply(referee, person, written, letter, kind="Content-Type: text/plain; charset=utf-8\n")
+    page = OUTLOOK.format(lines, body(letter).replace("\n", "<br>"))
+    answer(referee, person, page, *HTML.splitlines(), letter=letter)
 
 
 def invited(referee: Referee) -> tuple[Mailbox, Mailbox, EmailMessage]:
     """Ann; Bob, who has no key and is asked to play; and what asks him."""
     ann, bob = referee.registered("ann"), referee.person("bob")
     referee.send(ann, "new spaceships with bob@mail.example\nsettle: 0\nend\n")
-    text(referee, bob, "register bob")
-    text(referee, bob, "register bob")
+    for _ in range(2):
+        answer(referee, bob, "register bob")
     return ann, bob, bob.letters[-2]
 
 
 def playing(referee: Referee, language: str = "en") -> tuple[Mailbox, Mailbox]:
     """Both, in the first turn."""
-    ann, bob, offer = invited(referee)
-    text(referee, bob, f"set language {language}")
-    text(referee, bob, f"accept m1 {referee.match().rules_hash}", offer)
-    text(referee, bob, f"setup m1 game 1\n{BOB}\nend")
-    referee.send(ann, ann.filled("setup", ANN))
+
+    def begin() -> list[Mailbox]:
+        ann, bob, offer = invited(referee)
+        answer(referee, bob, f"set language {language}")
+        answer(referee, bob, f"accept m1 {referee.match().rules_hash}", letter=offer)
+        answer(referee, bob, f"setup m1 game 1\n{BOB}\nend")
+        referee.send(ann, ann.filled("setup", ANN))
+        return [ann, bob]
+
+    ann, bob = referee.opened(f"one without a key, {language}", begin)
     assert referee.match().phase == "playing"
     return ann, bob
 
@@ -70,7 +63,7 @@ def test_orders_come_back_as_the_form_and_count_as_text(referee: Referee, langua
     reply(referee, bob, form)
     assert not referee.match().orders, "not even the form, as it is HTML again"
     reads_like(bob.last, f"html/form-{language}")
-    text(referee, bob, form)
+    answer(referee, bob, form)
     assert referee.match().orders[2].text == "Gx3 Gy3"
     reply(referee, bob, "resign m1 match", asked)
     assert referee.match().phase == "playing"
@@ -90,7 +83,7 @@ def test_terms_are_accepted_one_reply_away(referee: Referee, words: str) -> None
     _, bob, offer = invited(referee)
     reply(referee, bob, words, offer)
     assert referee.match().phase == "proposed"
-    text(referee, bob, form_in(bob.text, "accept", 1).rstrip())
+    answer(referee, bob, form_in(bob.text, "accept", 1).rstrip())
     assert referee.match().phase == "setup"
 
 

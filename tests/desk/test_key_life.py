@@ -206,23 +206,6 @@ class TestAdding:
         assert "nothing was done with it" in said(ann)
         assert [change["change"] for change in changes(proof(referee, bob))] == ["added", "revoked"]
 
-    def test_replayed_letters_change_nothing(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SMALL, FLEETS)
-        new = another("ann")
-        asked = referee.signed(ann, f"key add\n{line(new)}\n{placed(ann)}")
-        referee.deliver(referee.raw(ann, asked), ann.address)
-        form = form_in(ann.text, "confirm")
-        send(referee, ann, form, new)
-        send(referee, ann, f"key revoke {fingerprint(new)[:14]}\n", ann.key)
-        assert "is revoked: letters" in said(ann)
-        referee.deliver(referee.raw(ann, asked), ann.address)
-        assert "is not obeyed twice" in said(ann)
-        send(referee, ann, form, new)
-        assert "is revoked" in said(ann)
-        send(referee, ann, f"key add\n{line(new)}\n# once more\n", ann.key)
-        assert "was used here before" in said(ann)
-        assert [change["change"] for change in changes(proof(referee, bob))] == ["added", "revoked"]
-
 
 class TestRevoking:
     def test_a_revoked_key_is_told_as_such_and_what_it_signed_before_counts(self, referee: Referee) -> None:
@@ -241,6 +224,8 @@ class TestRevoking:
         assert f"The key {fingerprint(old)} is revoked" in said(ann)
         assert fingerprint(new) in said(ann).partition("registered")[2]
         assert fingerprint(old) not in said(ann).partition("registered")[2]
+        send(referee, ann, f"key add\n{line(old)}\n", new)
+        assert "was used here before" in said(ann)
         referee.open_desk()
         referee.send(bob, bob.filled("orders", "final\n"))
         assert "strike    Rv1  hit" in body(ann.find("game 1, turn 1"))
@@ -379,7 +364,7 @@ class TestMailboxAlone:
         assert change["revoked"] == [fingerprint(old)]
 
     def test_the_delay_does_not_run_while_the_server_is_down(self, referee: Referee) -> None:
-        """Who could have objected then has as much time afterwards, and is told the new day."""
+        """The players who could have objected then have as much time afterwards, and are told the new day."""
         ann, bob = referee.begun(SMALL, FLEETS)
         self.lost(referee, ann, another("ann"))
         referee.outage(timedelta(days=8))
@@ -443,8 +428,7 @@ class TestMailboxAlone:
         assert due is not None
         referee.now = due - timedelta(minutes=1)
         referee.alive()
-        raw = referee.raw(ann, referee.signed(ann, "key keep\nserver play.example\nplayer ann\n"))
-        referee.inbox.put(Envelope(ann.address, (f"pbem@{SERVER}",)), raw, referee.now)
+        referee.put(ann, "key keep\nserver play.example\nplayer ann\n")
         for _ in range(3):
             referee.now += timedelta(minutes=1)
             following = referee.running.tick(referee.now)
@@ -456,7 +440,7 @@ class TestMailboxAlone:
         assert not changes(proof(referee, bob))
 
     def test_so_it_does_where_a_copy_was_refused_first(self, referee: Referee) -> None:
-        """By somebody who reads the mail of this address, and wants the account: by a date above the copy."""
+        """A thief who reads the mail of this address has the copy refused, by a date above it."""
         ann, bob = referee.begun(SMALL, FLEETS)
         said = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv1")))
         self.lost(referee, ann, another("ann"))

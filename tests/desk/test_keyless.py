@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.keyless import HOME, SIGNED, reply_to
-from in_a_box.referee import ANN, BOB, MAIL_SERVER, Mailbox, Referee, attachment, body
+from in_a_box.referee import ANN, BOB, MAIL_SERVER, Mailbox, Referee, attachment, body, confirming
 from judges.honest import accused
 from world.mutations import rewritten, with_body
 
+from pbem.identity import ssh
 from pbem.match import asking
 from pbem.match.changed import replace
 from pbem.match.documents import salt_in
@@ -23,6 +24,9 @@ from verifier import Wrong, verified
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
+
+    from in_a_box.referee import Mailbox, Referee
+
 
 WRITES = {
     "en": "On Sun, 1 Mar 2026, 12:00 pbem <{}> wrote:",
@@ -79,17 +83,26 @@ class Phones:
 
     def proposed(self) -> tuple[Mailbox, Mailbox]:
         """Ann has proposed m1 to Bob, who has read nothing else since."""
-        ann, bob = self.registered("ann"), self.registered("bob")
-        self.reply(ann, "new spaceships with bob\nsettle: 0\nend")
+        ann, bob = self.referee.opened("phones, proposed", self._propose)
         return ann, bob
 
     def playing(self) -> tuple[Mailbox, Mailbox]:
-        ann, bob = self.proposed()
+        """Both in the first turn of m1."""
+        ann, bob = self.referee.opened("phones, playing", self._begin)
+        assert self.phase == "playing"
+        return ann, bob
+
+    def _propose(self) -> list[Mailbox]:
+        ann, bob = self.registered("ann"), self.registered("bob")
+        self.reply(ann, "new spaceships with bob\nsettle: 0\nend")
+        return [ann, bob]
+
+    def _begin(self) -> list[Mailbox]:
+        ann, bob = self._propose()
         self.reply(bob, "Yes, let us play!")
         self.reply(ann, ANN, ann.find("send your setup"))
         self.reply(bob, BOB, bob.find("send your setup"))
-        assert self.referee.match().phase == "playing"
-        return ann, bob
+        return [ann, bob]
 
     @property
     def phase(self) -> str:
@@ -264,12 +277,12 @@ MORE = ("annul offer", "extend 3d", "claim", "substitute carl for bob", "accept"
 def test_every_form_that_an_answer_offers_is_accepted(phones: Phones, words: str, phase: str, *, html: bool) -> None:
     """Also where no sentence counts by itself, because nobody signs To, or because HTML alone came."""
     over = tuple(name for name in SIGNED if name != "to")
-    phones.registered("carl")
     if phase == "playing":
         _, bob = phones.playing()
     else:
         _, bob = phones.proposed()
         phones.reply(bob, "Yes, let us play!")
+    phones.registered("carl")
     told = phones.reply(bob, words, over=over, html=html)
     if "completed form" in told:
         form = body(bob.last).split("with these lines")[1].split("\n\n")[1]
@@ -470,3 +483,44 @@ def test_a_letter_is_asked_about_whose_quote_another_encoding_would_open(phones:
         phones.referee.deliver(HOME.craft(raw, headers=SIGNED), ann.address, to)
         assert says in " ".join(body(ann.last).split())
         assert bool(phones.referee.match().orders) == (not quote)
+
+
+# The way in from an invitation's page: one letter that its button writes, two answers, and the match begins.
+
+
+def invited(phones: Phones, options: str = "settle: 0") -> tuple[Mailbox, Mailbox]:
+    ann = phones.registered("ann")
+    phones.reply(ann, f"new spaceships\n{options}\nend")
+    return ann, phones.referee.person("carl")
+
+
+def test_three_letters_lead_from_the_page_into_the_match(phones: Phones) -> None:
+    _, carl = invited(phones)
+    phones.reply(carl, "register carl m1")
+    assert "\nregister carl m1\n" in body(carl.last)
+    told = phones.reply(carl, "register carl m1")
+    assert "You are registered as carl" in told
+    assert "You have a seat in m1." in told
+    phones.reply(carl, "yes", carl.find("m1"))
+    assert phones.phase == "setup"
+    assert phones.referee.match().names == ("ann", "carl")
+
+
+def test_a_seat_that_is_gone_leaves_the_account(phones: Phones) -> None:
+    ann, carl = invited(phones)
+    phones.reply(carl, "register carl m1")
+    phones.reply(ann, "withdraw m1")
+    told = phones.reply(carl, "register carl m1")
+    assert "You did not get the seat in m1" in told
+    assert "not on the open list" in told
+    assert phones.referee.desk.players.level("carl") == "mailbox"
+
+
+def test_with_a_key_the_seat_comes_with_the_proof_of_it(referee: Referee) -> None:
+    ann, dora = referee.registered("ann"), referee.person("dora")
+    referee.send(ann, "new spaceships\nend\n")
+    referee.send(dora, f"register dora m1\n{ssh.public(dora.key)}\n", sign=False)
+    assert referee.match().names != ("ann", "dora")
+    referee.send(dora, confirming(dora))
+    assert any("You have a seat in m1." in dora.letters.text(at) for at in range(len(dora.letters)))
+    assert referee.match().names == ("ann", "dora")

@@ -7,7 +7,6 @@ import io
 import zipfile
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from data.material import IN_FORCE, KEYS
@@ -146,8 +145,7 @@ def test_a_private_key_is_refused(referee: Referee) -> None:
     ],
 )
 def test_passkeys_are_of_the_servers_pages(referee: Referee, host: str, pages: str, *, taken: bool) -> None:
-    referee.config = msgspec.structs.replace(referee.config, pages=pages)
-    referee.open_desk()
+    referee.configure(pages=pages)
     ann = referee.person("ann")
     key = passkeys.public(ec.derive_private_key(1234567890, ec.SECP256R1()), host)
     referee.send(ann, f"register ann\n{key} ann@home\n", sign=False)

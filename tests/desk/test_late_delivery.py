@@ -121,21 +121,6 @@ def test_mail_that_takes_its_time_moves_nothing(referee: Referee) -> None:
     assert referee.outbox.watched(10) == []
 
 
-def test_nobody_misses_a_turn_whose_letter_is_under_way(referee: Referee) -> None:
-    ann, bob = begun(referee, "pace: 2h\ngrace: 0\nmiss: forfeit")
-    referee.away = {bob.address}
-    referee.turn((ann, ""), (bob, ""))
-    referee.send(ann, "report m1\n", sign=False)
-    referee.send(ann, ann.filled("orders", "final"))
-    referee.wait(3 * DAY)
-    assert types(referee)[-1] == "halted"
-    referee.away.clear()
-    referee.wait(HOUR)
-    assert "Wednesday 4 March 2026, 14:10 UTC" in bob.text
-    referee.wait(2 * HOUR)
-    assert types(referee)[-4:] == ["forfeited", "ended", "revealed", "closed"]
-
-
 @pytest.mark.parametrize("crash", [False, True])
 def test_a_letter_that_was_given_up_is_the_postmasters_business(referee: Referee, *, crash: bool) -> None:
     ann, bob = begun(referee, "unreachable: stands")

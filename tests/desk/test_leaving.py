@@ -1,4 +1,4 @@
-"""Who falls silent in a game of many leaves it, and the others play on, until some of them share it.
+"""A player who falls silent in a game of many leaves it, and the others play on, until some of them share it.
 
 Each lie about that is convicted by the bundle; those about acknowledged orders are in `tests/proof/test_ends.py`.
 """
@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers.forgers import both, checked, fails, fails_for_both, proof, saying, second, with_entry
-from in_a_box.outside import MARCH, enabled
+from in_a_box.outside import MARCH, referee_of
 from in_a_box.referee import Mailbox, Referee, attachment, body, new
 from judges.honest import accused
 from world.mutations import signed_again
 
-from pbem.letters.render import Templates
 from pbem.match.changed import replace
 from pbem.match.events import clocks
 from pbem.match.record import read
@@ -28,7 +27,6 @@ from pbem.match.view import view
 from pbem.proof import verification
 from pbem.proof.bundle import write
 from pbem.proof.verification import verify
-from pbem.testing import CHECKS, subject, write_records
 from verifier.conventions import No
 from verifier.letters import Player
 from verifier.state import Match as SecondMatch
@@ -48,10 +46,8 @@ NAMES = ("ann", "bob", "carl", "dan", "erin")
 
 @pytest.fixture
 def referee(tmp_path: Path) -> Iterator[Referee]:
-    with enabled(tmp_path / "site", "march", MARCH):
-        referee = Referee(tmp_path, templates=Templates())
+    with referee_of(tmp_path, "march", MARCH) as referee:
         yield referee
-        referee.close()
 
 
 def begun(referee: Referee, miss: str, names: tuple[str, ...] = NAMES, settle: str = "0") -> list[Mailbox]:
@@ -321,7 +317,7 @@ def test_late_orders_keep_a_seat(referee: Referee) -> None:
 
 
 def test_the_last_two_do_not_play_on_without_each_other(referee: Referee) -> None:
-    """Of three, two are silent: one leaves, and the other then loses."""
+    """Two of three are silent: one leaves, and the other then loses."""
     ann, bob, _ = begun(referee, "leave", NAMES[:3])
     walk(referee, ann)
     referee.wait(timedelta(days=4))
@@ -411,9 +407,8 @@ def test_who_left_gives_nobody_time(referee: Referee, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("silent", [True, False])
 def test_whose_turn_it_is_once_another_has_left(tmp_path: Path, *, silent: bool) -> None:
-    """Of those who order one after the other, the next is asked, with a form and a clock."""
-    with enabled(tmp_path / "site", "liars-dice", DICE):
-        referee = Referee(tmp_path, templates=Templates())
+    """In an alternating game the next seat is asked, with a form and a clock."""
+    with referee_of(tmp_path, "liars-dice", DICE) as referee:
         people = referee._agree("liars-dice", "pace: 2d\ngrace: 1d\nsettle: 0", NAMES[:4])
         referee.turn(*((person, f"shake {person.name}") for person in people))
         (mover,) = referee.match().choosing
@@ -443,7 +438,6 @@ def test_whose_turn_it_is_once_another_has_left(tmp_path: Path, *, silent: bool)
         }
         assert list(verify(attachment(people[mover - 1].find("the end"), ".zip")))[-1].holds
         assert accused(referee) == []
-        referee.close()
 
 
 @pytest.mark.parametrize(
@@ -457,11 +451,3 @@ def test_a_game_must_have_empty_orders_and_go_on(referee: Referee, game: str, co
     first, *others = [referee.registered(name) for name in NAMES[:count]]
     referee.send(first, new(first, game, *(one.name for one in others), options="miss: leave"))
     assert says in first.text
-
-
-def test_the_march_conforms(referee: Referee) -> None:
-    assert referee
-    game = subject("march")
-    write_records(game)
-    for check in CHECKS.values():
-        check(game)

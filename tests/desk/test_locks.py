@@ -51,8 +51,7 @@ def test_what_waits_for_a_digest_and_is_taken_with_the_next_letter(referee: Refe
     assert offer is not None
     before = len(bob.letters)
     for text in (f"press m1\nserver {SERVER}\nplayer ann\nrev 7\ngood luck\nend\n", offer):
-        raw = referee.raw(ann, referee.signed(ann, text))
-        referee.inbox.put(Envelope(ann.address, (f"pbem@{SERVER}",)), raw, referee.now)
+        referee.put(ann, text)
     referee.work()
     (told,) = bob.letters[before:]
     assert body(told).index("good luck") < body(told).index("draw m1 accept")
@@ -65,8 +64,7 @@ def test_letters_that_take_long_have_their_effect_one_by_one(
     ann, _ = referee.begun()
     head = ann.form("orders").split("\nrev")[0]
     for rev in range(1, 9):
-        raw = referee.raw(ann, referee.signed(ann, f"{head}\nrev {rev}\n{'( ' * 4900}\nend\n"))
-        referee.inbox.put(Envelope(ann.address, (f"pbem@{SERVER}",)), raw, referee.now)
+        referee.put(ann, f"{head}\nrev {rev}\n{'( ' * 4900}\nend\n")
     decided: list[float] = []
     decision = Desk.decision
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.keyless import HOME, SIGNED, reply_to
+from in_a_box.keyless import answer, registered
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body
 
 from pbem.desk.daily_limits import NEW_MAILBOX, SAME_WORDS, SIGNED_FOR_NOTHING, WITHOUT_COMMAND
@@ -18,46 +18,33 @@ if TYPE_CHECKING:
 ENOUGH = SAME_WORDS.most + 1
 
 
-def answer(
-    referee: Referee, person: Mailbox, text: str, *heads: str, subject: str = "", envelope: str | None = None
-) -> None:
-    """An answer to the latest letter, or a first letter; the provider's DKIM covers it."""
-    letter = person.last if person.letters else None
-    to = reply_to(letter) if letter else "pbem@play.example"
-    more = "".join(f"{head}\n" for head in heads)
-    lines = (
-        f"From: {person.name} <{person.address}>\nTo: {to}\n"
-        f"Subject: {subject or 'Re: ' + str(letter['Subject'] if letter else '')}\n"
-        f"Message-ID: <{next(referee.sent)}.{person.name}@mail.example>\n"
-        f"{more}Content-Type: text/plain; charset=utf-8\n\n{text}"
-    )
-    raw = HOME.craft(lines.encode().replace(b"\n", b"\r\n"), headers=SIGNED)
-    referee.deliver(raw, person.address if envelope is None else envelope, to)
-
-
 def quote(text: str) -> str:
     return "".join(f"> {line}\n" for line in text.split("\n"))
 
 
-def keyless(referee: Referee, name: str) -> Mailbox:
-    person = referee.person(name)
-    for _ in range(2):
-        answer(referee, person, f"register {name}\n")
-    assert referee.desk.players.level(name) == "mailbox"
-    return person
-
-
 def proposed(referee: Referee) -> tuple[Mailbox, Mailbox]:
-    ann, bob = keyless(referee, "ann"), keyless(referee, "bob")
-    answer(referee, ann, "new spaceships with bob\nsettle: 0\nend\n")
+    """Ann has proposed m1 to Bob."""
+
+    def propose() -> list[Mailbox]:
+        ann, bob = registered(referee, "ann"), registered(referee, "bob")
+        answer(referee, ann, "new spaceships with bob\nsettle: 0\nend\n")
+        return [ann, bob]
+
+    ann, bob = referee.opened("two without keys, proposed", propose)
     return ann, bob
 
 
 def playing(referee: Referee) -> tuple[Mailbox, Mailbox]:
-    ann, bob = proposed(referee)
-    answer(referee, bob, "accept\n")
-    answer(referee, ann, ANN)
-    answer(referee, bob, BOB)
+    """Both in the first turn of m1."""
+
+    def begin() -> list[Mailbox]:
+        ann, bob = proposed(referee)
+        answer(referee, bob, "accept\n")
+        answer(referee, ann, ANN)
+        answer(referee, bob, BOB)
+        return [ann, bob]
+
+    ann, bob = referee.opened("two without keys, playing", begin)
     assert referee.match().phase == "playing"
     return ann, bob
 
@@ -178,13 +165,12 @@ WEAK = ["Subject: Out of the office from Monday", "List-Unsubscribe: <https://re
 @pytest.mark.parametrize("head", WEAK)
 def test_what_needs_no_command_is_heard_under_weak_marks(referee: Referee, head: str) -> None:
     _, bob = proposed(referee)
-    subject, heads = (head.partition(": ")[2], ()) if head.startswith("Subject") else ("", (head,))
     before = len(bob.letters)
-    answer(referee, bob, "Gone fishing until Monday.\n", *heads, subject=subject)
+    answer(referee, bob, "Gone fishing until Monday.\n", head)
     assert len(bob.letters) == before
-    answer(referee, bob, f"Yes, gladly!\n\n{quote(body(bob.last))}", *heads, subject=subject)
+    answer(referee, bob, f"Yes, gladly!\n\n{quote(body(bob.last))}", head)
     assert referee.match().phase == "setup"
-    answer(referee, bob, BOB, *heads, subject=subject)
+    answer(referee, bob, BOB, head)
     assert referee.match().setups[2].standing
 
 
@@ -192,16 +178,15 @@ def test_what_needs_no_command_is_heard_under_weak_marks(referee: Referee, head:
 def test_doubtful_words_at_a_live_reply_address_are_answered_under_weak_marks(referee: Referee, head: str) -> None:
     """A relay marks all that some people write; who hears nothing believes that the orders stand."""
     _, bob = proposed(referee)
-    subject, heads = (head.partition(": ")[2], ()) if head.startswith("Subject") else ("", (head,))
     before = len(bob.letters)
-    answer(referee, bob, "Yes. But three days, please.\n", *heads, subject=subject)
+    answer(referee, bob, "Yes. But three days, please.\n", head)
     assert len(bob.letters) == before + 1
-    answer(referee, bob, "accept\n", *heads, subject=subject)
+    answer(referee, bob, "accept\n", head)
     before = len(bob.letters)
-    answer(referee, bob, BOB.replace("Rv1", "Rv1 Rv9"), *heads, subject=subject)
+    answer(referee, bob, BOB.replace("Rv1", "Rv1 Rv9"), head)
     assert len(bob.letters) == before + 1
     assert "Rv9" in bob.text
-    answer(referee, bob, "I am away until Monday.\n", *heads, subject=subject)
+    answer(referee, bob, "I am away until Monday.\n", head)
     assert len(bob.letters) == before + 1
 
 

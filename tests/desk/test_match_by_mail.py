@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.inquiries import held, sentence_of
-from in_a_box.referee import Mailbox, Referee, attachment, body, whole_sentence
+from in_a_box.referee import Mailbox, Referee, attachment, body
 from in_a_box.small_games import FLEETS, SMALL
 from in_a_box.stores import at_rest, of_sqlite
 
@@ -91,12 +91,6 @@ def test_press_goes_to_the_other_player(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, FLEETS)
     referee.send(ann, "press m1\nGood luck!\nend\n")
     assert "Good luck!" in bob.text
-    before = len(bob.letters)
-    # What a revealed letter shows in its To: routes, and grants nothing.
-    for to in ("pbem@play.example", str(ann.find("game 1 begins")["Reply-To"])):
-        referee.send(ann, "press m1\nUnsigned.\nend\n", sign=False, to=to)
-        assert "must be signed with your key" in ann.text
-    assert len(bob.letters) == before
 
 
 def test_a_message_has_four_thousand_characters_at_most(referee: Referee) -> None:
@@ -117,24 +111,15 @@ def test_a_message_has_four_thousand_characters_at_most(referee: Referee) -> Non
     ],
 )
 def test_whatever_changes_something_of_a_player_with_a_key_is_signed(referee: Referee, text: str) -> None:
-    ann, _ = referee.begun(SMALL, FLEETS)
-    to = str(ann.find("game 1 begins")["Reply-To"])
-    referee.send(ann, f"{text}\n", sign=False, to=to)
-    assert "must be signed with your key" in ann.text
+    ann, bob = referee.begun(SMALL, FLEETS)
+    before = len(bob.letters)
+    # What a revealed letter shows in its To: routes, and grants nothing.
+    for to in ("pbem@play.example", str(ann.find("game 1 begins")["Reply-To"])):
+        referee.send(ann, f"{text}\n", sign=False, to=to)
+        assert "must be signed with your key" in ann.text
+    assert len(bob.letters) == before
     assert referee.desk.players.setting("ann", text.split()[1], "as it was") == "as it was"
     assert not referee.desk.people.is_program("ann")
-
-
-def test_old_words_change_no_setting_again(referee: Referee) -> None:
-    """A signed letter is shown to the others after the game: what it set is not set anew by whoever sends it."""
-    ann, _ = referee.begun(SMALL, FLEETS)
-    referee.send(ann, "set mail digest\n", follow=False)
-    letter = referee.raw(ann, referee.signed(ann, whole_sentence(ann.text) or ""))
-    referee.deliver(letter, ann.address)
-    referee.send(ann, "set mail each\n")
-    referee.deliver(letter.replace(b"Subject: orders", b"Subject: again"), "eve@elsewhere.example")
-    assert "is not obeyed twice" in " ".join(ann.text.split())
-    assert referee.desk.players.setting("ann", "mail", "") == "each"
 
 
 def test_reading_commands(referee: Referee) -> None:
@@ -197,20 +182,6 @@ def test_a_refused_signed_letter_is_not_obeyed_later(referee: Referee) -> None:
     assert "Refused" in ann.text
     referee.send(ann, "status m1\n", sign=False)
     assert "turn 1 is being played" in ann.text
-
-
-def test_a_small_letter_does_not_make_many(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, FLEETS)
-    for cells in ("Rv5", "Rv4"):
-        referee.turn((ann, cells), (bob, ""))
-    before = len(ann.letters)
-    referee.send(ann, "report m1 all\nrules spaceships\n" * 50, sign=False)
-    assert len(ann.letters) == before + 3
-    referee.send(ann, "".join(f"help topic{number}\n" for number in range(100)), sign=False)
-    assert ann.text.count("no such command") == 20
-    for _ in range(60):
-        referee.send(ann, "games\n", sign=False)
-    assert len(ann.letters) < before + 60
 
 
 def test_what_hides_is_shown_escaped(referee: Referee) -> None:

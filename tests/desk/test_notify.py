@@ -8,7 +8,6 @@ import pytest
 from in_a_box.referee import Mailbox, Referee, body
 
 from pbem.config.server import NotifyConfig
-from pbem.match.changed import replace
 from pbem.store.questions import Notification
 
 URL = "https://ntfy.example/Anns_phone"
@@ -19,13 +18,12 @@ SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
 @pytest.fixture
 def allowing(referee: Referee) -> Referee:
     """A server whose operator allows topics at one host."""
-    referee.config = replace(referee.config, notify=NotifyConfig(hosts=("ntfy.example",)))
-    referee.open_desk()
+    referee.configure(notify=NotifyConfig(hosts=("ntfy.example",)))
     return referee
 
 
 def posted(referee: Referee, *, arrived: bool = True) -> list[str]:
-    """What the task beside the desk posts now, each as its topic and its text."""
+    """The posts that are due now, each as its topic and its text."""
     told = list[Notification]()
     while due := referee.desk.notifications.due(referee.now, referee.now + DAY, 9):
         told += due

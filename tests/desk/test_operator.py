@@ -1,26 +1,20 @@
-"""What the operator orders: matches pause, go on and end by a transcript entry that everybody is told of."""
+"""The operator's instructions: matches pause, resume and end by a transcript entry that everybody is told of."""
 
 from __future__ import annotations
 
-import shutil
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.boxes import Inbox, Outbox
 from in_a_box.inquiries import held, types
 from in_a_box.referee import Mailbox, Referee, body, form_in, new
 from in_a_box.restores import back_up, put_back
 from in_a_box.stores import of_sqlite
 
 from pbem.match.events import interventions
-from pbem.store.database import Database
 from pbem.store.operator import Instructions, begin_generation, survey
-from pbem.store.questions import Lookups
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pbem.match.step import Step
 
 
@@ -132,33 +126,18 @@ def test_a_match_that_fails_after_a_restore_lets_no_other_go_on(
 @of_sqlite
 @pytest.mark.restored
 @pytest.mark.parametrize("turn", [0, 1])
-def test_after_a_restore_players_get_on_by_what_their_letters_tell(
-    referee: Referee, tmp_path: Path, turn: int
-) -> None:
-    """What came after the backup is forgotten: whose orders those were reads so, and sends them with a new form."""
+def test_after_a_restore_players_get_on_by_what_their_letters_tell(referee: Referee, turn: int) -> None:
+    """Orders that came after the backup are forgotten: their player is told so, and sends them with a new form."""
     ann, bob = referee.begun()
     referee.send(bob, bob.filled("orders", "Gx3"))
     referee.send(ann, "set language de\n")
-    backup = tmp_path / "backup"
-    referee.database.engine.backup(backup)
+    backup = back_up(referee)
     referee.send(ann, ann.filled("orders", "Gx3 bGx1Gx3"))
     late = ""
     if turn:
         referee.wait(timedelta(minutes=10))
         late = ann.filled("orders", "")
-    referee.close()
-    shutil.copy(backup, referee.folder / "store.sqlite")
-    for ending in ("-wal", "-shm"):
-        (referee.folder / f"store.sqlite{ending}").unlink(missing_ok=True)
-    referee.database = Database(referee.folder / "store.sqlite")
-    referee.inbox = Inbox(referee.database, referee.vault)
-    referee.outbox = Outbox(referee.database, referee.vault)
-    referee.lookups = Lookups(referee.database)
-    with referee.database.transaction():
-        begin_generation(referee.database, 1)
-        Instructions(referee.database).give("restored", "", "", "root", referee.now)
-    referee.open_desk()
-    referee.work()
+    put_back(referee, backup)
     assert "was du noch einmal schicken sollst" in " ".join(body(ann.last).split())
     assert "you are told what to send again" in " ".join(body(bob.last).split())
     if late:

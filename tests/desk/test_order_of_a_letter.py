@@ -1,4 +1,4 @@
-"""What a letter about a match says first, and what last; how one goes on after the end; and how a list is left."""
+"""The order of a letter about a match; what follows after the end; and how a list is left."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def played(referee: Referee, options: str = SMALL) -> tuple[Mailbox, Mailbox]:
 
 
 def clicked(referee: Referee, person: Mailbox, letter: EmailMessage, text: str = "") -> str:
-    """What a mail program sends when somebody leaves the list of a letter by a click, and the answer."""
+    """Leave the list of a letter by a click, as a mail program does; returns the answer."""
     left = re.fullmatch(r"<mailto:([^?>]+)\?subject=([^>]+)>", str(letter["List-Unsubscribe"]).strip())
     assert left is not None
     to, subject = left[1], left[2].replace("%20", " ")
@@ -177,13 +177,6 @@ class TestSettings:
             referee.send(person, person.filled("setup", shown))
             assert "Your setup stands" in person.text
             assert "this is the example of our letters and rules" in person.text
-
-    def test_the_first_language_and_time_zone_are_set_by_any_signed_letter(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        referee.send(ann, "set timezone Europe/Berlin\n", follow=False)
-        assert "Your time zone is Europe/Berlin" in ann.text
-        referee.send(ann, "set language de\n", sign=False)
-        assert "must be signed" in ann.text
 
     @pytest.mark.parametrize(
         ("setting", "first", "later"), [("language", "en", "de"), ("timezone", "Europe/Berlin", "Asia/Tokyo")]

@@ -58,7 +58,7 @@ class Phone:
         self.replies = 0
 
     def reply(self, written: str, letter: EmailMessage | None = None) -> None:
-        """What is written above the quote of a letter, the latest by default."""
+        """Answer a letter, the latest by default, above its quote."""
         self.replies += 1
         letter = letter or self.bob.last
         to = reply_to(letter)
@@ -98,20 +98,32 @@ def standing(referee: Referee) -> str:
     return referee.match().orders[2].text
 
 
-def playing(referee: Referee, breaks: int = 1000, language: str = "en") -> tuple[Mailbox, Phone]:
-    """Ann, and Bob's phone, in the first turn of m1."""
-    ann, bob = referee.registered("ann"), referee.person("bob")
-    phone = Phone(referee, bob, language, breaks)
-    referee.send(ann, "new spaceships with bob@mail.example\nsettle: 0\nend\n")
+def invited(
+    referee: Referee, breaks: int = 1000, language: str = "en", game: str = "spaceships with"
+) -> tuple[Mailbox, Phone]:
+    """Ann, and Bob's phone, who has registered; the letter before the latest invites him."""
+    ann, phone = referee.registered("ann"), Phone(referee, referee.person("bob"), language, breaks)
+    referee.send(ann, f"new {game} bob@mail.example\nsettle: 0\nend\n")
     phone.reply("register bob")
     phone.reply("register bob")
     assert referee.desk.players.level("bob") == "mailbox"
-    phone.reply("accept" if breaks < 78 else ACCEPTS[language], bob.letters[-2])
-    assert referee.match().phase == "setup"
-    phone.reply(BOB)
-    referee.send(ann, ann.filled("setup", ANN))
-    assert referee.match().phase == "playing"
     return ann, phone
+
+
+def playing(referee: Referee, breaks: int = 1000, language: str = "en") -> tuple[Mailbox, Phone]:
+    """Ann, and Bob's phone, in the first turn of m1."""
+
+    def begin() -> list[Mailbox]:
+        ann, phone = invited(referee, breaks, language)
+        phone.reply("accept" if breaks < 78 else ACCEPTS[language], phone.bob.letters[-2])
+        assert referee.match().phase == "setup"
+        phone.reply(BOB)
+        referee.send(ann, ann.filled("setup", ANN))
+        return [ann, phone.bob]
+
+    ann, bob = referee.opened(f"a phone, {language}, lines of {breaks}", begin)
+    assert referee.match().phase == "playing"
+    return ann, Phone(referee, bob, language, breaks)
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -125,7 +137,7 @@ def test_from_the_invitation_to_the_third_turn(referee: Referee, language: str) 
         assert standing(referee) == line.rstrip(".").capitalize()
         referee.turn((ann, ""))
         assert referee.match().turn == turn + 1
-    assert phone.replies == 9
+    assert phone.replies == 5, "after four that led here"
     assert not [text for text in map(body, bob.letters) if re.search(r"^  (>|On Sun|Am So)", text, re.MULTILINE)]
     texts = [bob.letters.text(number) for number in range(3, len(bob.letters))]
     assert any(MENDED[language] in text for text in texts)
@@ -135,7 +147,7 @@ def test_from_the_invitation_to_the_third_turn(referee: Referee, language: str) 
 
 
 def test_no_hash_stands_above_the_foot(referee: Referee) -> None:
-    """Of the letters once the terms are agreed: answers, the beginning, a report, and the end in its order."""
+    """All letters once the terms are agreed: answers, the beginning, a report, and the end in its order."""
     ann, phone = playing(referee)
     phone.reply("Gx3")
     referee.turn((ann, ""))
@@ -145,8 +157,9 @@ def test_no_hash_stands_above_the_foot(referee: Referee) -> None:
     assert any("Your setup stands" in body(letter) for letter in phone.bob.letters)
     for letter in (*told, phone.bob.find("game 1 begins")):
         assert re.search("[0-9a-f]{64}", body(letter).split("-" * 72)[0]) is None
-    end = body(phone.bob.find(", the end"))
-    assert end.index("You lost Spaceships") < end.index("You have lost the match") < end.index("The setup of ann")
+    end = " ".join(body(phone.bob.find(", the end")).split())
+    lost = "You lost Spaceships game 1 after 1 turn, because you resigned."
+    assert end.index(lost) < end.index("You have lost the match") < end.index("The setup of ann")
 
 
 @pytest.mark.parametrize("breaks", [72, 78])
@@ -162,7 +175,7 @@ def test_what_an_opponent_writes_is_never_obeyed_out_of_the_quote(referee: Refer
 
 
 def test_a_form_in_a_quote_without_marks_is_not_obeyed(referee: Referee) -> None:
-    """What some clients make of a letter below the answer: few lines that are no commands, and reading ends."""
+    """Some clients quote the letter below the answer so: after few lines that are no commands, reading ends."""
     ann, phone = playing(referee)
     referee.send(ann, "draw m1 offer\n")
     offer = phone.bob.last
@@ -251,12 +264,9 @@ def test_orders_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, wor
     ],
 )
 def test_what_is_meant_for_one_of_several_never_goes_to_all(referee: Referee, words: str) -> None:
-    ann, bob, cem = referee.registered("ann"), referee.person("bob"), referee.registered("cem")
-    phone = Phone(referee, bob, "en")
-    referee.send(ann, "new shoot-em-up with bob@mail.example cem\nsettle: 0\nend\n")
-    phone.reply("register bob")
-    phone.reply("register bob")
-    phone.reply(ACCEPTS["en"], bob.letters[-2])
+    cem = referee.registered("cem")
+    ann, phone = invited(referee, game="shoot-em-up with cem")
+    phone.reply(ACCEPTS["en"], phone.bob.letters[-2])
     referee.send(cem, form_in(body(cem.last), "accept", lines=1))
     assert referee.match().phase == "setup"
     referee.send(ann, "press m1\nHello to you both.\nend\n")
@@ -281,23 +291,15 @@ def test_what_is_meant_for_one_of_several_never_goes_to_all(referee: Referee, wo
     ],
 )
 def test_a_closing_beneath_an_answer_says_no_more(referee: Referee, closing: str) -> None:
-    ann, bob = referee.registered("ann"), referee.person("bob")
-    phone = Phone(referee, bob, "en")
-    referee.send(ann, "new spaceships with bob@mail.example\nsettle: 0\nend\n")
-    phone.reply("register bob")
-    phone.reply("register bob")
-    phone.reply(f"Yes, gladly!\n\n{closing}", bob.letters[-2])
+    _, phone = invited(referee)
+    phone.reply(f"Yes, gladly!\n\n{closing}", phone.bob.letters[-2])
     assert referee.match().phase == "setup"
     phone.reply(f"{BOB}\n\n{closing}")
-    assert "Not understood" not in body(bob.last)
+    assert "Not understood" not in body(phone.bob.last)
 
 
 @pytest.mark.parametrize("more", ["Regards, but not before May", "Cheers\nBob\nOnly with two games", "Not now\nBob"])
 def test_what_is_more_than_a_closing_is_asked_about(referee: Referee, more: str) -> None:
-    ann, bob = referee.registered("ann"), referee.person("bob")
-    phone = Phone(referee, bob, "en")
-    referee.send(ann, "new spaceships with bob@mail.example\nsettle: 0\nend\n")
-    phone.reply("register bob")
-    phone.reply("register bob")
-    phone.reply(f"Yes, gladly!\n\n{more}", bob.letters[-2])
+    _, phone = invited(referee)
+    phone.reply(f"Yes, gladly!\n\n{more}", phone.bob.letters[-2])
     assert referee.match().phase == "proposed"

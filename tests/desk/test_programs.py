@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from in_a_box.referee import Mailbox, Referee, body, form_in, new
 
@@ -116,10 +115,7 @@ class TestRatings:
 class TestWelcome:
     @pytest.fixture
     def housed(self, referee: Referee) -> Referee:
-        referee.config = msgspec.structs.replace(
-            referee.config, house=HousePlayer(name="robo", address="robo@mail.example")
-        )
-        referee.open_desk()
+        referee.configure(house=HousePlayer(name="robo", address="robo@mail.example"))
         return referee
 
     def test_names_the_house(self, housed: Referee) -> None:
@@ -137,16 +133,14 @@ class TestWelcome:
         if house:
             housed.registered("robo")
         else:
-            housed.config = msgspec.structs.replace(housed.config, house=HousePlayer())
-            housed.open_desk()
+            housed.configure(house=HousePlayer())
             program(housed)
         ann = housed.registered("ann")
         assert "Nobody there yet" not in "".join(body(letter) for letter in ann.letters)
 
     @pytest.mark.parametrize("house", [HousePlayer(), HousePlayer(name="house"), HousePlayer(name="robo")])
     def test_names_that_speak_for_the_server_are_for_nobody(self, referee: Referee, house: HousePlayer) -> None:
-        referee.config = msgspec.structs.replace(referee.config, house=house)
-        referee.open_desk()
+        referee.configure(house=house)
         eve = referee.person("house")
         for name in ("house", "admin", "postmaster", house.name or "abuse"):
             referee.send(eve, f"register {name}\n{ssh.public(eve.key)} eve@home\n", sign=False)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+from datetime import timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
 from data.material import IN_FORCE, KEYS
-from in_a_box.referee import Mailbox, Referee, body, confirming, form_in, new, placed, whole_sentence
+from in_a_box.bulletins import bulletin
+from in_a_box.referee import SERVER, Mailbox, Referee, body, confirming, form_in, new, placed, whole_sentence
 from in_a_box.small_games import FLEETS, SMALL
+from judges.honest import accused
 from signing.openpgp_maker import Signer
 from signing.signers import WAYS, head, pasted
 
@@ -38,7 +42,7 @@ class Recorder:
             self.send(person, whole)
 
     def deliver(self, raw: bytes, person: Mailbox) -> str | None:
-        """What is to be signed instead, if anything."""
+        """Deliver a letter; returns the sentence to sign instead, if there is one."""
         self.referee.deliver(raw, person.address)
         whole = whole_sentence(person.text) if person.letters else None
         self.sent.append((raw, person.address))
@@ -91,7 +95,7 @@ def test_a_proposal_begins_one_match(referee: Referee) -> None:
 
 
 def test_only_where_new_words_came_from_is_their_writers_home(referee: Referee) -> None:
-    """What others can send as well, or send in another's name, makes no network one that is known as a player's."""
+    """A network counts as a player's by a letter that nobody else could have sent, and by no other."""
     ann, bob = referee.registered("ann"), referee.registered("bob")
     said = referee.raw(ann, referee.signed(ann, "status\n"))
     before = referee.database.scalar("SELECT count(*) FROM inbox")
@@ -199,3 +203,48 @@ def attached(person: Mailbox, text: str, signature: str) -> bytes:
         for name, content in (("key.txt", text), ("key.txt.asc", signature))
     )
     return f"{head(person)}Content-Type: multipart/mixed; boundary=b\n\n{parts}--b--\n".encode()
+
+
+# Copies of a letter, sent in other envelopes: none of their answers accuses the server.
+
+
+def outcomes(person: Mailbox) -> list[str]:
+    """The outcomes of the commands that the latest letter answers."""
+    return [str(item["outcome"]) for item in bulletin(person.last)["items"] if item["about"] == "command"]
+
+
+def copied(referee: Referee, raw: bytes, number: int) -> None:
+    referee.deliver(raw, f"other-{number}@mail.example", f"pbem+m{number}@{SERVER}")
+
+
+def test_what_was_refused_is_not_obeyed_in_the_same_second(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, FLEETS)
+    place = f"turn 1\nprev {referee.match().prev}\nrev 1\n"
+    raw = referee.raw(bob, referee.signed(bob, f"draw m1 accept\n{placed(bob)}{place}"))
+    referee.deliver(raw, bob.address)
+    assert outcomes(bob) == ["refused"]
+    referee.send(ann, f"draw m1 offer\n{placed(ann)}{place}")
+    before = len(bob.letters)
+    copied(referee, raw, 1)
+    assert len(bob.letters) == before
+    assert accused(referee) == []
+    referee.now += timedelta(seconds=1)
+    copied(referee, raw, 2)
+    assert referee.match().phase == "closed"
+    assert accused(referee) == []
+
+
+@pytest.mark.parametrize("days", [0, 1, 12])
+def test_what_was_played_is_refused_when_it_comes_again(referee: Referee, days: int) -> None:
+    """Its turn is over, or its date is too long ago."""
+    ann, bob = referee.begun(f"{SMALL}\npace: none", FLEETS)
+    date = f"Date: {format_datetime(referee.now)}\n"
+    raw = referee.raw(bob, referee.signed(bob, bob.filled("orders", "final")), headers=date)
+    referee.deliver(raw, bob.address)
+    assert outcomes(bob) == ["done"]
+    referee.turn((ann, ""))
+    for number in range(2):
+        referee.wait(timedelta(days=days, seconds=1))
+        copied(referee, raw, number)
+        assert outcomes(bob) == ["refused"]
+    assert accused(referee) == []

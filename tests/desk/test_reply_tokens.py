@@ -8,7 +8,6 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 from in_a_box.keyless import HOME, reply_to
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in
@@ -17,7 +16,6 @@ from signing.domains import Domain, rsa_key
 from pbem.config.server import Identity, NotifyConfig
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
-from pbem.match.changed import replace
 from pbem.proof.verification import verify
 from pbem.store.database import to_db
 
@@ -61,6 +59,16 @@ class Post:
         assert "You are registered as" in person.text
         return person
 
+    def proposed(self) -> Mailbox:
+        """Bob without a key, whose latest letter proposes m1; Ann, who has one, is its other player."""
+        _, bob = self.referee.opened("Ann with a key, Bob without, proposed", self._propose)
+        return bob
+
+    def _propose(self) -> list[Mailbox]:
+        ann, bob = self.referee.registered("ann"), self.registered("bob")
+        self.referee.send(ann, "new spaceships with bob\nend\n")
+        return [ann, bob]
+
     def agreed(self, options: str = "settle: 0") -> tuple[Mailbox, Mailbox]:
         """Ann with a key and Bob without, in match m1, their setups asked for."""
         ann, bob = self.referee.registered("ann"), self.registered("bob")
@@ -82,8 +90,7 @@ class Post:
     def trust(self, authserv_id: str) -> None:
         """Take the word of this server, from now on."""
         identity = Identity(authserv_id=authserv_id)
-        self.referee.config = msgspec.structs.replace(self.referee.config, identity=identity)
-        self.referee.open_desk()
+        self.referee.configure(identity=identity)
 
     def standing(self, seat: int) -> str | None:
         """The orders that stand for a seat."""
@@ -103,17 +110,6 @@ def post(referee: Referee) -> Post:
 
 
 # Registration.
-
-
-def test_registration_without_a_key(post: Post) -> None:
-    bob = post.referee.person("bob")
-    post.referee.send(bob, "register bob\n", sign=False)
-    assert "level `mailbox`" in bob.text
-    assert reply_to(bob.last).startswith("pbem+register.")
-    post.reply(bob, "register bob")
-    assert "You are registered as bob, at the level `mailbox`" in bob.text
-    post.reply(bob, "whoami")
-    assert "You have no key" in bob.text
 
 
 @pytest.mark.parametrize(
@@ -136,14 +132,6 @@ def test_registration_needs_dkim(post: Post, change: Callable[[bytes], bytes], t
     assert post.referee.desk.players.by_name("bob") is None
     post.reply(bob, "register bob", to=asked)
     assert "You are registered as bob" in bob.text
-
-
-def test_a_registration_of_another_mailbox_registers_nobody(post: Post) -> None:
-    bob, eve = post.referee.person("bob"), post.referee.person("eve")
-    post.referee.send(bob, "register bob\n", sign=False)
-    post.reply(eve, "register bob", to=reply_to(bob.last))
-    assert post.referee.desk.players.by_name("bob") is None
-    assert "given to somebody else" in " ".join(eve.text.split())
 
 
 # A whole match.
@@ -195,14 +183,6 @@ def test_a_token_is_good_for_one_letter(post: Post) -> None:
     assert "at the level mailbox" in bob.text
     assert post.standing(2) != "bOy3Oy5"
     assert receipt != bob.text
-
-
-def test_where_an_answer_came_from_is_known_as_its_players_and_where_it_came_from_again_is_not(post: Post) -> None:
-    _, bob = post.begun()
-    asked, text = reply_to(bob.last), bob.filled("orders", "bOy3Oy5")
-    for proved in (1, 0):
-        post.reply(bob, text, to=asked)
-        assert post.referee.database.scalar("SELECT proved FROM inbox ORDER BY id DESC LIMIT 1") == proved
 
 
 def test_a_refused_letter_does_not_use_the_token_up(post: Post) -> None:
@@ -330,7 +310,7 @@ def test_every_letter_to_a_mailbox_has_a_token_of_its_own_and_the_store_only_has
 
 
 def test_the_composers_file_names_the_reply_address_too(post: Post) -> None:
-    """Who composes orders on the page answers by a link: it must lead to the address that is good for one letter."""
+    """The page for composing orders answers by a link, which must lead to the address that is good for one letter."""
     _, bob = post.begun()
     letter = bob.find("begins")
     position = json.loads(attachment(letter, "position.json"))
@@ -373,7 +353,7 @@ def test_case_24_forged_results_and_l_tags_never_raise_trust(post: Post, authser
 
 
 def test_the_word_of_our_own_server(post: Post) -> None:
-    """Where the operator trusts it, it stands in for a record that cannot be had; and the proof says so."""
+    """If the operator trusts it, it replaces a record that cannot be had; and the proof says so."""
     post.trust(OURS)
     ann, bob = post.begun()
     post.referee.records[HOME.where] = None
@@ -394,7 +374,7 @@ def test_the_word_of_our_own_server(post: Post) -> None:
 
 
 def test_the_word_of_our_own_server_mends_no_signature_that_does_not_hold(post: Post) -> None:
-    """What we find ourselves outweighs it: the header may have come with the letter."""
+    """Our own finding outweighs it: the header may have come with the letter."""
     post.trust(OURS)
     _, bob = post.begun()
     text, asked = bob.filled("orders", "bOy3Oy5"), reply_to(bob.find("begins"))
@@ -440,19 +420,6 @@ def test_a_blank_on_the_way_breaks_no_line_of_a_quote(post: Post) -> None:
     post.reply(bob, "press m1\nThanks!\nend", to=reply_to(bob.last), sign=changed)
     assert "Thanks!" in ann.text
     assert post.referee.match().phase == "playing"
-
-
-def test_a_name_server_that_is_away_for_a_while(post: Post) -> None:
-    _, bob = post.begun()
-    post.referee.records[HOME.where] = None
-    count = len(bob.letters)
-    post.reply(bob, bob.filled("orders", "bOy3Oy5"))
-    assert len(bob.letters) == count
-    assert post.standing(2) is None
-    post.referee.wait(timedelta(minutes=6))
-    post.referee.records[HOME.where] = HOME.record
-    post.referee.wait(timedelta(minutes=6))
-    assert post.standing(2) == "bOy3Oy5"
 
 
 def test_a_reply_that_waits_for_the_dns_when_its_time_is_over_came_in_time(post: Post) -> None:
@@ -560,102 +527,7 @@ def test_orders_in_advance_and_by_default(post: Post) -> None:
     assert ["by default" in line for line in lines] == [False, False, True, True]
 
 
-# Short replies.
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        *("Accept!", "accept", "yes \U0001f44d", "I accept.", "Einverstanden.", "accept m1", "Accept m1."),
-        *("Yes, please", "Sure, gladly!", "Yes, let us play!", "Let's play, yes", "Okay, yes"),
-        *("Ja", "Ja, gerne!", "ja gerne", "Ich nehme die Partie an", "Natürlich, einverstanden", "Bin dabei!"),
-    ],
-)
-def test_terms_are_accepted_in_one_letter(post: Post, written: str) -> None:
-    ann, bob = post.referee.registered("ann"), post.registered("bob")
-    post.referee.send(ann, "new spaceships with bob\nend\n")
-    post.reply(bob, written)
-    assert post.referee.match().phase == "setup"
-
-
-@pytest.mark.parametrize(
-    ("written", "why"),
-    [
-        ("ok", "you have read the terms"),
-        ("Okay, thanks!", "you have read the terms"),
-        ("Yes! Looking forward to it.", "says more than `yes`"),
-        ("Of course, yes.\n\nAnn, who is that?", "says more than `yes`"),
-        ("Gerne. Wer spielt mit?", "says more than `yes`"),
-    ],
-)
-def test_a_yes_in_doubt_brings_the_line_and_the_reason(post: Post, written: str, why: str) -> None:
-    ann, bob = post.referee.registered("ann"), post.registered("bob")
-    post.referee.send(ann, "new spaceships with bob\nend\n")
-    post.reply(bob, written)
-    assert post.referee.match().phase == "proposed"
-    assert "This is the completed form" in bob.text
-    assert why in " ".join(bob.text.split())
-    post.reply(bob, "yes")
-    assert post.referee.match().phase == "setup"
-
-
-@pytest.mark.parametrize(
-    "written", ["No", "Nein, danke", "Yes, but not before Monday", "Ja, aber mit vier Spielern", ""]
-)
-def test_what_may_not_be_meant_so_accepts_nothing(post: Post, written: str) -> None:
-    ann, bob = post.referee.registered("ann"), post.registered("bob")
-    post.referee.send(ann, "new spaceships with bob\nend\n")
-    post.reply(bob, written)
-    assert "This is the completed form" not in bob.text
-
-
-@pytest.mark.parametrize("written", ["yes", "Ja, gerne!", "ok"])
-def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> None:
-    """Whether nothing is to be ordered; the form in the question says so, and so does its word `final`."""
-    _, bob = post.begun()
-    post.reply(bob, bob.form("orders"), to=reply_to(bob.find("begins")))
-    assert "There are no orders in your form, and nothing was stored" in bob.text
-    for _ in range(2):
-        post.reply(bob, written)
-        assert "There are no orders in your letter, and nothing was stored" in bob.text
-        assert "Not understood" not in bob.text
-        assert post.standing(2) is None
-    post.reply(bob, bob.form("orders") if written == "ok" else "final")
-    assert ", final, at the level mailbox:\n\n  (none)" in bob.text
-
-
-def test_what_a_mail_program_broke_into_lines_is_read_whole(post: Post) -> None:
-    """Also a setup as our letters show one, a ship in each line."""
-    _, bob = post.agreed()
-    rev = 0
-    for text in (BOB, BOB.replace(" ", "\n"), f"Setup:\n{BOB}"):
-        post.reply(bob, text, to=reply_to(bob.last if bob.text.startswith("> ") else bob.find("send your setup")))
-        stored = post.referee.match().setups[2]
-        assert stored.standing
-        assert stored.rev > rev
-        rev = stored.rev
-
-
-def test_yes_sends_the_completed_setup(post: Post) -> None:
-    """So does ok: what it is about is quoted whole."""
-    _, bob = post.agreed()
-    post.reply(bob, BOB.replace("DS", "ds"), to=reply_to(bob.find("send your setup")))
-    assert not post.referee.match().setups
-    assert "answer this\nletter with `yes`" in bob.text
-    post.reply(bob, "ok")
-    assert post.referee.match().setups[2].standing
-    post.reply(bob, "clear")
-    assert not post.referee.match().setups[2].standing
-
-
-@pytest.mark.parametrize("written", ["Gx3 Gy9", "Gx3\nGy9 Gz1", "orders: gx3 Gy9. final"])
-def test_what_is_wrong_with_what_is_nearly_an_order_is_told(post: Post, written: str) -> None:
-    _, bob = post.begun()
-    post.reply(bob, written, to=reply_to(bob.find("begins")))
-    assert "there is no cell `Gy9`" in bob.text
-    assert post.standing(2) is None
-    post.reply(bob, "Gx3 Gy1")
-    assert post.standing(2) == "Gx3 Gy1"
+# Letters of all kinds.
 
 
 def test_who_knows_a_used_reply_address_makes_us_repeat_nothing(post: Post) -> None:
@@ -700,8 +572,7 @@ def test_an_answer_stays_under_its_subject_whatever_mail_programs_write_before_i
 
 
 def test_a_topic_beside_the_mail_is_confirmed_by_an_answer(post: Post) -> None:
-    post.referee.config = replace(post.referee.config, notify=NotifyConfig(hosts=("ntfy.example",)))
-    post.referee.open_desk()
+    post.referee.configure(notify=NotifyConfig(hosts=("ntfy.example",)))
     bob = post.registered("bob")
     topics = post.referee.desk.notifications
     post.reply(bob, "set notify https://ntfy.example/Bobs_phone")

@@ -1,4 +1,4 @@
-"""What somebody who is not the player can do in a player's name: ask for letters to the player, and nothing else."""
+"""Letters in a player's name by somebody else: they bring letters to the player, and have no other effect."""
 
 from __future__ import annotations
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.inquiries import held, types
-from in_a_box.outside import enabled
+from in_a_box.outside import referee_of
 from in_a_box.referee import Referee, body
 
 from pbem.desk import match_environment
 from pbem.games import rules
-from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def referee(tmp_path: Path) -> Iterator[Referee]:
-    with enabled(tmp_path / "site"):
-        referee = Referee(tmp_path, templates=Templates())
+    with referee_of(tmp_path) as referee:
         yield referee
-        referee.close()
 
 
 def hang(*_: object) -> Any:

@@ -133,7 +133,7 @@ class Play:
             self.referee.views.append(blotted(known))
 
     def watch(self, stage: Stage) -> Iterator[Callable[[], object]]:
-        """What the watched one does, the same in both matches."""
+        """The actions of the watched player, the same in both matches."""
         me, text, kind = self.person(self.watched), stage.texts.get(self.watched), stage.kind
         send = self.referee.send
         if text is not None and kind == "orders":
@@ -176,7 +176,7 @@ class Play:
         return do
 
     def clear(self, person: Mailbox, seat: int, stage: Stage) -> None:
-        """What is withdrawn uses up a revision, of the turn that it says: perhaps the next one has begun."""
+        """A withdrawal uses up a revision of the turn that it names: perhaps the next one has begun."""
         self.referee.send(person, "clear m1\n")
         if "Withdrawn" not in person.text:
             return
@@ -231,7 +231,7 @@ def option(value: Any) -> str:
 def letters(
     folder: Path, told: World, watched: int, seed: str
 ) -> tuple[list[tuple[timedelta, bytes]], list[bytes], Counter[object]]:
-    """What the watched one got, and might have been told, up to the end of the game, when secrets are told."""
+    """The watched player's letters and views up to the end of the game, when secrets are told."""
     referee = Watched(folder)
     play = Play(referee, told, watched, Random(seed))
     got = play.go()
@@ -265,7 +265,7 @@ def same_letters(folder: Path, told: World, varied: World, watched: int) -> Coun
 class Bout(NamedTuple):
     game: str
     case: int
-    """Which of the options of `random_players`."""
+    """The number of the options in `random_players`."""
     turns: int
     watched: int
     seed: int

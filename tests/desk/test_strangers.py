@@ -1,4 +1,4 @@
-"""What somebody can make this server send to people who never wrote to it: little, short, and no word of theirs."""
+"""Letters that somebody makes the server send to people who never wrote to it: few, short, with no word of theirs."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ def plain(letter: EmailMessage) -> str:
         f"{SPAM}\nhelp",
         f"new {SPAM}",
         "help\n" * 500,
+        "stop",
     ],
 )
 @pytest.mark.parametrize("sender", ["", "eve@elsewhere.example", "victim@mail.example"])
@@ -70,17 +71,19 @@ def under_many_addresses(referee: Referee, count: int) -> list[Mailbox]:
     return found
 
 
-def test_case_35_what_goes_to_one_mailbox_under_many_addresses_is_counted_together(referee: Referee) -> None:
+@pytest.mark.parametrize("text", ["help\n", "stop\n"])
+def test_case_35_what_goes_to_one_mailbox_under_many_addresses_is_counted_together(
+    referee: Referee, text: str
+) -> None:
     victims = under_many_addresses(referee, 9)
     for one in victims:
-        forged(referee, one, "help\n")
+        forged(referee, one, text)
     assert sum(len(one.letters) for one in victims) == EACH
 
 
 def test_case_35_all_such_answers_together_are_limited(referee: Referee) -> None:
     limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
-    referee.config = msgspec.structs.replace(referee.config, limits=limits)
-    referee.open_desk()
+    referee.configure(limits=limits)
     victims = [referee.person(f"victim{number}") for number in range(9)]
     for one in victims:
         forged(referee, one, "help\n")
@@ -107,7 +110,7 @@ def test_letters_beyond_the_limits_are_answered_no_more_often(referee: Referee) 
 
 
 def test_words_that_changed_nothing_yet_are_obeyed_though_no_answer_is_left(referee: Referee) -> None:
-    """Who read them on their way had a copy refused, by a date above it, and used up the short answers."""
+    """Somebody read them on their way, had a copy refused by a date above it, and used up the short answers."""
     ann, bob = referee.begun()
     said = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Gx3")))
     referee.deliver(b"Date: Mon, 1 Jan 2001 00:00:00 +0000\r\n" + said, "eve@elsewhere.example")
@@ -197,32 +200,21 @@ def test_a_return_path_of_its_senders_mailbox_is_vouched_for_however_it_is_writt
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("named", "path"),
     [
-        "victim-1@mail.example",
-        "victim@elsewhere.example",
-        "SRS0=HHHH=TT=mail.example=victim@elsewhere.example",
-        "prvs=0129c1a5=victim@elsewhere.example",
-        "victim+mail=example@elsewhere.example",
+        *((path, path) for path in ("victim-1@mail.example", "victim@elsewhere.example", "eve@elsewhere.example")),
+        *((f"{tag}=victim@elsewhere.example",) * 2 for tag in ("SRS0=HHHH=TT=mail.example", "prvs=0129c1a5")),
+        ("victim+mail=example@elsewhere.example", "victim+mail=example@elsewhere.example"),
+        ("victim@mail.example", "eve@elsewhere.example"),
     ],
 )
-def test_the_word_of_our_server_is_about_the_domain_that_it_names(referee: Referee, path: str) -> None:
+def test_the_word_of_our_server_is_about_the_domain_that_it_names(referee: Referee, named: str, path: str) -> None:
     """Whoever may send for a domain writes any return path under it, with any tags."""
     victim = referee.person("victim")
-    raw = referee.raw(victim, f"games\n{SPAM}\n", headers=sent_from(path))
+    raw = referee.raw(victim, f"games\n{SPAM}\n", headers=sent_from(named))
     for number in range(8):
         referee.deliver(b"X-Number: %d\r\n" % number + raw, without_tags(path))
     assert len(victim.letters) == EACH
-    assert all("Nothing shows that this letter" in plain(letter) for letter in victim.letters)
-
-
-def test_a_return_path_that_is_not_the_sender_is_vouched_for_by_nobody(referee: Referee) -> None:
-    victim = referee.person("victim")
-    raw = referee.raw(victim, f"help\n{SPAM}\n", headers=sent_from("eve@elsewhere.example"))
-    referee.deliver(raw, "eve@elsewhere.example")
-    raw = referee.raw(victim, f"help\n{SPAM}\n", headers=sent_from(victim.address))
-    referee.deliver(raw, "eve@elsewhere.example")
-    assert len(victim.letters) == 2
     assert all("Nothing shows that this letter" in plain(letter) for letter in victim.letters)
 
 
@@ -258,8 +250,7 @@ def test_case_35_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Ref
     victim = referee.person("victim")
     envelope = Envelope("eve@elsewhere.example", (f"pbem@{SERVER}",))
     referee.inbox.put(envelope, referee.raw(victim, "help\n"), referee.now)
-    while referee.running.handle_next(referee.now):
-        pass
+    referee.handle_waiting()
     row = referee.outbox.lease(referee.now)
     assert row is not None
     with referee.database.transaction():
@@ -341,8 +332,7 @@ def test_case_35_players_who_say_that_a_mailbox_is_theirs_write_three_letters_th
 
 def test_case_35_what_players_have_written_to_others_is_limited_in_all(referee: Referee) -> None:
     limits = msgspec.structs.replace(referee.config.limits, answers_to_strangers=5)
-    referee.config = msgspec.structs.replace(referee.config, limits=limits)
-    referee.open_desk()
+    referee.configure(limits=limits)
     victims = [referee.person(f"victim{number}") for number in range(9)]
     for first in range(0, 9, 3):
         mallory = referee.registered(f"mallory{first}")

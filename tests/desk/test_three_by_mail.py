@@ -101,7 +101,7 @@ def test_who_is_out_is_told_so_and_may_order_nothing(referee: Referee) -> None:
 
 
 def proven(letter: Message) -> list[str]:
-    """What two verifiers say of the bundle in a letter: that it holds."""
+    """The findings of the bundle in a letter, which holds for both verifiers."""
     verified(attachment(letter, ".zip"))
     return held(letter)
 
@@ -113,7 +113,7 @@ def in_game(referee: Referee) -> tuple[int, ...]:
 
 
 def test_one_of_three_resigns_and_leaves_the_board_to_the_others(referee: Referee) -> None:
-    """What it had sent for the turn is not played, and what the others had sent is, at once."""
+    """Its orders for the turn are not played, and those of the others are, at once."""
     people = begun(referee, f"{OPTIONS}\nmax_turns: 2")
     ann, bob, cem = people
     referee.turn((ann, "A: SSS\nB: SSS\nC: SSS"), (cem, "G: SSS\nH: SSS\nI: SSS"))

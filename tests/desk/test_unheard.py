@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.keyless import HOME, reply_to
-from in_a_box.referee import SERVER, Mailbox, Referee, body
-from in_a_box.small_games import FLEETS, SMALL
+from in_a_box.keyless import HOME, PBEM, answer, craft, registered, reply_to
+from in_a_box.referee import SERVER, Referee
 from signing.domains import Domain, rsa_key
 from signing.dresses import clear_signed_file, part
 
 from pbem.desk import outcomes
 from pbem.desk.daily_limits import NEW_MAILBOX, WITHOUT_COMMAND
 from pbem.desk.outcomes import Silence
-from pbem.mail.message import read_letter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PBEM = f"pbem@{SERVER}"
-NUMBERS = count(1)
-
 SILENCES = [one for one in vars(outcomes).values() if isinstance(one, Silence)]
-
-
-def craft(text: str, *heads: str, sender: str = "ann <ann@mail.example>", to: str = PBEM) -> bytes:
-    """A letter with these headers beside the usual ones; a header named here stands in place of the usual one."""
-    usual = {
-        "From": sender,
-        "To": to,
-        "Subject": "orders",
-        "Message-ID": f"<{next(NUMBERS)}@mua.mail.example>",
-        "Content-Type": "text/plain; charset=utf-8",
-    }
-    named = {head.partition(":")[0] for head in heads}
-    lines = [f"{name}: {value}" for name, value in usual.items() if name not in named]
-    return "\r\n".join([*lines, *heads, "", *text.split("\n")]).encode()
 
 
 def outcome(referee: Referee) -> str:
@@ -95,28 +75,6 @@ MACHINES = [
 
 
 @pytest.mark.parametrize("head", MACHINES)
-def test_what_a_key_signed_is_obeyed_under_marks_of_machines(referee: Referee, head: str) -> None:
-    """An answer could begin a loop; the match goes on all the same."""
-    ann, bob = referee.begun(SMALL, FLEETS)
-    before = len(ann.letters)
-    referee.deliver(craft(referee.signed(ann, ann.filled("orders", "Rv5")), head), ann.address)
-    assert outcome(referee).startswith("obeyed: commands: orders")
-    assert len(ann.letters) == before
-    referee.send(bob, bob.filled("orders", "final"))
-    assert "turn 1" in ann.last["Subject"]
-    assert "Rv5" in body(ann.last)
-
-
-@pytest.mark.parametrize("head", [*MACHINES, "Precedence: bulk", "List-Id: <club.example>"])
-def test_machines_are_not_answered(referee: Referee, head: str) -> None:
-    ann = referee.registered("ann")
-    before = len(ann.letters)
-    referee.deliver(HOME.sign(craft("help\n", head), referee.now), ann.address)
-    assert outcome(referee).startswith("automatic: ")
-    assert len(ann.letters) == before
-
-
-@pytest.mark.parametrize("head", MACHINES)
 def test_words_that_were_signed_before_are_a_machines(referee: Referee, head: str) -> None:
     ann = referee.registered("ann")
     text = referee.signed(ann, "set timezone Europe/Berlin\n")
@@ -127,14 +85,6 @@ def test_words_that_were_signed_before_are_a_machines(referee: Referee, head: st
     assert len(ann.letters) == before
 
 
-def test_a_vacation_answer_has_no_command(referee: Referee) -> None:
-    ann = referee.registered("ann")
-    before = len(ann.letters)
-    referee.deliver(craft("I am away until Monday.\n", "Subject: Out of the office"), ann.address)
-    assert outcome(referee) == "automatic: vacation subject"
-    assert len(ann.letters) == before
-
-
 @pytest.mark.parametrize("head", PERSONS[9:])
 def test_a_malformed_from_gets_an_answer_without_a_key(referee: Referee, head: str) -> None:
     ann = referee.person("ann")
@@ -142,52 +92,20 @@ def test_a_malformed_from_gets_an_answer_without_a_key(referee: Referee, head: s
     assert "register" in ann.text
 
 
-def keyless(referee: Referee, name: str) -> Mailbox:
-    """A player without a key: the second letter answers the first one's reply address."""
-    person = referee.person(name)
-    for _ in range(2):
-        to = reply_to(person.last) if person.letters else PBEM
-        raw = craft(f"register {name}\n", sender=f"{name} <{person.address}>", to=to)
-        referee.deliver(HOME.sign(raw, referee.now), person.address, to)
-    assert referee.desk.players.by_name(name)
-    return person
-
-
-def reply(referee: Referee, person: Mailbox, text: str, *heads: str, envelope: str | None = None) -> None:
-    to = reply_to(person.last)
-    raw = craft(text, *heads, sender=f"{person.name} <{person.address}>", to=to)
-    referee.deliver(HOME.sign(raw, referee.now), person.address if envelope is None else envelope, to)
-
-
 def test_a_malformed_from_proves_no_mailbox(referee: Referee) -> None:
-    cy = keyless(referee, "cy")
-    reply(referee, cy, "set timezone Europe/Berlin\n", "From: Cy, home <cy@mail.example>")
+    cy = registered(referee, "cy")
+    answer(referee, cy, "set timezone Europe/Berlin\n", "From: Cy, home <cy@mail.example>")
     assert referee.desk.players.setting("cy", "timezone", "") == ""
     assert "From" in cy.text
-    reply(referee, cy, "set timezone Europe/Berlin\n")
-    assert referee.desk.players.setting("cy", "timezone", "") == "Europe/Berlin"
-
-
-@pytest.mark.parametrize("head", ["Precedence: bulk", "List-Id: <club.example>", "Subject: Out of the office"])
-def test_a_command_at_a_live_reply_address_is_obeyed(referee: Referee, head: str) -> None:
-    cy = keyless(referee, "cy")
-    reply(referee, cy, "set timezone Europe/Berlin\n", head)
+    answer(referee, cy, "set timezone Europe/Berlin\n")
     assert referee.desk.players.setting("cy", "timezone", "") == "Europe/Berlin"
 
 
 def test_the_mailbox_speaks_through_an_empty_envelope(referee: Referee) -> None:
-    cy = keyless(referee, "cy")
-    reply(referee, cy, "set timezone Europe/Berlin\n", envelope="")
+    cy = registered(referee, "cy")
+    answer(referee, cy, "set timezone Europe/Berlin\n", envelope="")
     assert referee.desk.players.setting("cy", "timezone", "") == "Europe/Berlin"
     assert outcome(referee).startswith("obeyed: ")
-
-
-@pytest.mark.parametrize("head", ["Auto-Submitted: auto-replied", "X-Autoreply: yes"])
-def test_only_a_key_speaks_through_an_answering_machine(referee: Referee, head: str) -> None:
-    cy = keyless(referee, "cy")
-    reply(referee, cy, "set timezone Europe/Berlin\n", head)
-    assert referee.desk.players.setting("cy", "timezone", "") == ""
-    assert outcome(referee).startswith("automatic: ")
 
 
 def test_a_letter_of_ours_that_comes_round_is_known_by_its_keyed_mark(referee: Referee) -> None:
@@ -222,41 +140,12 @@ def test_an_unclear_sender_brings_one_short_answer_to_the_envelopes(referee: Ref
     assert "whoami" not in ann.text
 
 
-def test_too_many_headers_are_answered(referee: Referee) -> None:
-    ann = referee.person("ann")
-    for head in ("\r\n".join(f"X-H{number}: x" for number in range(201)), "X-M: " + "x" * 800 + "\r\n x" * 20_000):
-        before = len(ann.letters)
-        referee.deliver(craft("help\n", head), ann.address)
-        assert len(ann.letters) == before + 1
-        assert "headers" in ann.text or "lines" in ann.text
-
-
-def test_the_text_below_a_picture_is_read(referee: Referee) -> None:
-    ann = referee.person("ann")
-    for texts in (("", "rules spaceships"), ("[Warning: this came from outside]", "rules spaceships")):
-        head, text = mixed(*texts)
-        referee.deliver(HOME.sign(craft(text, head), referee.now), ann.address)
-        assert "The rules of Spaceships" in ann.text
-
-
-@pytest.mark.parametrize(
-    "below", ["Help us save paper.", "List info: https://lists.example", "Status of the scan: good"]
-)
-def test_a_gateways_words_are_not_read_in_place_of_bare_orders(below: str) -> None:
-    """They begin like questions to us; a question alone on its line is one."""
-    head, text = mixed("Gx3 Gy4", below)
-    letter = read_letter(craft(text, head))
-    assert letter.text == "Gx3 Gy4"
-    head, text = mixed("[Warning: this came from outside]", "status\n\nSent from my iPhone")
-    assert "status" in str(read_letter(craft(text, head)).text)
-
-
 def test_several_texts_with_commands_count_for_nothing_and_the_answer_says_so(referee: Referee) -> None:
-    cy = keyless(referee, "cy")
+    cy = registered(referee, "cy")
     head, text = mixed("set timezone Europe/Berlin", "set timezone Asia/Tokyo")
     before = len(cy.letters)
     for _ in range(WITHOUT_COMMAND.most + 1):
-        reply(referee, cy, text, head)
+        answer(referee, cy, text, head)
     assert referee.desk.players.setting("cy", "timezone", "") == ""
     assert "more than one of its texts" in " ".join(cy.text.split())
     assert len(cy.letters) == before + WITHOUT_COMMAND.most + 1, "they are no letters without a command"
@@ -411,15 +300,15 @@ def _stop(referee: Referee) -> None:
 
 
 def _changes_nothing(referee: Referee) -> None:
-    cy = keyless(referee, "cy")
+    cy = registered(referee, "cy")
     for number in range(52):
-        reply(referee, cy, f"help word{number}\n")
+        answer(referee, cy, f"help word{number}\n")
 
 
 def _same_words(referee: Referee) -> None:
-    cy = keyless(referee, "cy")
+    cy = registered(referee, "cy")
     for _ in range(32):
-        reply(referee, cy, "games\n")
+        answer(referee, cy, "games\n")
 
 
 def _quiet(referee: Referee) -> None:
@@ -450,7 +339,7 @@ REACHED: dict[Silence, Callable[[Referee], None]] = {
 
 @pytest.mark.parametrize("silence", SILENCES, ids=lambda silence: silence.outcome)
 def test_each_silence_is_reached(referee: Referee, silence: Silence) -> None:
-    """What ends so was not answered; and what was not answered ends so, in all the letters before it, too."""
+    """A letter with this outcome was not answered, and all letters that were not answered have such an outcome."""
     REACHED[silence](referee)
     assert outcome(referee).startswith(silence.outcome)
     for row in referee.database.rows("SELECT outcome FROM inbox"):

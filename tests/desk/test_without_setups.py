@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.inquiries import held, proved, types
-from in_a_box.outside import STICKS, found_in, install
+from in_a_box.outside import STICKS, referee_of
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
 
-from pbem.games.outside import enable
-from pbem.letters.render import Templates
 from pbem.match.transcript_replay import begin
 from pbem.proof import bundle, without_rules
 
@@ -20,19 +18,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Path]:
-    install(tmp_path / "site", "pbem-sticks", game="sticks", source=STICKS)
-    with found_in(tmp_path / "site"):
-        enable(["sticks"])
-        yield tmp_path / "site"
-
-
-@pytest.fixture
-def referee(site: Path, tmp_path: Path) -> Iterator[Referee]:
-    assert site
-    referee = Referee(tmp_path, templates=Templates())
-    yield referee
-    referee.close()
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    with referee_of(tmp_path, "sticks", STICKS) as referee:
+        yield referee
 
 
 def play(referee: Referee, *people: Mailbox) -> None:

@@ -47,7 +47,7 @@ X-Pbem-Return: {letter[X-Pbem-Return]}
 
 
 def dsn(letter: Mapping[str, object] | EmailMessage) -> bytes:
-    """What a mail server writes that could not deliver this letter."""
+    """The report of a mail server that could not deliver this letter."""
     return DSN.format(letter=letter).replace("\n", "\r\n").encode()
 
 
@@ -65,7 +65,7 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
 
 
 def answer(referee: Referee, person: Mailbox, text: str, to: str = "", more: str = "") -> None:
-    """What a mail program sends when somebody answers a letter: its Message-ID, and the address alone."""
+    """Answer a letter as mail programs do: with its Message-ID, to the bare address."""
     message_id = to or str(person.last["Message-ID"])
     thread = f"References: <older@mail.example> {more}{message_id}\nIn-Reply-To: {message_id}\n"
     raw = referee.raw(person, f"{text}\n\nOn Sunday pbem wrote:\n> something\n", headers=thread)

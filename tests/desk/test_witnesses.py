@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-import msgspec
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -52,13 +51,12 @@ class Desk(Referee):
 
     def watch(self, key: VerifierKey) -> None:
         witness = WitnessConfig(cosigners=(Cosigner(key, "https://double.example/of/logs"),))
-        self.config = msgspec.structs.replace(self.config, witness=witness)
+        self.configure(witness=witness)
         self.people["operator@play.example"] = Mailbox("o", "operator@play.example", Ed25519PrivateKey.generate())
-        self.open_desk()
 
     @property
     def due(self) -> list[WitnessRequest]:
-        """What the witness is to be asked now."""
+        """The requests to the witness that are due now."""
         return self.desk.due_tasks.witnesses.requests.due(self.now, self.now)
 
     def answered(self, asked: WitnessRequest, status: int, said: str) -> None:
@@ -68,7 +66,7 @@ class Desk(Referee):
 
     @property
     def told(self) -> list[str]:
-        """What the operator was told."""
+        """The texts of the operator's letters."""
         return [body(letter) for letter in self.people["operator@play.example"].letters]
 
     @property
@@ -86,10 +84,10 @@ class Watching:
         self.double = witness or Double(LOG_KEY, name="w.example")
         self.referee.watch(self.double.verifier)
         self.asked: list[tuple[int, int]] = []
-        """What was asked: from which size to which."""
+        """The requests, each from which size to which."""
 
     def post(self) -> list[tuple[int, int]]:
-        """What is due is asked and answered, until nothing is: from which size, and the status."""
+        """Ask and answer all requests that are due: each from which size, and the status."""
         found = []
         while due := self.referee.due:
             (asked,) = due

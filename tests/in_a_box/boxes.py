@@ -29,7 +29,7 @@ class Inbox(inbox.Inbox):
         return row["state"], row["outcome"] or row["reference"]
 
     def count(self, state: str | None = None) -> int:
-        """How many letters are in a state ("waiting", "leased", "done", "aside"), or in all."""
+        """The number of letters in a state ("waiting", "leased", "done", "aside"), or of all."""
         return int(self._database.scalar("SELECT count(*) FROM inbox WHERE state = coalesce(?, state)", (state,)))
 
 
@@ -54,5 +54,5 @@ class Outbox(outbox.Outbox):
         self._settle(Sent(row_id, reply, now, "failed" if retry is None else "waiting", retry))
 
     def count(self, state: str | None = None) -> int:
-        """How many letters are in a state ("waiting", "leased", "delivered", "failed"), or in all."""
+        """The number of letters in a state ("waiting", "leased", "delivered", "failed"), or of all."""
         return int(self._database.scalar("SELECT count(*) FROM outbox WHERE state = coalesce(?, state)", (state,)))

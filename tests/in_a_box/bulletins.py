@@ -1,4 +1,4 @@
-"""What a letter's bulletin says, for tests: unpacked as docs/attachments.md says, by no code of the server's."""
+"""The bulletin of a letter, for tests: unpacked as docs/attachments.md says, by no code of the server's."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Machine(Side):
         self.begun = False
 
     def look(self) -> list[Event]:
-        """What one pass of `pbem opponent` does."""
+        """Run one pass of `pbem opponent`."""
         if not self.begun:
             self.program.begin(self.key, self.fingerprint, self.referee.now)
             self.begun = True

@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 import shutil
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from in_a_box.referee import Referee
+
 from pbem import games
 from pbem.games import outside
+from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,3 +78,10 @@ def enabled(site: Path, game: str = "marbles", source: Path = MARBLES) -> Iterat
     with found_in(site):
         outside.enable([game])
         yield
+
+
+@contextmanager
+def referee_of(folder: Path, game: str = "marbles", source: Path = MARBLES) -> Iterator[Referee]:
+    """A referee whose operator has installed and enabled this game."""
+    with enabled(folder / "site", game, source), closing(Referee(folder, templates=Templates())) as referee:
+        yield referee

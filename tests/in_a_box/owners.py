@@ -43,7 +43,7 @@ class Owner(Side):
         self.heard: list[Event] = []
 
     def look(self) -> list[Event]:
-        """What one pass of `pbem agent` does, and what its player answers."""
+        """Run one pass of `pbem agent`, and answer as its player."""
         events = self.receive()
         events += self.agent.hear(events, self.referee.now)
         self.heard += events
@@ -78,19 +78,19 @@ class Owner(Side):
 
     @property
     def texts(self) -> list[str]:
-        """What the letters say that came."""
+        """The texts of the letters that came."""
         return [self.person.letters.text(at) for at in range(len(self.person.letters))]
 
     @property
     def accusations(self) -> list[str]:
-        """What it found wrong."""
+        """The faults that it found."""
         return [event.said for event in self.heard if event.kind in {"contradiction", "forged"}] + [
             alarm.said for alarm in self.memory.alarms()
         ]
 
     @property
     def refusals(self) -> list[tuple[str, ...]]:
-        """What the server refused of its letters."""
+        """The faults for which the server refused its letters."""
         return [event.faults for event in self.heard if event.kind == "answer" and event.said == "refused"]
 
 
@@ -108,7 +108,7 @@ def seated(referee: Referee, folder: Path, *kinds: type[Owner]) -> Iterator[list
 
 
 def steps_of(match: Match, seat: int) -> int:
-    """How many steps of a seat's are in the sealed game."""
+    """The number of a seat's steps in the sealed game."""
     return sum(step.seat == seat for step in sealed(match).game.steps)
 
 

@@ -31,6 +31,7 @@ from pbem.games import rules
 from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer, Generation
+from pbem.match.changed import replace
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.noted_time import Outages
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 SERVER = "play.example"
 SOFTWARE = "pbem 0.1.0"
-"""What transcripts say of who wrote them: vectors and golden letters stay as they are in later versions."""
+"""The version in transcripts: fixed, so that vectors and golden letters stay as they are in later versions."""
 MAIL_SERVER = "mx.play.example"
 """Our own mail server, whose word is taken for where a letter came from."""
 WHOLE = ("Sign these lines as they stand, and send them:\n\n", "wie sie sind, und schick sie:\n\n")
@@ -99,7 +100,7 @@ class Letters(MutableSequence["EmailMessage"]):
         self.came = list(came)
         """All that came, as it came, whatever was taken away since."""
         self.numbers: list[int | None] = list(numbers)
-        """Which of them are left; None for one that did not come so."""
+        """The numbers of those that are left; None for a letter that a test put there."""
         self._all: list[EmailMessage | bytes] = [self.came[number] for number in numbers]
 
     def bring(self, raw: bytes) -> None:
@@ -119,7 +120,7 @@ class Letters(MutableSequence["EmailMessage"]):
         return letter
 
     def text(self, at: int) -> str:
-        """What a letter says: taken out of the same bytes once, whoever gets them, as long as nobody touched it."""
+        """The text of a letter; cached by its bytes, as long as no test has changed it."""
         letter = self._all[at]
         return _text_of(letter) if isinstance(letter, bytes) else body(letter)
 
@@ -182,12 +183,12 @@ class Mailbox:
 
 
 def sent_from(address: str) -> str:
-    """What our mail server writes above a letter whose client may send for that address."""
+    """The header of our mail server above a letter whose client may send for that address."""
     return f"Authentication-Results: {MAIL_SERVER}; spf=pass smtp.mailfrom={address}\n"
 
 
 def titles(letter: EmailMessage) -> Iterator[str]:
-    """What a letter is about: its subject, and the titles of its parts, as subjects of their own would say it."""
+    """The subject of a letter, and the titles of its parts, each written as a subject."""
     yield str(letter["Subject"])
     for title in re.findall(r"^(?!>).*, match m[0-9]+.*: .*$", body(letter), re.MULTILINE):
         yield title.replace(": ", ", ")
@@ -209,7 +210,7 @@ def attachment(letter: EmailMessage, suffix: str) -> bytes:
 
 @dataclass(frozen=True)
 class Opening:
-    """What stands when an opening has been played: the store, what was cast and sent, and who has which letters."""
+    """The state after an opening: the store, the counters of dice and letters, and the letters of each mailbox."""
 
     store: sqlite3.Connection
     cast: tuple[int, int]
@@ -286,7 +287,7 @@ class Referee:
         self.signing_key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
         self.lookups = Lookups(self.database)
         self.records: dict[str, str | None] = {}
-        """What the DNS says: TXT records by name, None where nobody can be asked."""
+        """The DNS: TXT records by name, None if its server does not answer."""
         self.asked: list[str] = []
         self.people: dict[str, Mailbox] = {}
         self.away: set[str] = set()
@@ -316,6 +317,11 @@ class Referee:
             InProcess(self.config.limits),
             software=SOFTWARE,
         )
+
+    def configure(self, **changes: Any) -> None:
+        """Change these keys of the configuration, and start the desk anew."""
+        self.config = replace(self.config, **changes)
+        self.open_desk()
 
     def read_cold(self, number: int = 1) -> Match:
         """A match as the desk had it in memory, and replayed from the store: it is the same.
@@ -382,6 +388,16 @@ class Referee:
             del person.letters[-1]
             self.deliver(self.raw(person, self.signed(person, whole)), person.address, to)
 
+    def put(self, person: Mailbox, text: str) -> None:
+        """Put a player's signed letter into the inbox, where it waits for the desk."""
+        raw = self.raw(person, self.signed(person, text))
+        self.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), raw, self.now)
+
+    def handle_waiting(self) -> None:
+        """Have the desk handle the letters that wait, and do nothing else that is due."""
+        while self.running.handle_next(self.now):
+            pass
+
     def deliver(self, raw: bytes, sender: str, to: str = f"pbem@{SERVER}", network: str = "") -> None:
         """A letter as the intake stores it, and all that the desk makes of it."""
         self.inbox.put(Envelope(sender, (to,), network), raw, self.now)
@@ -395,7 +411,7 @@ class Referee:
         self.collect()
 
     def look_up(self) -> bool:
-        """What the task that asks the DNS does; whether there was anything to ask."""
+        """Ask the DNS, as the daemon's task does; returns whether there was anything to ask."""
         due = [one for of in (True, False) for one in self.lookups.due(self.now, 20, of_players=of)]
         for lookup in due:
             self.asked.append(lookup.name)

@@ -36,7 +36,7 @@ def put_back(referee: Referee, backup: sqlite3.Connection, above: int = 1) -> in
 
 
 def resume_all(referee: Referee) -> None:
-    """What `pbem match resume --all` does."""
+    """Resume all matches, as `pbem match resume --all` does."""
     for number in referee.desk.archive.matches.in_phases("setup", "playing"):
         Instructions(referee.database).give(
             "resume", f"m{number}", "restored; play on from here", "root", referee.now

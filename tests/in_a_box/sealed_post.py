@@ -32,7 +32,7 @@ def head(number: int) -> str:
 
 
 def standing(place: PaperPlace, rules: str, players: Sequence[str], prev: str, terms: str = TERMS) -> MatchView:
-    """How a sealed game that is being played stands for one of its players."""
+    """A sealed game under way, as one of its players knows it."""
     return MatchView(
         match=place.match,
         rules=rules,
@@ -73,7 +73,7 @@ class Post:
     setups: Mapping[int, str]
     secrets: dict[int, Secrets] = field(default_factory=dict)
     texts: dict[str, bytes] = field(default_factory=dict)
-    """What was signed, by the names of the files, in order."""
+    """The signed texts, by the names of the files, in order."""
     letters: int = 0
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class Post:
         return {str(seat): [ssh.public(key)] for seat, key in self.keys.items()}
 
     def document(self) -> dict[str, Any]:
-        """What the server says beside what was signed."""
+        """The server's account beside the signed texts."""
         return {"game": 1, "options": dict(self.raw), "prev": self.prev, "sealed": {"keys": self.public}}
 
     def side(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def document(letter: EmailMessage) -> dict[str, Any] | None:
-    """What a letter says of a match, the position or the requested setup; the last one, as it may tell of several."""
+    """The position, or the requested setup, in a letter; the last one, as it may tell of several."""
     found = None
     for part in letter.iter_attachments():
         if str(part.get_filename()).endswith(("-position.json", "-setup.json")):
@@ -41,7 +41,7 @@ def document(letter: EmailMessage) -> dict[str, Any] | None:
 
 
 def signed_texts(letter: EmailMessage) -> dict[str, bytes]:
-    """What players signed, by the names of the files."""
+    """The texts that players signed, by the names of the files."""
     return {
         str(part.get_filename()): str(part.get_content()).replace("\r\n", "\n").encode()
         for part in letter.iter_attachments()
@@ -61,14 +61,14 @@ class SealedSeat(SealedWriter):
     read: int = 0
     told: dict[str, Any] = field(default_factory=dict)
     stands: dict[str, Any] = field(default_factory=dict)
-    """How the match stands, by the last bulletin."""
+    """The match by the last bulletin."""
     texts: dict[str, bytes] = field(default_factory=dict)
     letters: int = 0
     commitment: str = ""
     plan: dict[int, str] = field(default_factory=dict)
     """The orders of some turns; those of the others are decided."""
     lie: Callable[[str, tuple[str, ...]], tuple[str, ...]] = lambda _, lines: lines
-    """What is told in place of the truth, by the step and its lines."""
+    """Makes lies from the truth: given a step and its lines, returns the lines to send."""
     hide: Callable[[str], str] = hashed
     after: dict[int, str] = field(default_factory=dict)
     stops_at_lies: ClassVar[bool] = False
@@ -88,7 +88,7 @@ class SealedSeat(SealedWriter):
         return super().order(known, view) if planned is None else planned
 
     def look(self) -> dict[str, Any]:
-        """What the latest letters say."""
+        """Read the latest letters."""
         for letter in self.box.letters[self.read :]:
             for item in bulletin(letter)["items"] if letter[FIELD] else ():
                 if item["about"] == "match" and "sealed" in item:
@@ -108,7 +108,7 @@ class SealedSeat(SealedWriter):
         return PaperPlace(told["server"], told["match"], told["game"], told["seat"], told["player"])
 
     def play(self) -> SealedMoment:
-        """What was signed, played again."""
+        """Replay what was signed."""
         sealed, told = sealed_rules(self.told["rules"]), self.told
         assert sealed is not None
         where = told["server"], told["match"], told["game"], tuple(told["names"]), self.stands["hash"]
@@ -119,7 +119,7 @@ class SealedSeat(SealedWriter):
 
     @property
     def owes(self) -> list[str]:
-        """What is due from this seat."""
+        """The steps that are due from this seat."""
         stands, asked = self.stands, {"setup": "seal", "playing": "reveal"}
         if stands["phase"] == "setup" or stands.get("revealing"):
             return [asked[stands["phase"]]] if stands["asked"] else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 SMALL = "fleet: cost:3\nsettle: 0"
 FLEETS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
-"""Of Ann and of Bob, who loses it to three strikes."""
+"""The fleets of Ann and of Bob, who loses his to three strikes."""
 
 PIECES = {
     "ann": "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D1 D4 D6 D8\nH A1",

@@ -1,4 +1,4 @@
-"""Where the stores of tests are: in files, or in the database of PBEM_TEST_POSTGRESQL, in a schema for each path."""
+"""The stores of tests: in files, or in the database of PBEM_TEST_POSTGRESQL, in a schema for each path."""
 
 from __future__ import annotations
 

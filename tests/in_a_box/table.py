@@ -40,7 +40,7 @@ class Side:
         self.failpoint = failpoint
         self.random = Die(f"side {person.name}")
         self.sent: list[bytes] = []
-        """What left, each time that it did."""
+        """Each letter that left, as often as it was sent."""
         self.taken = 0
         self.events: list[Event] = []
         self.start()
@@ -73,7 +73,7 @@ class Side:
 
     @property
     def proof(self) -> Proof:
-        """What the first match's bundle and the letters that were kept prove, whether it holds or not."""
+        """The proof by the first match's bundle and the kept letters, whether it holds or not."""
         found = prove(self.memory, "m1")
         assert found is not None
         return found

@@ -32,16 +32,16 @@ class Terminal:
         self.sent: list[bytes] = []
         self.charset = "utf-8"
         self.provider: Domain | None = None
-        """Who signs what leaves, for a player without a key."""
+        """The domain that signs what leaves, for a player without a key."""
         self.own_ids = False
-        """Whether the mail program that sends the drafts gives them Message-IDs of its own."""
+        """True if the mail program that sends the drafts gives them Message-IDs of its own."""
 
     def __call__(self, *words: str, typed: str = "", status: int = 0) -> str:
-        """What the terminal shows of `pbem play`, after the letters that have come; then the drafts are sent."""
+        """Run `pbem play` after the letters that have come, then send the drafts; returns what the terminal shows."""
         return self.run("play", "--wait", "0", *words, typed=typed, status=status)
 
     def run(self, *words: str, typed: str = "", status: int = 0) -> str:
-        """What the terminal shows of `pbem`, in the same way."""
+        """Run `pbem` in the same way."""
         self.bring()
         environment = {"HOME": str(self.home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
         result: Result = CliRunner(self.charset).invoke(group, list(words), input=typed, env=environment)
@@ -72,7 +72,7 @@ class Terminal:
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """How letters come and go."""
+        """The options that say how letters come and go."""
         return "--in", f"maildir:{self.maildir._path}", "--out", f"drafts:{self.drafts}"
 
     def register(self) -> str:

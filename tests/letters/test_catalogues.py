@@ -23,10 +23,12 @@ from pbem.games import GAMES
 from pbem.i18n import LANGUAGES, languages, template_folder
 from pbem.letters.render import Templates
 from pbem.mail.commands import COMMANDS, FIELDS, SETTINGS
+from pbem.match import events
 from pbem.pages import messages as messages_of_pages
 
 if TYPE_CHECKING:
     from babel.messages.catalog import Catalog
+
 
 TEMPLATES = template_folder()
 OTHERS = LANGUAGES[1:]
@@ -40,7 +42,7 @@ TYPED = {
     *{"3f2a", "91bc", "sha256", "head", "signature"},
     *{"at", "closes", "double", "format", "once", "reason", "robin", "round"},
 }
-"""What is typed or signed, and the field names beneath a signed head: the same in every language."""
+"""Words that are typed or signed, and the field names beneath a signed head: the same in every language."""
 
 PROGRAMS = re.compile(r"(?:ssh-keygen|gpg|openssl|pbem|\\)\s.*|-(?:in|out|f|signer)\s.*|\.sig", re.DOTALL)
 """A line of a shell, or what follows a file's name in it."""
@@ -172,3 +174,9 @@ def documents() -> set[str]:
 def test_no_template_says_anything_but_messages(name: str) -> None:
     if name not in documents():
         assert set(own_words(name)) <= TYPED
+
+
+def test_the_diary_has_words_for_every_type_of_entry() -> None:
+    diary = (template_folder() / "answers" / "diary.txt").read_text("utf-8")
+    for kind in events.TYPES.values():
+        assert (f'kind == "{kind.name}"' in diary) != kind.silent, kind.name

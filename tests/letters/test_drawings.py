@@ -1,29 +1,38 @@
-"""Boards that a game draws itself: what a drawing may hold, its picture, and its words in letters."""
+"""Drawings of boards, record sheets and pictures: what they may hold, their size, and their words in letters."""
 
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from itertools import combinations
-from typing import TYPE_CHECKING
+from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.outside import RACE, found_in, install
 from in_a_box.referee import SERVER, Mailbox, Referee, body
+from judges.golden import FOLDER
+from letters.test_html import SEATS, WIDEST
 from markupsafe import Markup
-from PIL import Image
+from PIL import Image, ImageChops
+from playing.random_players import PLAYERS, play, sensible_orders
 
 from pbem.boards import TINTS
 from pbem.boards.drawn import DrawnBoard, mark
-from pbem.boards.picture import draw, sheet
-from pbem.games import part_of
+from pbem.boards.picture import TEXT, draw, font, sheet
+from pbem.games import GAMES, part_of, parts, rules
 from pbem.games.outside import enable
-from pbem.games.squares import Board, Panel, Square
+from pbem.games.squares import PLAIN, Board, Panel, Square
+from pbem.i18n import LANGUAGES
 from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from email.message import EmailMessage
     from pathlib import Path
+
 
 HEAD = Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 100">')
 
@@ -185,3 +194,143 @@ def test_a_letter_has_the_picture_and_its_words(people: tuple[Referee, list[Mail
         assert not pictures(told)
         assert (words in " ".join(body(told).split())) == (wanted == "words")
     assert bob.letters
+
+
+# Record sheets.
+
+
+SCRIPT = (
+    "import sys; from pbem.games import part_of; from pbem.boards.picture import sheet; game = sys.argv[1];"
+    "from pbem.letters.render import Templates; text = Templates().render(f'{game}/sheet.txt', m=None);"
+    "sys.stdout.buffer.write(sheet('Title', part_of(game, 'boards').blank(), text))"
+)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_sheet_is_one_page_and_the_same_each_time(game: str) -> None:
+    text = Templates().render(f"{game}/sheet.txt", m=None)
+    boards = part_of(game, "boards")
+    assert boards is not None
+    made = sheet("Title", boards.blank(), text)
+    assert made.startswith(b"%PDF-1.")
+    assert made.count(b"/Type /Page\n") == 1
+    assert len(made) < 60_000
+    other = subprocess.run([sys.executable, "-c", SCRIPT, game], capture_output=True, check=True).stdout
+    assert other == made
+    with pytest.raises(ValueError, match="too many lines"):
+        sheet("Title", boards.blank(), text + "one more\n" * 40)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_font_has_each_letter_of_a_sheet_in_each_language(game: str) -> None:
+    letters = {letter for tag in LANGUAGES for letter in Templates().of(tag).render(f"{game}/sheet.txt", m=None)} - {
+        *"\n\t "
+    }
+    missing = bytes(font(TEXT).getmask("\ue000"))
+    assert not {letter for letter in letters if bytes(font(TEXT).getmask(letter)) == missing}
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_sheet_has_the_grids_of_the_boards(game: str) -> None:
+    raw, seats = PLAYERS[game].options[0]
+    one = play(game, Random(1), raw, seats, most=1)
+    boards = part_of(game, "boards")
+    assert boards is not None
+    shown = boards.boards(parts.view(rules(game), one.states[0], 1, []))
+    grids = [
+        [[(panel.name, list(panel.columns), list(panel.rows)) for panel in board.panels] for board in some]
+        for some in (boards.blank(), shown)
+    ]
+    assert grids[0] == grids[1]
+    assert {
+        square.symbol for board in boards.blank() for p in board.panels for row in p.squares for square in row
+    } == {"."}
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("turns", [0, 1, 40, 400])
+def test_a_long_match_has_a_sheet_too(game: str, turns: int) -> None:
+    lines = {"shoot-em-up": ["A: FMS", "B: LLL"], "dueling-masters": ["Z1 A10-J10"], "spaceships": ["Rv1 " * 60]}
+    m = {
+        "names": {1: "ann" * 10, 2: "b" * 32, 3: "cem"},
+        "seat": 1,
+        "match": "m17",
+        "game": 12,
+        "terms": {"kind": "scored"},
+        "turn": 9,
+    }
+    text = Templates().render(f"{game}/sheet.txt", m=m, mine=[lines[game]] * turns)
+    boards = part_of(game, "boards")
+    assert boards is not None
+    assert sheet("Title", boards.blank(), text).startswith(b"%PDF")
+    assert max(map(len, text.split("\n"))) < 130
+    written = {"shoot-em-up": "A FMS", "dueling-masters": "Z1  A10-J10", "spaceships": "Rv1 Rv1"}[game]
+    assert (written in text) == (turns > 0)
+
+
+# Pictures in letters.
+
+
+NAMES = {1: "ann", 2: "bob", 3: "cem", 4: "dee"}
+
+
+def shown(game: str) -> list[Board]:
+    other: dict[str, Any] = {"orders": sensible_orders} if game == "spaceships" else {}
+    one = play(game, Random(5), WIDEST[game], SEATS[game], most=10, **other)
+    judge = rules(game)
+    seen = [[found for report in reports if (found := judge.show(report, 2))] for reports in one.reports]
+    boards = part_of(game, "boards")
+    drawn: list[Board] = boards.boards(parts.view(judge, one.states[-1], 2, seen))
+    return drawn
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_pictures_fit_into_a_letter(game: str) -> None:
+    picture = draw(shown(game), NAMES)
+    assert len(picture) < 80_000
+    with Image.open(io.BytesIO(picture)) as image:
+        assert image.format == "PNG"
+        assert image.mode == "P"
+        assert image.width <= 1100
+        assert image.info == {}
+
+
+def grid(name: str, columns: str, *rows: str) -> Panel:
+    """Squares of many kinds: a letter is one of a tint, a digit one of more characters, which just changed."""
+    tints = [tint for tint in TINTS if tint]
+    kinds = {".": PLAIN, "e": Square("e", "empty"), "n": Square("n")}
+    kinds |= {str(at): Square(symbol, tints[at], fresh=True) for at, symbol in enumerate(("-", "K", "K2", "K23"))}
+    kinds |= {letter: Square(letter, tint) for letter, tint in zip("ABCDEFGHIJKL", tints, strict=False)}
+    return Panel(name, columns, [str(at) for at in range(len(rows))], [[kinds[one] for one in row] for row in rows])
+
+
+SPACE = [grid("R", "xyz", "A.2", ".1."), grid("O", "xyz", "eB.", "..3"), grid("Y", "xyz", "...", "Cn0")]
+FLAT = grid("", "abcd", "A2..", ".BnD", "E3.e")
+NARROW = grid("Q", "abcdefghijklmnopqrstuvwxyzabcdef", "1" + "A2." * 10 + "3", "." * 32)
+
+
+@pytest.mark.parametrize("name", ["space", "flat", "narrow", "sheet"])
+def test_a_picture_is_as_somebody_looked_at_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GOLDEN=write draws them anew, for somebody who looks at them: after a change, or with another Pillow."""
+    pages: list[Image.Image] = []
+    if name == "sheet":
+        monkeypatch.setattr(Image.Image, "save", lambda page, *_, **__: pages.append(page))
+        sheet("Sheet", [Board(1, SPACE), Board(2, [FLAT])], "One\nTwo\na\tb\n\nlast line\n")
+        monkeypatch.undo()
+    else:
+        pages.append(Image.open(io.BytesIO(drawn_as(name))))
+    path = FOLDER / "pictures" / f"{name}.png"
+    if os.environ.get("GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        pages[0].save(path)
+    with Image.open(path) as seen:
+        assert (seen.mode, seen.size) == (pages[0].mode, pages[0].size)
+        assert ImageChops.difference(seen.convert("RGB"), pages[0].convert("RGB")).getbbox() is None
+
+
+def drawn_as(name: str) -> bytes:
+    if name == "space":
+        return draw([Board(1, SPACE), Board(2, SPACE[:1])], NAMES)
+    if name == "flat":
+        return draw([Board(1, [FLAT]), Board(5, [FLAT])], NAMES)
+    return draw([Board(0, [NARROW])], NAMES)

@@ -64,7 +64,7 @@ TAGS = frozenset(
         "img",
     ]
 )
-"""What Gmail, Outlook, Apple Mail and Thunderbird all keep; style, script, svg and form are not among it."""
+"""The tags that Gmail, Outlook, Apple Mail and Thunderbird all keep: not style, script, svg or form."""
 ATTRIBUTES = frozenset(
     [
         "lang",
@@ -182,7 +182,7 @@ def boards_of(game: str) -> Any:
 
 
 def facts(game: PlayedGame, seat: int, turn: int) -> dict[str, Any]:
-    """What the letter writer hands to the templates after a turn (0: before the first)."""
+    """The facts that the letter writer hands to the templates after a turn (0: before the first)."""
     judge = rules(game.game)
     shown = [[found for one in reports if (found := judge.show(one, seat))] for reports in game.reports[:turn]]
     view = parts.view(judge, game.states[turn], seat, shown)
@@ -248,7 +248,7 @@ def letters(game: PlayedGame) -> list[tuple[str, dict[str, Any]]]:
 
 
 def laid_open(game: PlayedGame, seat: int) -> dict[str, Any]:
-    """What the letter of the end says beyond that: every seat's view, and the boards of all as they were."""
+    """The further facts of the letter of the end: every seat's view, and the boards of all as they were."""
     truth = {owner: facts(game, owner, len(game.orders))["view"] for owner in range(1, SEATS[game.game] + 1)}
     return {"truth": truth, "boards": boards_of(game.game).truth(truth, seat)}
 

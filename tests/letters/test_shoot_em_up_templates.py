@@ -108,7 +108,7 @@ LETTERS = {
 
 
 def drawn(text: str) -> list[dict[str, str]]:
-    """What stands on every board of a text, square by square, read back from the drawing."""
+    """The contents of every board in a text, square by square, read back from the drawing."""
     boards: list[dict[str, str]] = []
     lines = text.split("\n")
     for number, line in enumerate(lines):

@@ -61,7 +61,7 @@ class Letter:
         return f"{head}\n{block}\nend\n"
 
     def attached(self, suffix: str) -> dict[str, Any]:
-        """What an attachment for programs says."""
+        """The content of an attachment for programs."""
         found: dict[str, Any] = json.loads(self.attachment(suffix)[1])
         return found
 

@@ -28,13 +28,13 @@ _SHARED_MEMORY = Path("/dev/shm")
 
 
 def _programs() -> Path:
-    """Where Debian has them, the newest."""
+    """The folder of Debian's newest PostgreSQL programs."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
     return found[-1]
 
 
 def _as_user() -> list[str]:
-    """What lets root run programs that refuse to be run by it."""
+    """The words before a command that root may not run itself: they run it as another user."""
     return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
 
 
@@ -106,7 +106,7 @@ class Pair:
                 self.standby = self._start(folder)
 
     def ready(self) -> bool:
-        """Whether the standby has all that was answered for."""
+        """True if the standby has all that was committed."""
         return self.standby is not None and self.say("SELECT sync_state FROM pg_stat_replication") == "sync"
 
     def fail_over(self) -> None:
@@ -162,7 +162,7 @@ class Pair:
         return node
 
     def say(self, sql: str, database: str = "pbem") -> str:
-        """What one statement gives; "" where the database cannot be reached."""
+        """The result of one statement; "" if the database cannot be reached."""
         command: list[str | Path] = [
             _programs() / "psql",
             "-h",

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 TERMS = "fleet: cost:9\nsettle: 1s"
 
 AGAIN = 0.05
-"""How often a letter is sent once more that was taken."""
+"""The probability that a letter that was taken is sent once more."""
 
 BETWEEN = 0.6
 """At most so many seconds between two faults."""
@@ -73,7 +73,7 @@ class Player(Correspondent):
 
     @property
     def done(self) -> bool:
-        """Whether a match was played, and is over."""
+        """True once a match was played, and is over."""
         phases = [standing.phase for standing in self.letters.matches.standings]
         return bool(phases) and all(phase == "closed" for phase in phases)
 
@@ -124,13 +124,13 @@ class Line:
 
 @dataclass
 class Fate:
-    """What is still to befall the servers of some tables, and what has."""
+    """The faults still to come over the servers of some tables, and those that came."""
 
     left: int = 0
     kinds: Mapping[str, int] = field(default_factory=dict)
-    """What may befall them, and how probable each is; each once, before chance decides."""
+    """The faults, and the probability of each; each comes once before chance decides."""
     points: list[str] = field(default_factory=list)
-    """Where lives end, one after the other."""
+    """The points at which lives end, one after the other."""
     befell: Counter[str] = field(default_factory=Counter)
     mail: Counter[str] = field(default_factory=Counter)
 
@@ -139,14 +139,14 @@ class Fate:
         return f"{self.befell.total()} faults: {'; '.join(told)}"
 
     def end(self, random: Random) -> End | None:
-        """How the next life ends."""
+        """The end of the next life."""
         if not self.points:
             return None
         # Transactions are many: the first ones are those of the start, and each letter has several.
         return End(self.points[0], random.randint(1, 14 if self.points[0].startswith("transaction") else 2))
 
     def kind(self, random: Random) -> str:
-        """What befalls them next."""
+        """The next fault."""
         new = [kind for kind in self.kinds if not self.befell[kind]]
         return new[0] if new else random.choices([*self.kinds], [*self.kinds.values()])[0]
 
@@ -216,7 +216,7 @@ class Table:
             assert waited < PATIENCE, f"nothing happens any more: {self._state()}"
 
     def _is_settled(self) -> bool:
-        """Whether no letter is on its way: in the store, and after that in anybody's hands."""
+        """True if no letter is on its way, neither in the store nor to a player."""
         with suppress(BusyError), self.servers[0].store() as (_, inbox, outbox):
             if inbox.count("done") == inbox.count() and outbox.count("delivered") == outbox.count():
                 outgoing = any(player.outgoing for player in self.players.values())
@@ -224,7 +224,7 @@ class Table:
         return False
 
     def _at_the_brink(self) -> bool:
-        """Whether a letter is suspect, or nobody can say: after some more deaths at it, it would be set aside."""
+        """True if a letter may be suspect: after some more deaths at it, it would be set aside."""
         with suppress(BusyError), self.servers[0].store() as (database, _, _):
             return bool(database.scalar("SELECT count(*) FROM inbox WHERE state <> 'done' AND suspect = 1"))
         return True
@@ -258,7 +258,7 @@ class Table:
         server.start(end, worker=self.random.random() < 0.05)
 
     def _may(self, kind: str, server: Server) -> bool:
-        """Whether this may befall that server now."""
+        """True if that server may meet this fault now."""
         if kind in {"kill", "sleep"}:
             last = kind == "sleep" and len(self._asleep) == len(self.servers) - 1
             return not last and server not in self._ends and not self._at_the_brink()
@@ -315,7 +315,7 @@ class Table:
         self.players[recipient].read([raw])
 
     def _state(self) -> str:
-        """What is known of matches that have come to a standstill."""
+        """The state of matches that have come to a standstill."""
         inbox = "SELECT id, state, attempts, outcome FROM inbox WHERE state != 'done'"
         outbox = "SELECT id, state, attempts, due, reply FROM outbox WHERE state != 'delivered'"
         with self.servers[0].store() as (database, _, _):

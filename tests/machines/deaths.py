@@ -1,4 +1,4 @@
-"""How a program dies at a point of its way: a server by `kill -9`, one in this process by what nothing catches."""
+"""Deaths of a program at a failpoint: a server by `kill -9`, one in this process by what nothing catches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Death:
 
 @dataclass
 class End:
-    """How a server is to end, as by `kill -9`: when it, or its desk, passes a point so often; or its desk `alone`."""
+    """The end of a server, or of its desk `alone`, by `kill -9`, when either passes a point so often."""
 
     point: str
     count: int = 1

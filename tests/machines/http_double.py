@@ -22,13 +22,13 @@ class Asked(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is said to it; a body that begins with `*` has no end."""
+    """The answer to a request; a body that begins with `*` has no end."""
 
     status: int
     body: bytes = b""
     headers: Mapping[str, str] = {}
     raw: bytes = b""
-    """What is said instead, in no HTTP."""
+    """Octets to send instead, which are no HTTP."""
 
 
 @contextmanager

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 SERVER = "play.example"
 MAILBOX = f"pbem@{SERVER}"
 QUICK = timedelta(seconds=2), 0.3
-"""How long a server that shares its store may be silent, and how often it is not: they die often here."""
+"""The longest silence of a server that shares its store, and its heartbeat: short, as servers die often here."""
 
 PATIENCE = 120.0  # seconds until something counts as lost
 
@@ -204,7 +204,7 @@ class Server:
 
     @property
     def status(self) -> int | None:
-        """How the last life ended, -9 when it was killed; None when it has not, or there was none."""
+        """The exit status of the last life, -9 if it was killed; None if it has not ended, or there was none."""
         return self._life.exitcode if self._life else None
 
     def wait(self) -> int | None:
@@ -240,7 +240,7 @@ class Server:
 
     @contextmanager
     def store(self) -> Iterator[tuple[Database, Inbox, Outbox]]:
-        """What is in the store."""
+        """The open store."""
         vault = Vault(load_key(self.folder / "keys" / "store.key"), os.urandom)
         with Database(self._shared or self.folder / "pbem.sqlite") as database:
             yield database, Inbox(database, vault), Outbox(database, vault)
@@ -256,7 +256,7 @@ class Smarthost:
         self.script = script or []
         self.taken: list[tuple[str, bytes]] = []
         self.seen: list[bytes] = []
-        """What was sent, taken or not."""
+        """Each letter that was sent, taken or not."""
         self.arrivals: queue.Queue[tuple[str, bytes]] = queue.Queue()
         self._random = random
         self.port = 0

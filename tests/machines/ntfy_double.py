@@ -20,7 +20,7 @@ HOST = "ntfy.example"
 
 
 class Message(NamedTuple):
-    """What a subscriber of a topic reads."""
+    """A message as a subscriber of its topic reads it."""
 
     topic: str
     title: str
@@ -35,7 +35,7 @@ class Ntfy:
         self.status = 200
         self.location = ""
         self.said = b""
-        """What is answered instead, in no HTTP."""
+        """The answer instead, which is no HTTP."""
         self.port = 0
         self.trusting = ssl.create_default_context()
 

@@ -111,7 +111,7 @@ class Server:
 
     program: Sequence[str] = (PBEM, "serve")
     more = ""
-    """What else its configuration says."""
+    """More lines of its configuration."""
 
     def __init__(self, folder: Path, smarthost: int, store: str, keys: Path, house: str = "") -> None:
         folder.mkdir(exist_ok=True)

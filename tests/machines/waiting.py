@@ -20,5 +20,5 @@ def until(condition: Callable[[], Any], seconds: float = 40) -> None:
 
 
 async def at_once(call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
-    """What a daemon does in a thread beside it."""
+    """Run at once what a daemon runs in a thread beside it."""
     return call(*arguments)

@@ -24,7 +24,7 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAw362hYWQR531Y7nR5wcGcvoixDAdC31uo4y
 
 
 def asked(command: AnyCommand) -> dict[str, object]:
-    """What the words before a block gave: what its request holds beside its defaults, and its game and turn."""
+    """The arguments before a block: those of the request that are no defaults, and its game and turn."""
     request, form = command.request, command.form
     of_blocks = {"text", "options", "sections"}
     found = {name: getattr(request, name) for name in request.__struct_fields__ if name not in of_blocks}
@@ -35,13 +35,13 @@ def asked(command: AnyCommand) -> dict[str, object]:
 
 
 def sections_of(command: AnyCommand) -> tuple[Section, ...]:
-    """Of a letter of a sealed match."""
+    """The sections of a letter of a sealed match."""
     assert isinstance(command.request, Sections)
     return command.request.sections
 
 
 def options_of(command: AnyCommand) -> dict[str, str]:
-    """Of a proposal."""
+    """The options of a proposal."""
     assert isinstance(command.request, Propose)
     return command.request.options
 
@@ -54,7 +54,7 @@ def only(text: str) -> AnyCommand:
 
 
 def gist(text: str) -> list[tuple[str, Mapping[str, object], Mapping[str, str], list[str] | None, bool]]:
-    """What a text says, its line ends and blanks aside."""
+    """The commands in a text, without its line ends and blanks."""
     return [
         (
             one.name,

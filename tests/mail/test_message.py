@@ -154,7 +154,7 @@ def test_a_letter_may_have_no_headers(raw: bytes, text: str) -> None:
     assert (read_letter(raw).text, read_letter(raw).root.headers) == (text, ())
 
 
-@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r", b"\x0b"])
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r", b"\x0b", "\u2028".encode()])
 @pytest.mark.parametrize("more", [0, 1])
 def test_lines_that_an_encoding_hides_are_counted(line_end: bytes, more: int) -> None:
     """Those of a new letter: what was accepted before is read as before."""

@@ -38,7 +38,7 @@ MARKING = (
 
 @pytest.mark.parametrize("program", MARKING)
 def test_where_marks_follow_they_say_what_is_quoted(program: str) -> None:
-    """So that an answer below is read; and what stands above them is no word of the writer's."""
+    """An answer below them is read, and words above them are not the writer's."""
     quoted = "".join(f"> {line}\n" for line in LETTER.split("\n"))
     text = REPLIES[program].format(said="", to=TO, text=f"{quoted}\nGx3")
     assert parse(text.replace("Sent with Proton Mail secure email.", ""), signed=False).short == "Gx3"
@@ -93,7 +93,7 @@ def test_each_quote_within_a_quote_has_one_mark_more() -> None:
     ],
 )
 def test_much_of_it_is_soon_read(line: str) -> None:
-    """Of the most lines that a letter may have."""
+    """A letter of as many lines as it may have."""
     text = "\n".join([line * (3 if "\n" not in line else 1)] * 5000)[: 256 << 10]
     begun = time.process_time()
     marked(text)

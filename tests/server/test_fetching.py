@@ -55,7 +55,7 @@ def with_mailbox(folder: Path, port: int) -> Config:
 
 
 async def looked(house: House, account: Account) -> None:
-    """What comes from now on is read."""
+    """Wait until letters that come from now on are read."""
     await house.until(lambda: "UID SEARCH" in account.seen)
 
 

@@ -170,7 +170,7 @@ def test_what_is_beyond_the_limits_is_refused_with_its_headers(worker: Worker) -
 
 
 def test_bounces_are_read_alike(worker: Worker) -> None:
-    """What may be one: by the way it came, or as it is a report."""
+    """A letter may be a bounce by the way it came, or because it is a report."""
     failed = b"X-Failed-Recipients: bob@mail.example\r\nSubject: Mail delivery failed\r\n\r\nsorry\r\n"
     report = b"Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\n\r\nx\r\n--b--\r\n"
     questions = [

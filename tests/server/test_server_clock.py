@@ -124,7 +124,7 @@ def test_after_a_boot_a_day_is_no_leap(bench: Bench) -> None:
 
 
 def test_what_the_desk_knows_of_a_leap_is_known_where_it_cannot_be_told(bench: Bench) -> None:
-    """By a command on another machine that shares the store, or where nobody can tell one boot from another."""
+    """A command on another machine of the store knows of it, and so does one that cannot tell boots apart."""
     desk = bench.clock()
     bench.wall += 2 * HOUR
     assert desk.stops()

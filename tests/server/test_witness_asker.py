@@ -42,7 +42,7 @@ LOG_KEY = VerifierKey("l.example", LOG, KEY.public_key().public_bytes_raw())
 
 
 def request(leaf: bytes = b"one", old: int = 0) -> str:
-    """What a log of one leaf asks."""
+    """The request of a log of one leaf."""
     text = str(Checkpoint("l.example", 1, leaf_hash(leaf)))
     return str(CosignRequest(old, (), Note(text, (signed("l.example", KEY, text),))))
 

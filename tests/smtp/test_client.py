@@ -32,7 +32,7 @@ QUIT = (b"QUIT\r\n", b"221 bye\r\n")
 END = b""
 
 Exchange = tuple[bytes, bytes]
-"""What is to come, octet for octet and before anything is answered; and the answer, b"" to hang up."""
+"""The octets expected before anything is answered, and the answer; b"" hangs up."""
 
 
 GREETED: Exchange = (b"EHLO play.example\r\n", HELLO)
@@ -263,7 +263,7 @@ class TokenVault(Vault):
 
 
 def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Of a server, and of a client that trusts it."""
+    """The TLS contexts of a server, and of a client that trusts it."""
     files = certificate.make(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*files)

@@ -123,7 +123,7 @@ def _waiting(case: Case, sender: str, name: str, number: int = 0) -> int:
 
 
 def _comes_through(case: Case, sender: str) -> bool:
-    """Whether a letter that comes now is settled, while name servers of others say nothing."""
+    """True if a letter that comes now is settled while the name servers of others say nothing."""
 
     async def resolve(name: str) -> str:
         await asyncio.sleep(3600 if name == SILENT else 0)
@@ -204,7 +204,7 @@ def test_real_questions() -> None:
 
 
 def test_few_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of anybody's names, the longest unused go first."""
+    """The cache drops the names that were unused for longest."""
     monkeypatch.setattr("pbem.smtp.dns.CACHED", 20)
     records = {f"s{number}.mail.example": "v=DKIM1" for number in range(21)}
     with name_server(records) as port:

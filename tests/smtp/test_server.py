@@ -15,6 +15,7 @@ from pbem.config.mail import ListenerConfig
 from pbem.config.values import Duration, Listen
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
 
@@ -52,20 +53,6 @@ def test_an_exception_in_a_command_is_not_shown() -> None:
     serve(scene)
 
 
-def test_a_message_without_end_is_hung_up_on() -> None:
-    async def dialog(client: Client) -> None:
-        await client.say(b"DATA")
-        with contextlib.suppress(ConnectionError):
-            for _ in range(100):
-                client.writer.write(b"x" * 10_000)
-                await client.writer.drain()
-        assert await client.reply() in {"500 5.5.2 line too long", ""}
-        assert await client.reply() in {"421 4.7.0 out of step", ""}
-        assert await client.reply() == ""
-
-    assert speak(dialog, limits=Limits(message_bytes=5000, line_bytes=1000)).letters == []
-
-
 @pytest.mark.parametrize("line", [b"NOOP", b"HELP", b"VRFY x@y", b"EHLO x"])
 def test_idle_commands_are_limited(line: bytes) -> None:
     async def dialog(client: Client) -> None:
@@ -76,18 +63,32 @@ def test_idle_commands_are_limited(line: bytes) -> None:
     speak(dialog, [])
 
 
+@contextlib.asynccontextmanager
+async def sending(office: Office, address: str = "127.0.0.1") -> AsyncIterator[Client]:
+    """A client that has sent a whole letter, which is stored once the office's gate is open."""
+    office.gate = asyncio.Event()
+    async with office.client(address) as client:
+        await client.reply()
+        await client.open()
+        await client.say(b"DATA")
+        client.writer.write(TEXT + b".\r\n")
+        await client.writer.drain()
+        await until(lambda: not any(session.may_be_ended for session in office.intake.admission.sessions))
+        yield client
+
+
+def opened(office: Office) -> None:
+    """Let the letters that are being stored be stored."""
+    assert office.gate is not None
+    office.gate.set()
+
+
 def test_case_04_a_client_that_hangs_up_after_the_final_dot_leaves_a_whole_letter() -> None:
     async def scene(office: Office) -> None:
-        office.gate = asyncio.Event()
-        async with office.client() as client:
-            await client.reply()
-            await client.open()
-            await client.say(b"DATA")
-            client.writer.write(TEXT + b".\r\n")
-            await client.writer.drain()
-            await asyncio.sleep(0.1)
+        async with sending(office):
+            pass
         await until(lambda: not office.intake.admission.sessions)
-        office.gate.set()
+        opened(office)
         await until(lambda: bool(office.letters))
 
     assert serve(scene).letters[0][1] == TEXT
@@ -108,18 +109,11 @@ def test_a_client_that_hangs_up_before_the_end_leaves_nothing(sent: bytes) -> No
 
 def test_closing_waits_for_a_letter_that_is_being_stored() -> None:
     async def scene(office: Office) -> None:
-        office.gate = asyncio.Event()
-        async with office.client() as client:
-            await client.reply()
-            await client.open()
-            await client.say(b"DATA")
-            client.writer.write(TEXT + b".\r\n")
-            await client.writer.drain()
-            await asyncio.sleep(0.1)
+        async with sending(office) as client:
             closing = asyncio.create_task(office.intake.close())
             await asyncio.sleep(0.1)
             assert not closing.done()
-            office.gate.set()
+            opened(office)
             assert (await client.reply()).startswith("250")
             assert (await client.reply()).startswith("421 4.3.2")
             await closing
@@ -129,14 +123,9 @@ def test_closing_waits_for_a_letter_that_is_being_stored() -> None:
 
 def test_a_session_does_not_end_between_the_final_dot_and_its_reply() -> None:
     async def scene(office: Office) -> None:
-        office.gate = asyncio.Event()
-        async with office.client() as client:
-            await client.reply()
-            await client.open()
-            await client.say(b"DATA")
-            client.writer.write(TEXT + b".\r\n")
+        async with sending(office) as client:
             await asyncio.sleep(0.6)
-            office.gate.set()
+            opened(office)
             assert (await client.reply()).startswith("250")
 
     assert len(serve(scene, limits=Limits(session=Duration(seconds=0.4), idle=Duration(seconds=0.3))).letters) == 1
@@ -192,7 +181,7 @@ def test_case_33_many_silent_connections_keep_nobody_out(monkeypatch: pytest.Mon
 
 
 def test_who_says_a_little_now_and_then_keeps_nobody_out_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who brings letters goes on."""
+    """A client that brings letters keeps its connection."""
 
     async def scene(office: Office) -> None:
         async with office.client("127.0.1.1") as one, office.client("127.0.2.1") as two:
@@ -228,16 +217,10 @@ def test_a_network_with_more_than_its_share_makes_room_though_it_is_not_silent()
 
 def test_a_letter_that_is_being_stored_makes_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(office: Office) -> None:
-        office.gate = asyncio.Event()
-        async with office.client("127.0.1.1") as one:
-            await one.reply()
-            await one.open()
-            await one.say(b"DATA")
-            one.writer.write(TEXT + b".\r\n")
-            await until(lambda: not any(session.may_be_ended for session in office.intake.admission.sessions))
+        async with sending(office, "127.0.1.1") as one:
             async with office.client("127.0.2.1") as two:
                 assert (await two.reply()).startswith("421 4.7.0 too many")
-            office.gate.set()
+            opened(office)
             assert (await one.reply()).startswith("250")
 
     silent_for(monkeypatch, 0.0)

@@ -1,4 +1,4 @@
-"""Who decides, and what becomes of connections that break: in PostgreSQL, and in what simulated weeks have for it."""
+"""The decider's lock, and connections that break: in PostgreSQL, and in its double for simulated weeks."""
 
 from __future__ import annotations
 

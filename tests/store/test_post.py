@@ -276,7 +276,7 @@ def test_a_letter_is_received_once_nobody_else_writes(database: Database, inbox:
 
 
 def test_a_server_that_died_while_the_clock_was_ahead_is_dead(database: Database, vault: Vault) -> None:
-    """By a server that was at work in that hour as well."""
+    """A server that was at work in that hour finds it dead."""
     living, sendings = Owners(database), Outbox(database, vault, "dead.")
     put(database, sendings)
     sendings.lease(NOW)

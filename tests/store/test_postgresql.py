@@ -1,4 +1,4 @@
-"""What PostgreSQL alone does: connections that break, who sleeps in a transaction, and what addresses tell nobody."""
+"""PostgreSQL alone: connections that break, sleepers in a transaction, and addresses that show no password."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.stores import POSTGRESQL, heard, of_postgresql, place
 from machines.waiting import until
+from store.test_deciding import beside
 
 from pbem.store.database import Database
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
@@ -40,22 +41,13 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 VAULT = Vault(bytes(32))
 
 
+__all__ = ["beside"]
+
+
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     with Database(place(tmp_path / "store")) as database:
         yield database
-
-
-@pytest.fixture
-def beside(database: Database) -> Iterator[Database]:
-    with Database(database.place) as other:
-        yield other
-
-
-def cut(database: Database, other: Database) -> None:
-    """Let the server end the other's connection."""
-    ours, theirs = cast("Any", database.engine), cast("Any", other.engine)
-    ours.connection.execute("SELECT pg_terminate_backend(%s)", (theirs.connection.info.backend_pid,))
 
 
 def test_who_sleeps_in_a_transaction_is_cut_off(database: Database, beside: Database) -> None:

@@ -1,4 +1,4 @@
-"""Where a store is, and that nobody reads a password there."""
+"""The address of a store shows no password."""
 
 from __future__ import annotations
 

@@ -1,0 +1,100 @@
+"""Short replies of players without keys: what counts as it stands, and what comes back to be confirmed."""
+
+from __future__ import annotations
+
+import pytest
+from desk.test_reply_tokens import Post, post
+from in_a_box.keyless import reply_to
+from in_a_box.referee import BOB
+
+__all__ = ["post"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("Accept!", "accept", "yes \U0001f44d", "I accept.", "Einverstanden.", "accept m1", "Accept m1."),
+        *("Yes, please", "Sure, gladly!", "Yes, let us play!", "Let's play, yes", "Okay, yes"),
+        *("Ja", "Ja, gerne!", "ja gerne", "Ich nehme die Partie an", "Natürlich, einverstanden", "Bin dabei!"),
+    ],
+)
+def test_terms_are_accepted_in_one_letter(post: Post, written: str) -> None:
+    bob = post.proposed()
+    post.reply(bob, written)
+    assert post.referee.match().phase == "setup"
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("ok", "you have read the terms"),
+        ("Okay, thanks!", "you have read the terms"),
+        ("Yes! Looking forward to it.", "says more than `yes`"),
+        ("Of course, yes.\n\nAnn, who is that?", "says more than `yes`"),
+        ("Gerne. Wer spielt mit?", "says more than `yes`"),
+    ],
+)
+def test_a_yes_in_doubt_brings_the_line_and_the_reason(post: Post, written: str, why: str) -> None:
+    bob = post.proposed()
+    post.reply(bob, written)
+    assert post.referee.match().phase == "proposed"
+    assert "This is the completed form" in bob.text
+    assert why in " ".join(bob.text.split())
+    post.reply(bob, "yes")
+    assert post.referee.match().phase == "setup"
+
+
+@pytest.mark.parametrize("written", ["Yes, but not before Monday", "Ja, aber mit vier Spielern", ""])
+def test_an_answer_with_a_condition_is_not_completed_to_a_yes(post: Post, written: str) -> None:
+    bob = post.proposed()
+    post.reply(bob, written)
+    assert "This is the completed form" not in bob.text
+
+
+@pytest.mark.parametrize("written", ["yes", "Ja, gerne!", "ok"])
+def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> None:
+    """The question is whether nothing is to be ordered: the form in it says so, and so does its word `final`."""
+    _, bob = post.begun()
+    post.reply(bob, bob.form("orders"), to=reply_to(bob.find("begins")))
+    assert "There are no orders in your form, and nothing was stored" in bob.text
+    for _ in range(2):
+        post.reply(bob, written)
+        assert "There are no orders in your letter, and nothing was stored" in bob.text
+        assert "Not understood" not in bob.text
+        assert post.standing(2) is None
+    post.reply(bob, bob.form("orders") if written == "ok" else "final")
+    assert ", final, at the level mailbox:\n\n  (none)" in bob.text
+
+
+def test_what_a_mail_program_broke_into_lines_is_read_whole(post: Post) -> None:
+    """Also a setup as our letters show one, a ship in each line."""
+    _, bob = post.agreed()
+    rev = 0
+    for text in (BOB, BOB.replace(" ", "\n"), f"Setup:\n{BOB}"):
+        post.reply(bob, text, to=reply_to(bob.last if bob.text.startswith("> ") else bob.find("send your setup")))
+        stored = post.referee.match().setups[2]
+        assert stored.standing
+        assert stored.rev > rev
+        rev = stored.rev
+
+
+def test_yes_sends_the_completed_setup(post: Post) -> None:
+    """So does ok, as the form is quoted whole."""
+    _, bob = post.agreed()
+    post.reply(bob, BOB.replace("DS", "ds"), to=reply_to(bob.find("send your setup")))
+    assert not post.referee.match().setups
+    assert "answer this\nletter with `yes`" in bob.text
+    post.reply(bob, "ok")
+    assert post.referee.match().setups[2].standing
+    post.reply(bob, "clear")
+    assert not post.referee.match().setups[2].standing
+
+
+@pytest.mark.parametrize("written", ["Gx3 Gy9", "Gx3\nGy9 Gz1", "orders: gx3 Gy9. final"])
+def test_what_is_wrong_with_what_is_nearly_an_order_is_told(post: Post, written: str) -> None:
+    _, bob = post.begun()
+    post.reply(bob, written, to=reply_to(bob.find("begins")))
+    assert "there is no cell `Gy9`" in bob.text
+    assert post.standing(2) is None
+    post.reply(bob, "Gx3 Gy1")
+    assert post.standing(2) == "Gx3 Gy1"
