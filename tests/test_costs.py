@@ -27,10 +27,10 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
-STATEMENTS = 40
+STATEMENTS = 37
 """Of a letter with orders, from the lease to the answer in the outbox and the look that finds no other."""
 
-TOGETHER = 22
+TOGETHER = 20
 """Of each of eight such letters of one player that waited together."""
 
 
