@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from in_a_box.referee import SERVER, Referee, body
-from in_a_box.stores import connection
 from machines.office import Office, serve
 from signing.domains import Domain, rsa_key
 from structlog.testing import capture_logs
 
 from pbem.desk.strangers import EACH
 from pbem.store.inbox import Envelope
-from pbem.store.retention import prune
 
 if TYPE_CHECKING:
     from in_a_box.referee import Mailbox
@@ -254,39 +252,6 @@ def test_clients_that_err_on_purpose_do_not_fill_the_log() -> None:
     with capture_logs() as lines:
         serve(scene)
     assert 0 < len(lines) <= 3
-
-
-def test_what_is_old_is_found_without_looking_at_everything(referee: Referee) -> None:
-    """Big letters lie in the way, and the store is locked meanwhile."""
-    asked: list[str] = []
-    connection(referee.database).set_trace_callback(asked.append)
-    with referee.database.transaction():
-        prune(referee.database, "2026-01-01T00:00:00Z", "2026-01-01", 100)
-    connection(referee.database).set_trace_callback(None)
-    asked = [statement for statement in asked if statement.startswith(("SELECT", "DELETE"))]
-    assert len(asked) == 8
-    for statement in asked:
-        plan = [row["detail"] for row in referee.database.rows(f"EXPLAIN QUERY PLAN {statement}")]
-        walks = {f"SCAN {table}" for table in ("inbox", "outbox", "reply_tokens", "challenges", "vouched", "daily")}
-        assert not walks & set(plan), plan
-        # What lies behind the octets of a letter is found by reading past them; a checkpoint is small.
-        assert "checkpoints" in statement or any("USING COVERING INDEX" in step for step in plan), plan
-
-
-def test_letters_that_wait_for_the_dns_are_not_read_to_find_the_next_one(referee: Referee) -> None:
-    asked: list[str] = []
-    referee.inbox.put(Envelope(EVE, (f"pbem@{SERVER}",)), b"x", referee.now)
-    connection(referee.database).set_trace_callback(asked.append)
-    referee.inbox.lease_some(1, referee.now, fresh=True)
-    connection(referee.database).set_trace_callback(None)
-    (chosen,) = [one for one in asked if "ORDER BY rank" in one]
-    codes = [row["opcode"] for row in referee.database.rows(f"EXPLAIN {chosen}")]
-    plan = [row["detail"] for row in referee.database.rows(f"EXPLAIN QUERY PLAN {chosen}")]
-    searches = [step for step in plan if " inbox " in step]
-    assert len(searches) == 1
-    assert "USING INDEX inbox_waiting" in searches[0]
-    # Which of them wait is known by the index alone: a row is sought when it turned out to be the next one.
-    assert codes.count("DeferredSeek") == 1
 
 
 def test_a_player_who_is_lost_and_found_all_day_fills_no_opponents_mailbox(referee: Referee) -> None:

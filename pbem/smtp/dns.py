@@ -7,12 +7,12 @@ letter": the desk never waits on the network.
 from __future__ import annotations
 
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
 
 from pbem.smtp.rounds import Asker
+from pbem.store.questions import RANKS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -80,20 +80,19 @@ class DnsAsker(Asker["Lookup"]):
 
     async def _round(self) -> float:
         now = self._services.now()
-        for of_players, most in ((True, AT_ONCE), (False, OTHERS)):
-            due = await self._services.run(partial(self._lookups.due, now, IN_SIGHT, of_players=of_players))
-            for lookup in due:
-                if not self._stopping and self._has_room(lookup, most):
+        for rank in RANKS:
+            for lookup in await self._services.run(self._lookups.due, now, rank, IN_SIGHT):
+                if not self._stopping and self._has_room(lookup):
                     self._begin(lookup)
         return self._until(await self._services.run(self._lookups.next_due, now))
 
-    def _has_room(self, lookup: Lookup, most: int) -> bool:
-        """Return whether a query is not under way yet, and may be, beside those of its sender, and of its kind."""
+    def _has_room(self, lookup: Lookup) -> bool:
+        """Return whether a query is not under way yet, and may be, beside those of its sender, and of strangers."""
         under_way = self._under_way.values()
         return (
             all((one.inbox, one.name) != (lookup.inbox, lookup.name) for one in under_way)
             and len(under_way) < AT_ONCE
-            and sum(one.of_player == lookup.of_player for one in under_way) < most
+            and (lookup.rank > 0 or sum(one.rank == 0 for one in under_way) < OTHERS)
             and sum(one.sender == lookup.sender for one in under_way) < EACH
         )
 

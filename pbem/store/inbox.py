@@ -42,18 +42,22 @@ FEW = 4
 
 Those that wait for the DNS count, too: who sends them in a player's name may have the name server."""
 
+# Each of these conditions has an index in the schema, the only one that its words fit: no engine mistakes another.
 _FRESH = "state = 'waiting' AND attempts = 0 AND suspect = 0"
-_READY = f"""{_FRESH}
-    AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"""
+_READY = f"{_FRESH} AND unsettled = 0"
 """The condition for a letter that may share a batch: it did not fail, and waits for no answer of the DNS."""
+
+_BLAMED = "state = 'waiting' AND (attempts > 0 OR suspect = 1) AND unsettled = 0"
+"""The condition for a letter that needs a batch of its own, and waits for no answer of the DNS."""
+
+_COUNTS = "state IN ('waiting', 'leased') AND counts = 1"
+"""The condition for an unhandled letter that may have an effect in a match."""
 
 _NEXT = f"SELECT id, size, rank FROM inbox WHERE {_READY} ORDER BY rank DESC, id LIMIT ?"
 
-_FAILED = """
-    SELECT id, size FROM inbox
-    WHERE state = 'waiting' AND (attempts, suspect) > (0, 0) AND attempts < :attempts
-        AND (tried IS NULL OR tried <= :rested)
-        AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)
+_FAILED = f"""
+    SELECT id FROM inbox
+    WHERE {_BLAMED} AND attempts < :attempts AND (tried IS NULL OR tried <= :rested)
     ORDER BY attempts, id LIMIT 1
 """
 """The next letter to process in a batch of its own, if there is one."""
@@ -299,7 +303,7 @@ class Inbox(SealedRows):
         """The letters whose attempts are used up, waiting to be set aside."""
         rows = self._database.rows(
             "SELECT id, sender, recipients, network, size, received FROM inbox"
-            " WHERE state = 'waiting' AND attempts >= ? ORDER BY id",
+            f" WHERE {_BLAMED} AND attempts >= ? ORDER BY attempts, id",
             (ATTEMPTS,),
         )
         return [Stranded(row["id"], _envelope(row), row["size"], from_db(row["received"])) for row in rows]
@@ -332,10 +336,7 @@ class Inbox(SealedRows):
         return min(filter(None, (oldest, handled)), default=None)
 
     def _oldest_that_counts(self) -> datetime | None:
-        return self._database.moment(
-            "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased') AND NOT EXISTS"
-            " (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
-        )
+        return self._database.moment(f"SELECT min(received) FROM inbox WHERE {_COUNTS}")
 
     def heard_until(self, now: datetime) -> datetime:
         """The last moment at which letters could come to us: the present, or when the mailbox last gave an answer.

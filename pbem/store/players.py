@@ -47,6 +47,8 @@ class PlayerRow(msgspec.Struct, frozen=True):
     former: tuple[KeyRow, ...] = ()
     more_addresses: tuple[str, ...] = ()
     """The other addresses from which the player may write."""
+    unreachable: str | None = None
+    """The time since which letters to the player do not arrive; None if nothing shows that."""
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -99,12 +101,14 @@ _SUPPOSED = "supposed {}"
 """The name of an assumed setting's row; no command can set a name with a blank."""
 
 _PLAYER = (
-    "SELECT name, address, format, fingerprint, public, added, revoked FROM players LEFT JOIN keys ON player = name"
-    " WHERE {} ORDER BY added, fingerprint"
+    "SELECT name, players.address, since, format, fingerprint, public, added, revoked, more.address FROM players"
+    " LEFT JOIN keys ON keys.player = name LEFT JOIN unreachable ON unreachable.player = name"
+    " LEFT JOIN addresses AS more ON more.player = name AND confirmed IS NOT NULL"
+    " WHERE {} ORDER BY added, fingerprint, confirmed, more.address"
 )
 _BY_NAME = _PLAYER.format("name = :value")
 _BY_ADDRESS = _PLAYER.format(
-    "address = :value COLLATE NOCASE"
+    "players.address = :value COLLATE NOCASE"
     " OR name IN (SELECT player FROM addresses WHERE address = :value COLLATE NOCASE AND confirmed IS NOT NULL)"
 )
 
@@ -169,13 +173,14 @@ class Players:
         rows = self._database.execute(query, {"value": value}).fetchall()
         if not rows:
             return None
-        name, address, *_ = rows[0]
-        keys = [KeyRow(*row[2:]) for row in rows if row[0] == name and row[2] is not None]
-        more = "SELECT address FROM addresses WHERE player = ? AND confirmed IS NOT NULL ORDER BY confirmed, address"
+        name, address, since, *_ = rows[0]
+        # Each key stands beside each further address.
+        own = [row[3:] for row in rows if row[0] == name]
+        keys = [KeyRow(*key) for key in dict.fromkeys(row[:-1] for row in own) if key[0] is not None]
         valid = tuple(key for key in keys if key.revoked is None)
         former = tuple(key for key in keys if key.revoked is not None)
-        addresses = tuple(row[0] for row in self._database.execute(more, (name,)))
-        return PlayerRow(name, address, valid, former, addresses)
+        addresses = tuple(more for more in dict.fromkeys(row[-1] for row in own) if more is not None)
+        return PlayerRow(name, address, valid, former, addresses, since)
 
     def keys(self, player: str) -> tuple[KeyRow, ...]:
         """The player's valid keys, oldest first."""
@@ -298,7 +303,8 @@ class Players:
 
     def unreachable(self, player: str) -> str | None:
         """The time since which letters to this player do not arrive; None if nothing shows that."""
-        return self._database.text("SELECT since FROM unreachable WHERE player = ?", (player,))
+        row = self.by_name(player)
+        return row.unreachable if row else None
 
     def out_of_reach(self) -> dict[str, str]:
         """All players to whom letters do not arrive, each with the time since when."""
@@ -307,10 +313,12 @@ class Players:
 
     def note_unreachable(self, player: str, since: str, letter: int) -> bool:
         """Note that a letter, by its number in the outbox, did not arrive; returns True if that is new."""
+        self.forget()
         return self._database.add("unreachable", player=player, since=since, letter=letter)
 
     def note_reached(self, player: str) -> None:
         """Note that the player can be reached again."""
+        self.forget()
         self._database.write("DELETE FROM unreachable WHERE player = ?", (player,))
 
     def handled(self, player: str, signed: str) -> HandledRow | None:

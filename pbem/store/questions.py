@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+RANKS = (2, 1, 0)
+"""The ranks of letters in the inbox: those of the first are asked for first."""
+
 
 class Lookup(msgspec.Struct, frozen=True):
     """A name whose TXT record is needed for a letter, and how many queries are left, this one included."""
@@ -27,8 +30,8 @@ class Lookup(msgspec.Struct, frozen=True):
     tries: int
     sender: str
     """The sender of the letter, by its envelope."""
-    of_player: bool
-    """True if that is a player's address."""
+    rank: int
+    """The rank of the letter in the inbox: 0 if that is no player's address."""
 
 
 class Lookups(Rows):
@@ -39,8 +42,11 @@ class Lookups(Rows):
 
         If the letter `counts`, it may have an effect in a match once they are known, and clocks wait for it.
         """
+        asked = "INSERT INTO lookups (inbox, name, tries, due, rank) SELECT id, ?, ?, ?, rank FROM inbox WHERE id = ?"
+        one_more = "UPDATE inbox SET unsettled = unsettled + 1, counts = ? WHERE id = ?"
         for name in names:
-            self._database.put("lookups", inbox=inbox, name=name, tries=tries, due=to_db(now), counts=int(counts))
+            self._database.write(asked, (name, tries, to_db(now), inbox))
+            self._database.write(one_more, (int(counts), inbox))
 
     def found(self, letters: Sequence[int]) -> dict[int, dict[str, str | None]]:
         """The records for letters, by letter and name: "" if there is none, None if nobody answered."""
@@ -51,19 +57,15 @@ class Lookups(Rows):
             found.setdefault(inbox, {})[name] = record
         return found
 
-    def due(self, now: datetime, most: int, *, of_players: bool) -> list[Lookup]:
-        """The lookups that are due now for letters from players' addresses, or for all others.
-
-        Of the former those come first that are from where their players wrote before.
-        """
-        kind, first = ("rank > 0", "rank DESC, ") if of_players else ("rank = 0", "")
+    def due(self, now: datetime, rank: int, most: int) -> list[Lookup]:
+        """The lookups that are due now for letters of a rank, the longest due first."""
         query = (
-            "SELECT lookups.inbox, lookups.name, lookups.tries, lower(inbox.sender) AS sender, ? AS of_player"
+            "SELECT lookups.inbox, lookups.name, lookups.tries, lower(inbox.sender) AS sender, inbox.rank"
             " FROM lookups JOIN inbox ON inbox.id = lookups.inbox"
-            f" WHERE lookups.settled IS NULL AND lookups.due <= ? AND {kind}"
-            f" ORDER BY {first}lookups.due, lookups.inbox LIMIT ?"
+            " WHERE lookups.settled IS NULL AND lookups.rank = ? AND lookups.due <= ?"
+            " ORDER BY lookups.due, lookups.inbox LIMIT ?"
         )
-        return self._database.read(Lookup, query, (of_players, to_db(now), most))
+        return self._database.read(Lookup, query, (rank, to_db(now), most))
 
     def next_due(self, now: datetime) -> datetime | None:
         """The time at which the next lookup is due, after this one."""
@@ -71,10 +73,14 @@ class Lookups(Rows):
 
     def settle(self, lookup: Lookup, record: str | None, now: datetime) -> None:
         """Keep the DNS's answer: the record, "" if there is none, None if it could not be asked."""
-        self._database.execute(
-            "UPDATE lookups SET settled = ?, record = ? WHERE inbox = ? AND name = ? AND settled IS NULL",
-            (to_db(now), record, lookup.inbox, lookup.name),
+        answered = "UPDATE lookups SET settled = ?, record = ? WHERE inbox = ? AND name = ? AND settled IS NULL"
+        one_less = (
+            "UPDATE inbox SET unsettled = unsettled - 1, counts = CASE unsettled WHEN 1 THEN 1 ELSE counts END"
+            " WHERE id = ?"
         )
+        with self._database.transaction():
+            if self._database.write(answered, (to_db(now), record, lookup.inbox, lookup.name)).rowcount:
+                self._database.write(one_less, (lookup.inbox,))
 
     def postpone(self, lookup: Lookup, due: datetime) -> None:
         """Ask again then; this uses up one try."""

@@ -93,9 +93,13 @@ class Tournaments(Registers):
 
     def seat(self, number: int, players: Iterable[str]) -> None:
         """Note who takes part now."""
-        self._database.write("DELETE FROM tournament_players WHERE tournament = ?", (number,))
-        for player in players:
-            self._database.add("tournament_players", tournament=number, player=player)
+        query = "SELECT player FROM tournament_players WHERE tournament = ?"
+        now, before = set(players), {row[0] for row in self._database.execute(query, (number,))}
+        for player in sorted(before - now):
+            sql = "DELETE FROM tournament_players WHERE tournament = ? AND player = ?"
+            self._database.write(sql, (number, player))
+        for player in sorted(now - before):
+            self._database.put("tournament_players", tournament=number, player=player)
 
     def entries(self, number: int, since: int = 1) -> list[EntryRow]:
         """The entries from this one on, in order."""

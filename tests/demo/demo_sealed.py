@@ -106,7 +106,7 @@ def _contents(folder: Path) -> Iterator[tuple[str, bytes]]:
         for table, seals in SEALS.items():
             for row in database.table(table):
                 for column in seals.columns:
-                    content = vault.open(row[column], seals.context.format_map(row))
+                    content = seals.open(vault, column, row)
                     yield f"{table}.{column}", content
                     yield from ((f"{table}.{column}", inner) for inner in _inner(content))
 

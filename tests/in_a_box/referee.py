@@ -36,7 +36,7 @@ from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.noted_time import Outages
 from pbem.store.operator import forgotten, generation
-from pbem.store.questions import Lookups
+from pbem.store.questions import RANKS, Lookups
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -412,7 +412,7 @@ class Referee:
 
     def look_up(self) -> bool:
         """Ask the DNS, as the daemon's task does; returns whether there was anything to ask."""
-        due = [one for of in (True, False) for one in self.lookups.due(self.now, 20, of_players=of)]
+        due = [one for rank in RANKS for one in self.lookups.due(self.now, rank, 20)]
         for lookup in due:
             self.asked.append(lookup.name)
             record = self.records.get(lookup.name, "")

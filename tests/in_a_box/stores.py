@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterator
 
     from pbem.config.server import Config
     from pbem.store.database import Database
@@ -71,6 +73,21 @@ def heard(database: Database) -> list[str]:
     else:
         connection(database).set_trace_callback(statements.append)
     return statements
+
+
+@contextmanager
+def steps(database: Database) -> Iterator[list[int]]:
+    """The steps that SQLite's machine makes in a block, as the only item of a list."""
+    counted = [0]
+
+    def step() -> None:
+        counted[0] += 1
+
+    connection(database).set_progress_handler(step, 1)
+    try:
+        yield counted
+    finally:
+        connection(database).set_progress_handler(None, 1)
 
 
 def at_rest(database: Database) -> bytes:

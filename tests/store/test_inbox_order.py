@@ -11,7 +11,7 @@ from in_a_box.stores import place
 
 from pbem.store.database import Database
 from pbem.store.inbox import ALONE, BATCH, FEW, Envelope, Look
-from pbem.store.questions import Lookups
+from pbem.store.questions import RANKS, Lookups
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -137,9 +137,28 @@ def test_letters_in_a_name_that_waited_for_the_dns_come_not_before_who_came_mean
             queue.inbox.give_back(row.id)
     queue.put("a", network="elsewhere")
     queue.put("A", network="home")
-    for lookup in lookups.due(NOW, 99, of_players=True):
+    for lookup in lookups.due(NOW, 1, 99):
         lookups.settle(lookup, "", NOW)
     assert queue.next()[0] == "A"
+
+
+def test_a_letter_waits_for_each_answer_of_the_dns_and_clocks_wait_for_it_thereafter(queue: Queue) -> None:
+    queue.put("x")
+    lookups = Lookups(queue.database)
+    (row,) = queue.inbox.lease_some(1, NOW)
+    with queue.database.transaction():
+        lookups.ask(row.id, ["one.example", "two.example"], 1, NOW, counts=False)
+    queue.inbox.give_back(row.id)
+    first, second = lookups.due(NOW, 0, 9)
+    lookups.settle(first, "", NOW)
+    lookups.settle(first, "", NOW)
+    assert not queue.next()
+    with queue.database.transaction():
+        assert queue.inbox.oldest_unhandled() is None
+    lookups.settle(second, "", NOW)
+    with queue.database.transaction():
+        assert queue.inbox.oldest_unhandled() == NOW
+    assert queue.next() == "x"
 
 
 def test_the_dns_is_asked_first_for_who_writes_from_where_he_wrote_before(queue: Queue) -> None:
@@ -152,7 +171,7 @@ def test_the_dns_is_asked_first_for_who_writes_from_where_he_wrote_before(queue:
             with queue.database.transaction():
                 lookups.ask(row.id, ["silent.example"], 1, NOW)
             queue.inbox.give_back(row.id)
-    assert [one.sender[0] for one in lookups.due(NOW, 3, of_players=True)] == ["a", "b", "c"]
+    assert [one.sender[0] for rank in RANKS for one in lookups.due(NOW, rank, 3)] == ["a", "b", "c"]
 
 
 def test_where_a_letter_came_from_whose_sender_was_not_proved_is_nobodys_home(queue: Queue) -> None:

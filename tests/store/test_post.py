@@ -171,6 +171,15 @@ def test_the_outbox_keeps_bytes_and_message_id_for_ever(database: Database, outb
         put(database, outbox, raw=b"other")
 
 
+def test_an_outgoing_letter_lies_compressed_and_leaves_octet_by_octet(database: Database, outbox: Outbox) -> None:
+    raw = SECRET * 1000
+    number = put(database, outbox, raw=raw)
+    assert database.scalar("SELECT length(raw) FROM outbox") < len(raw) / 10
+    row = outbox.lease(NOW)
+    assert row is not None
+    assert row.raw == outbox.raw(number) == raw
+
+
 def test_a_letter_is_leased_when_due_and_by_one_only(database: Database, outbox: Outbox) -> None:
     number = put(database, outbox)
     assert outbox.lease(NOW - timedelta(seconds=1)) is None

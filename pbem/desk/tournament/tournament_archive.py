@@ -7,7 +7,7 @@ nothing wrong in it. Implements docs/bundle.md, 12.1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
@@ -49,7 +49,8 @@ class TournamentRepository:
     _server: str
     _sign: Callable[[bytes], bytes] = nothing_is_signed
     _log: TransparencyLog | None = None
-    _warm: dict[int, Tournament] = field(default_factory=dict)
+    _warm: dict[int, tuple[Tournament, ...]] = field(default_factory=dict)
+    """The last two states of each: what a decision made of one counts no more if it is undone."""
     _proof: tuple[str, bytes] = ("", b"")
     """A head, and the file of its tournament."""
 
@@ -64,14 +65,15 @@ class TournamentRepository:
         head = self.rows.head(number)
         if head is None:
             return None
-        known = self._warm.get(number)
-        if known is None or known.head != head:
-            first, *others = self.entries(number)
-            known = begun(first)
-            for entry in others:
-                known = fold(known, entry)
-            self._warm[number] = known
-        return known
+        for known in self._warm.get(number, ()):
+            if known.head == head:
+                return known
+        first, *others = self.entries(number)
+        return self._remembered(reduce(fold, others, begun(first)))
+
+    def _remembered(self, t: Tournament) -> Tournament:
+        self._warm[t.number] = (*self._warm.get(t.number, ())[-1:], t)
+        return t
 
     def entries(self, number: int, since: int = 1) -> list[TournamentEntry]:
         """The entries of a tournament, from this one on."""
@@ -98,7 +100,7 @@ class TournamentRepository:
             self._log.queue(-number, [row.seq for row in made], hurry=False)
         self.rows.seat(number, [entrant.player.name for entrant in t.live])
         self.rows.update(number, t.phase, due)
-        self._warm[number] = t
+        self._remembered(t)
 
     def consent(self, t: Tournament, mail: str) -> tuple[Signed, NamedMailbox | None]:
         """The letter of this hash by which a player entered, and the player's mailbox, if the entry pinned one."""

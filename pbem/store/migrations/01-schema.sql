@@ -17,14 +17,20 @@ CREATE TABLE owners (
 CREATE TABLE inbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT, fingerprint TEXT NOT NULL UNIQUE,
     sender TEXT NOT NULL, recipients TEXT NOT NULL, network TEXT NOT NULL DEFAULT '',
-    size INTEGER NOT NULL, raw BLOB NOT NULL, received TEXT NOT NULL,
-    rank INTEGER NOT NULL DEFAULT 0,
+    size INTEGER NOT NULL, received TEXT NOT NULL, rank INTEGER NOT NULL DEFAULT 0,
+    unsettled INTEGER NOT NULL DEFAULT 0, -- how many queries to the DNS it waits for
+    counts INTEGER NOT NULL DEFAULT 1, -- 0: it waits for them, and no clock waits for it
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'leased', 'done', 'aside')),
     attempts INTEGER NOT NULL DEFAULT 0, suspect INTEGER NOT NULL DEFAULT 0, alone INTEGER NOT NULL DEFAULT 0,
-    tried TEXT, proved INTEGER NOT NULL DEFAULT 0, outcome TEXT, reference TEXT
+    tried TEXT, proved INTEGER NOT NULL DEFAULT 0, outcome TEXT, reference TEXT,
+    raw BLOB NOT NULL -- last, because a row is read past its octets
 ) STRICT;
-CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, rank DESC, id) WHERE state = 'waiting';
-CREATE INDEX inbox_unheard ON inbox (received) WHERE state IN ('waiting', 'leased');
+CREATE INDEX inbox_next ON inbox (rank DESC, id)
+    WHERE state = 'waiting' AND attempts = 0 AND suspect = 0 AND unsettled = 0;
+CREATE INDEX inbox_elsewhere ON inbox (id) WHERE state = 'waiting' AND attempts = 0 AND suspect = 0 AND rank = 1;
+CREATE INDEX inbox_alone ON inbox (attempts, id)
+    WHERE state = 'waiting' AND (attempts > 0 OR suspect = 1) AND unsettled = 0;
+CREATE INDEX inbox_unheard ON inbox (received) WHERE state IN ('waiting', 'leased') AND counts = 1;
 CREATE INDEX inbox_network ON inbox (network, received) WHERE network <> '';
 CREATE INDEX inbox_proved ON inbox (sender COLLATE NOCASE, network) WHERE proved = 1;
 CREATE INDEX inbox_done ON inbox (state, received) WHERE state = 'done';
@@ -33,11 +39,12 @@ CREATE INDEX inbox_aside ON inbox (state, received) WHERE state = 'aside';
 -- The queries to the DNS for a letter, and their answers.
 CREATE TABLE lookups (
     inbox INTEGER NOT NULL REFERENCES inbox(id) ON DELETE CASCADE,
-    name TEXT NOT NULL, tries INTEGER NOT NULL, due TEXT NOT NULL,
-    counts INTEGER NOT NULL DEFAULT 1, settled TEXT, record TEXT,
+    name TEXT NOT NULL, tries INTEGER NOT NULL, due TEXT NOT NULL, rank INTEGER NOT NULL,
+    settled TEXT, record TEXT,
     PRIMARY KEY (inbox, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX lookups_due ON lookups (due) WHERE settled IS NULL;
+CREATE INDEX lookups_by_rank ON lookups (rank, due, inbox) WHERE settled IS NULL;
 
 -- The letters that were vouched for, by marks of their signatures: copies count for nothing.
 CREATE TABLE vouched (
@@ -266,10 +273,10 @@ CREATE INDEX held_due ON held (due);
 -- Every letter to send, in fixed bytes under a fixed Message-ID; `token` is its return path.
 CREATE TABLE outbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT, recipient TEXT NOT NULL, message_id TEXT NOT NULL, token TEXT NOT NULL UNIQUE,
-    fingerprint TEXT NOT NULL, size INTEGER NOT NULL, raw BLOB NOT NULL, created TEXT NOT NULL, due TEXT NOT NULL,
+    fingerprint TEXT NOT NULL, size INTEGER NOT NULL, created TEXT NOT NULL, due TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'leased', 'delivered', 'failed')),
     owner TEXT NOT NULL DEFAULT '', attempts INTEGER NOT NULL DEFAULT 0,
-    reply TEXT, settled TEXT, told INTEGER NOT NULL DEFAULT 0,
+    reply TEXT, settled TEXT, told INTEGER NOT NULL DEFAULT 0, raw BLOB NOT NULL,
     UNIQUE (message_id, recipient)
 ) STRICT;
 CREATE INDEX outbox_due ON outbox (due, id) WHERE state = 'waiting';
