@@ -30,5 +30,5 @@ def migrations() -> tuple[str, ...]:
 
 def statements(script: str) -> list[str]:
     """The statements of a script, without comments."""
-    parts = re.sub("--.*", "", script).split(";")
+    parts = re.sub(" *--.*", "", script).split(";")
     return [statement for part in parts if (statement := part.strip())]

@@ -9,7 +9,7 @@ import pytest
 from in_a_box.stores import of_sqlite, place
 
 from pbem.store.database import Database, from_db, to_db
-from pbem.store.engine import migrations
+from pbem.store.engine import migrations, statements
 from pbem.store.errors import StoreError, UnknownVersionError
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
@@ -106,3 +106,9 @@ def test_stamps_sort_as_times_do() -> None:
     assert to_db(time.astimezone(timezone(timedelta(hours=-5)))) == to_db(time)
     with pytest.raises(ValueError, match="time zone"):
         to_db(datetime(2026, 1, 1))  # noqa: DTZ001
+
+
+def test_a_comment_in_a_script_leaves_nothing_behind() -> None:
+    """Or PostgreSQL's dialect would miss a key after it, which an upsert names."""
+    (statement,) = statements("CREATE TABLE a (\n    b TEXT, -- of c\n    PRIMARY KEY (b)\n) STRICT;\n-- The end.")
+    assert statement == "CREATE TABLE a (\n    b TEXT,\n    PRIMARY KEY (b)\n) STRICT"
