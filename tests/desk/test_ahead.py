@@ -64,7 +64,7 @@ class TestInAdvance:
         held(ann.find(", the end"))
         referee.read_cold()
 
-    def test_not_legal_any_more(self, referee: Referee) -> None:
+    def test_orders_that_became_illegal_are_set_aside(self, referee: Referee) -> None:
         ann, bob = begun(referee)
         early(referee, ann, "turn 2", "Rv5 Rv4 sRv1")
         stored = ann.letters[-1]
@@ -242,7 +242,7 @@ class TestDefaults:
         assert "You\n  strike    Rv1  hit" in body(reports(ann)[-1])
         assert all("by default" not in line for line in proved(referee, bob))
 
-    def test_not_legal_the_match_waits_and_may_be_claimed(self, referee: Referee) -> None:
+    def test_illegal_default_orders_leave_the_match_waiting_for_a_claim(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: default")
         early(referee, bob, "default", "Gx3")
         assert "In this turn they would not be legal" in bob.text

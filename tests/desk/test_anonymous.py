@@ -86,7 +86,7 @@ class TestTerms:
 
 
 class TestPlay:
-    def test_to_its_end_which_tells_who_played(self, referee: Referee, people: list[Mailbox]) -> None:
+    def test_the_end_tells_who_played(self, referee: Referee, people: list[Mailbox]) -> None:
         opened(referee, people)
         ann, bob, cem = people
         referee.send(bob, "press m1 to seat-1\nWho are you?\nend\n")
@@ -195,7 +195,7 @@ class TestOtherMatches:
         assert deadlines[1] is not None
         assert deadlines[1] > deadlines[0]
 
-    def test_to_have_played_there_changes_no_answer(self, referee: Referee, people: list[Mailbox]) -> None:
+    def test_a_hidden_match_makes_no_acquaintances(self, referee: Referee, people: list[Mailbox]) -> None:
         opened(referee, people)
         ann, bob, _ = people
         referee.send(ann, "new spaceships with bob\nend\n")

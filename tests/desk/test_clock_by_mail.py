@@ -104,7 +104,7 @@ class TestReminders:
         referee.wait(400 * DAY)
         assert len(bob.letters) == before
 
-    def test_in_the_players_own_zone_and_as_a_calendar_file(self, referee: Referee) -> None:
+    def test_deadlines_are_in_the_players_zone_and_in_a_calendar_file(self, referee: Referee) -> None:
         referee.now = datetime(2026, 3, 25, 23, 30, tzinfo=UTC)
         ann, bob = begun(referee, first="set timezone europe/berlin\n")
         reads_like(next(letter for letter in bob.letters if "Your time zone" in body(letter)), "clock/timezone")
@@ -212,7 +212,7 @@ class TestMisses:
         assert types(referee)[-1] == "turn"
         proved(referee, bob)
 
-    def test_all_silent_abandon_the_game(self, referee: Referee) -> None:
+    def test_a_game_is_abandoned_if_all_are_silent(self, referee: Referee) -> None:
         ann, _bob = begun(referee, "miss: forfeit")
         referee.wait(11 * DAY)
         assert types(referee)[-6:] == ["missed", "missed", "forfeited", "ended", "revealed", "closed"]
@@ -288,7 +288,7 @@ class TestVacations:
         assert f"Your clock stands still for your vacation, from\n{days}" in body(bob.letters[before])
         proved(referee, ann)
 
-    def test_nothing_says_of_one_to_come_that_the_clock_is_stopped_or_runs_again(self, referee: Referee) -> None:
+    def test_a_future_vacation_does_not_stop_the_clock_yet(self, referee: Referee) -> None:
         ann, bob = begun(referee)
         for first, last in (("2026-03-22", "2026-03-29"), ("2026-03-06", "2026-03-08")):
             referee.send(bob, f"vacation {first} to {last}\n")
@@ -369,7 +369,7 @@ def unheard(referee: Referee, time: timedelta) -> None:
 
 
 class TestOutages:
-    def test_of_three_days_moves_the_deadline_and_says_so(self, referee: Referee) -> None:
+    def test_an_outage_of_three_days_moves_the_deadline_and_says_so(self, referee: Referee) -> None:
         ann, bob = begun(referee)
         referee.turn((ann, "Rv1"))
         referee.wait(DAY)
@@ -498,7 +498,7 @@ class TestSecrets:
     PLANS: tuple[list[str], ...] = ([], ["Rv5"], ["Rv5", "clear"], ["Rv5", "Rv4"])
 
     @pytest.mark.parametrize("miss", ["wait", "pass", "forfeit", "default"])
-    def test_nor_once_she_has_missed_her_time_as_long_as_he_owes_orders(self, tmp_path: Path, miss: str) -> None:
+    def test_late_orders_stay_hidden_from_an_opponent_who_owes_orders(self, tmp_path: Path, miss: str) -> None:
         """Whatever Bob or the newcomer asks, the answers are the same whether Ann has answered since or not."""
         told = []
         for number, plan in enumerate(self.PLANS):
@@ -533,7 +533,7 @@ class TestSecrets:
         assert len(told[0]) > 15
         assert told[0] == told[1] == told[2] == told[3]
 
-    def test_nor_through_a_newcomer(self, tmp_path: Path) -> None:
+    def test_a_newcomer_does_not_see_whether_a_player_has_answered(self, tmp_path: Path) -> None:
         """Bob names Carl while his orders are in, and withdraws them: Carl does not see whether Ann has answered."""
         told = []
         for number, plan in enumerate(self.PLANS[:2]):

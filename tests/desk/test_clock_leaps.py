@@ -118,7 +118,7 @@ STOPS = [(YEAR, True), (2 * HOUR, False), (YEAR, False), (-DAY, False), (-DAY, T
 
 
 @pytest.mark.parametrize(("by", "boots"), STOPS)
-def test_nothing_is_decided_while_nobody_vouches_for_it(referee: Clocked, by: timedelta, *, boots: bool) -> None:
+def test_nothing_is_decided_while_the_clock_is_wrong(referee: Clocked, by: timedelta, *, boots: bool) -> None:
     """And when it is right again, all goes on, and Bob has as much time as he had before."""
     ann, bob = half_played(referee)
     before, noted, letters = referee.state(), referee.now, (len(ann.letters), len(bob.letters))

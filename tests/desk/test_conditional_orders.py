@@ -295,14 +295,14 @@ def _written(value: object) -> str:
     return str(value)
 
 
-def test_whatever_is_planned_holds(referee: Referee) -> None:
+def test_random_plans_hold(referee: Referee) -> None:
     assert b"\nbranch 2\n" in check(referee, "spaceships", 0), "there was something to tell"
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("game", CONDITIONAL)
 @pytest.mark.parametrize("seed", range(30))
-def test_whatever_is_planned_holds_at_length(referee: Referee, game: str, seed: int) -> None:
+def test_random_plans_hold_at_length(referee: Referee, game: str, seed: int) -> None:
     check(referee, game, seed)
 
 

@@ -98,7 +98,7 @@ def test_matches_come_together(referee: Referee) -> None:
     assert attachment(bob.last, ".pbem.zip")
 
 
-def test_back_to_each(referee: Referee) -> None:
+def test_set_mail_each_brings_what_waits(referee: Referee) -> None:
     ann, bob = begun(referee)
     referee.turn((bob, ""), (ann, ""))
     referee.send(bob, "set mail each\n")
@@ -108,7 +108,7 @@ def test_back_to_each(referee: Referee) -> None:
 
 
 @pytest.mark.parametrize("crash", ["never", "before", "after"])
-def test_nothing_is_lost_and_nothing_comes_twice_over_crashes(
+def test_a_crash_in_a_digest_loses_and_doubles_nothing(
     referee: Referee, crash: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A desk that dies while it writes a digest has written nothing of it."""

@@ -200,7 +200,7 @@ class TestRefused:
 
 
 class TestKeysThatEnd:
-    def test_when_none_can_decrypt_any_more_a_letter_without_contents_says_so(self, referee: Referee) -> None:
+    def test_a_letter_says_so_if_no_key_can_decrypt_any_more(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         until = referee.now + timedelta(days=2)
         reader = encrypted(referee, ann, by_smime(until=until))

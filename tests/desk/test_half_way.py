@@ -27,7 +27,7 @@ class TestUntouchedForms:
         assert "There are no orders in your form, and nothing was stored" in ann.text
         assert standing(referee) is None
 
-    def test_it_does_not_replace_what_stands(self, referee: Referee) -> None:
+    def test_an_untouched_form_replaces_no_orders(self, referee: Referee) -> None:
         ann, _ = referee.begun()
         untouched = ann.form("orders")
         referee.send(ann, ann.filled("orders", "Rv5"))
@@ -47,7 +47,7 @@ class TestUntouchedForms:
         assert kept.final
 
     @pytest.mark.parametrize("turn", ["turn 4", "default"])
-    def test_nor_is_it_stored_for_later(self, referee: Referee, turn: str) -> None:
+    def test_an_untouched_form_is_not_stored_for_later(self, referee: Referee, turn: str) -> None:
         ann, _ = referee.begun("miss: default\n")
         referee.send(ann, ann.form("orders").replace("turn 1", turn))
         assert "nothing was stored" in ann.text
@@ -88,7 +88,7 @@ class TestCompletedForms:
             ("orders m1 final Gx3\n\nYours, Ann\n", "`end`"),
         ],
     )
-    def test_whatever_is_missing(self, referee: Referee, written: str, told: str) -> None:
+    def test_a_form_without_turn_or_end_comes_back_completed(self, referee: Referee, written: str, told: str) -> None:
         ann, _ = referee.begun()
         referee.send(ann, written)
         assert told in " ".join(ann.text.split())

@@ -90,7 +90,7 @@ def test_terms_are_accepted_one_reply_away(referee: Referee, words: str) -> None
 @pytest.mark.parametrize(
     "words", ["resign m1 match", "draw m1 offer", "vacation 1 mar to 3 mar", "set language de", "stop", "decline m1"]
 )
-def test_nothing_counts(referee: Referee, words: str) -> None:
+def test_html_alone_has_no_effect(referee: Referee, words: str) -> None:
     _, bob = playing(referee)
     before = referee.match()
     reply(referee, bob, words)

@@ -93,7 +93,7 @@ def changes(bundle: bytes) -> list[dict[str, object]]:
 
 
 class TestAdding:
-    def test_by_old_and_new_and_proved(self, referee: Referee) -> None:
+    def test_a_key_is_added_by_the_old_and_the_new_one(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         old, new = ann.key, another("ann")
         prev = re.search(r"prev \w+", ann.form("orders"))
@@ -194,7 +194,7 @@ class TestAdding:
         referee.deliver(raw, ann.address)
         assert "it quotes another letter" in said(ann)
 
-    def test_asked_by_a_key_that_is_revoked_meanwhile(self, referee: Referee) -> None:
+    def test_a_key_asked_for_by_a_key_revoked_meanwhile_is_not_added(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         stolen, own, theirs = ann.key, another("own"), another("theirs")
         add(referee, ann, own)
@@ -331,7 +331,7 @@ class TestMailboxAlone:
         send(referee, ann, form, new)
         assert "replaces all your others on" in said(ann), ann.text
 
-    def test_after_notice_and_delay(self, referee: Referee) -> None:
+    def test_a_mailbox_replaces_all_keys_after_notice_and_delay(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         old, new, first = ann.key, another("ann"), code_of(ann)
         referee.send(ann, ann.filled("orders", "final\nRv1"))
@@ -421,7 +421,7 @@ class TestMailboxAlone:
         send(referee, ann, ann.filled("orders", "Rv1"), ann.key)
         assert referee.match().orders
 
-    def test_so_it_does_in_a_letter_that_came_in_time_and_is_read_late(self, referee: Referee) -> None:
+    def test_an_old_key_stops_it_in_a_letter_that_is_read_late(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         self.lost(referee, ann, another("ann"))
         due = referee.desk.changes.next_due()
@@ -439,7 +439,7 @@ class TestMailboxAlone:
         referee.wait(timedelta(days=30))
         assert not changes(proof(referee, bob))
 
-    def test_so_it_does_where_a_copy_was_refused_first(self, referee: Referee) -> None:
+    def test_an_old_key_stops_it_though_a_copy_was_refused_first(self, referee: Referee) -> None:
         """A thief who reads the mail of this address has the copy refused, by a date above it."""
         ann, bob = referee.begun(SMALL, FLEETS)
         said = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv1")))
@@ -507,7 +507,7 @@ class TestMailboxAlone:
 
 
 class TestEverywhere:
-    def test_several_matches_and_those_not_begun(self, referee: Referee) -> None:
+    def test_a_key_is_added_to_all_matches_of_its_player(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         for number in (2, 3, 4):
             referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n# {number}\n")

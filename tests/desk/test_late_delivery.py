@@ -44,7 +44,7 @@ def test_a_letter_that_was_late_moves_the_deadline_and_says_why(referee: Referee
     held(ann.last)
 
 
-def test_so_does_one_that_says_that_the_match_goes_on(referee: Referee) -> None:
+def test_a_late_letter_about_a_resumption_moves_the_deadline(referee: Referee) -> None:
     """Beside what an earlier letter about the same turn had moved (seed 65003 of the simulated weeks)."""
     ann, bob = begun(referee)
     referee.away = {bob.address}

@@ -80,7 +80,7 @@ def test_a_topic_is_told_that_something_is_due_and_no_word_of_the_match(allowing
     assert posted(allowing) == [], "not all that comes by mail"
 
 
-def test_with_digests_it_comes_when_the_digest_goes(allowing: Referee) -> None:
+def test_a_topic_is_told_when_the_digest_goes(allowing: Referee) -> None:
     ann, bob = allowing.begun("fleet: cost:3", SETUPS)
     notified(allowing, ann)
     allowing.send(ann, "set mail digest\n")
@@ -91,7 +91,7 @@ def test_with_digests_it_comes_when_the_digest_goes(allowing: Referee) -> None:
     assert "until Sunday 8 March 2026, 12:00 UTC" in text
 
 
-def test_off_is_off_and_whoami_says_what_is(allowing: Referee) -> None:
+def test_whoami_shows_the_topic_until_it_is_off(allowing: Referee) -> None:
     ann, bob = allowing.begun("fleet: cost:3", SETUPS)
     allowing.send(ann, f"set notify {URL}\n")
     allowing.send(ann, "whoami\n")
@@ -135,7 +135,7 @@ def test_a_server_allows_no_topic_unless_its_operator_does(referee: Referee) -> 
         "file:///etc/passwd",
     ],
 )
-def test_nothing_but_a_topic_at_an_allowed_host_is_accepted(allowing: Referee, url: str) -> None:
+def test_only_topics_at_allowed_hosts_are_accepted(allowing: Referee, url: str) -> None:
     ann = allowing.registered("ann")
     allowing.send(ann, f"set notify {url}\n")
     assert allowing.desk.notifications.of("ann") is None
@@ -177,7 +177,7 @@ def test_a_letter_that_others_are_shown_sets_no_topic(allowing: Referee) -> None
     assert URL not in ann.text
 
 
-def test_after_twenty_failures_in_a_row_it_is_off_and_a_letter_says_so(allowing: Referee) -> None:
+def test_twenty_failures_in_a_row_end_notifications_by_a_letter(allowing: Referee) -> None:
     ann, bob = allowing.begun("fleet: cost:3", SETUPS)
     notified(allowing, ann)
     notifications = allowing.desk.notifications

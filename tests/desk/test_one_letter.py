@@ -230,7 +230,7 @@ def test_nobody_else_may_use_it(table: Table) -> None:
     assert table.orders() is None
 
 
-def test_not_even_who_has_the_seat_now_and_was_forwarded_it(table: Table) -> None:
+def test_a_substitute_cannot_use_an_address_of_the_former_player(table: Table) -> None:
     """The evidence would name an address of Carl's own, and the proof find no orders at that."""
     table.reply("status m1", table.begins)
     carl = table.referee.person("carl")
@@ -316,7 +316,7 @@ def test_nobody_uses_up_a_letter_by_its_signature_above_another(table: Table) ->
     table.proof()
 
 
-def test_after_the_highest_revision_there_is_none(table: Table) -> None:
+def test_no_revision_follows_the_highest(table: Table) -> None:
     """Papers have nine digits for it: what is withdrawn or replaced then was a fault of the server."""
     table.reply(table.bob.filled("orders", "Gx3").replace("\nrev 1\n", "\nrev 999999999\n"), table.begins)
     for words in ("clear m1", "orders m1 turn 1\nGx4\nend"):

@@ -150,7 +150,7 @@ class TestWelcome:
         ("said", "kept"),
         [("new spaceships with robo", ""), ("new spaceships with robo fleet: cost:3\npace: 2d", "fleet: cost:3")],
     )
-    def test_without_its_end_a_proposal_comes_back_completed(self, housed: Referee, said: str, kept: str) -> None:
+    def test_a_proposal_without_end_comes_back_completed(self, housed: Referee, said: str, kept: str) -> None:
         program(housed)
         ann = housed.registered("ann")
         housed.send(ann, f"{said}\n")

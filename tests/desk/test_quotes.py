@@ -181,7 +181,7 @@ def test_what_may_be_the_rest_of_a_broken_comment_is_asked_about(
 
 
 @pytest.mark.parametrize("words", [IN_A_FORM, WRAPPED])
-def test_the_same_in_a_form(table: Table, words: str) -> None:
+def test_a_comment_broken_in_a_form_is_asked_about(table: Table, words: str) -> None:
     told = sends(table, table.bob.filled("orders", words), REPLIES["Outlook 2003"], table.begins)
     assert table.orders() is None
     assert "a mail program broke off" in told
@@ -194,7 +194,7 @@ def test_the_same_in_a_form(table: Table, words: str) -> None:
     "words",
     [f"Gx3 # {'x' * 53}\nGx4", f"Gx3 # {'x' * 60}\n# and\nGx4", f"Gx3\nGx4 # {'x' * 60}", f"Gx3 # {'x' * 60}"],
 )
-def test_other_comments_do_no_harm(table: Table, words: str) -> None:
+def test_whole_comments_do_no_harm(table: Table, words: str) -> None:
     sends(table, words, REPLIES["Outlook 2003"], table.begins)
     assert table.orders() is not None
     table.proof()
@@ -271,7 +271,7 @@ def test_terms_and_a_setup_count_beside_it(referee: Referee, warning: str) -> No
     table.proof()
 
 
-def test_of_two_texts_that_would_count_none_does_and_the_answer_says_so(table: Table) -> None:
+def test_two_texts_that_would_count_cancel_each_other(table: Table) -> None:
     told = sends_texts(table, table.begins, "Gx4", "Gx5")
     assert "Nothing in your letter counts" in told
     assert "more than one" in told

@@ -104,7 +104,7 @@ class TestRegistration:
         referee.send(ann, form_in(ann.text, "confirm"))
         assert "You are registered as ann" in ann.text
 
-    def test_forged_ones_do_not_fill_the_store(self, referee: Referee) -> None:
+    def test_forged_registrations_do_not_fill_the_store(self, referee: Referee) -> None:
         ann = referee.person("ann")
         for day in range(8):
             for number in range(7):
@@ -112,7 +112,7 @@ class TestRegistration:
             referee.now += DAY
         assert len(referee.desk.players.challenges(ann.address)) <= 5
 
-    def test_forged_ones_do_not_push_the_true_one_away(self, referee: Referee) -> None:
+    def test_forged_registrations_do_not_replace_the_true_one(self, referee: Referee) -> None:
         """Neither later, nor with the same key and another name: a public key is public."""
         ann = referee.person("ann")
         referee.send(ann, f"register ann\n{ssh.public(ann.key)}\n", sign=False)
@@ -125,7 +125,7 @@ class TestRegistration:
         referee.send(ann, form)
         assert "You are registered as ann" in ann.text
 
-    def test_without_a_key_neither(self, referee: Referee) -> None:
+    def test_forged_registrations_without_a_key_do_not_keep_the_true_one_out(self, referee: Referee) -> None:
         ann = referee.person("ann")
         for number in range(9):
             forge(referee, ann, f"register ann{number}\n")

@@ -229,7 +229,7 @@ def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) ->
         "preview m1 turn 1\nGx3\nend\n",
     ],
 )
-def test_nothing_secret_is_to_come_here(referee: Referee, text: str) -> None:
+def test_a_sealed_match_refuses_setups_and_orders(referee: Referee, text: str) -> None:
     ann, _ = begun(referee)
     before = stands(referee)
     referee.send(ann.box, text.format(server=SERVER, prev=ann.look()["prev"]))

@@ -124,5 +124,5 @@ def test_a_dress_is_refused_or_read_alike(post: Post, dress: str) -> None:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(list(WAYS)), st.lists(st.sampled_from(list(DRESSES)), min_size=2, max_size=4))
-def test_so_are_several_dresses_over_each_other(post: Post, way: str, dresses: list[str]) -> None:
+def test_several_dresses_are_refused_or_read_alike(post: Post, way: str, dresses: list[str]) -> None:
     post.send(way, tuple(dresses))

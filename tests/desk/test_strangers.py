@@ -126,7 +126,7 @@ def test_words_that_changed_nothing_yet_are_obeyed_though_no_answer_is_left(refe
 
 
 @pytest.mark.parametrize("text", ["status\n", "resign m9 match\n", "address add other@mail.example\n"])
-def test_those_that_change_nothing_now_either_bring_nobody_a_letter(referee: Referee, text: str) -> None:
+def test_copies_of_words_without_effect_bring_few_letters(referee: Referee, text: str) -> None:
     ann, other = referee.registered("ann"), referee.person("other")
     said = referee.raw(ann, referee.signed(ann, text))
     for number in range(EACH + 4):

@@ -43,7 +43,7 @@ def says(referee: Referee, person: Mailbox, text: str = "substitute m1 carl for 
 
 
 class TestHandedOver:
-    def test_by_the_player_with_the_opponents_consent(self, referee: Referee) -> None:
+    def test_a_seat_is_handed_over_with_the_opponents_consent(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee)
         says(referee, bob)
         assert "others have yet to agree" in bob.text
@@ -90,7 +90,7 @@ class TestHandedOver:
         assert "You have submitted no orders" in carl.text
         proved(referee, ann)
 
-    def test_with_none_it_is_taken_back_or_refused(self, referee: Referee) -> None:
+    def test_a_nomination_is_taken_back_or_refused_by_none(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee)
         says(referee, bob)
         says(referee, ann, "substitute m1 none for bob\n")
@@ -278,7 +278,7 @@ class TestByMajority:
         assert "dan plays on" in body(cem.last)
         assert len(eve.letters) == 2
 
-    def test_of_two_the_other_one_decides(self, referee: Referee) -> None:
+    def test_the_opponent_decides_in_a_match_of_two(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee, "substitutes: majority")
         says(referee, bob)
         assert len(carl.letters) == 2

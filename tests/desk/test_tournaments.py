@@ -546,7 +546,7 @@ def test_no_more_rulings_than_twenty_a_day(club: Club) -> None:
     assert "`rule` is answered 20 times a day" in club.say("ann", "rule t1 close\nreason: ill\nend")
 
 
-def test_not_too_many_matches_begin_together(club: Club) -> None:
+def test_at_most_150_matches_begin_together(club: Club) -> None:
     many = f"tournament new spaceships\ncloses: {CLOSES}\nentrants: 128\n"
     told = " ".join(club.say("ann", f"{many}end").split())
     assert "up to 704 matches would begin together, and at most 150 may" in told

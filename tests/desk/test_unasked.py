@@ -127,7 +127,7 @@ class TestBlock:
         assert "mallory proposes" in victim.text
         assert "you do not block mallory" in said(referee, victim, "unblock mallory # again")
 
-    def test_nor_who_is_blocked_by_an_open_match_or_a_message(self, referee: Referee) -> None:
+    def test_a_blocked_player_cannot_join_or_write(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5"))
         referee.send(ann, f"press m1\n{placed(ann)}Hello.\nend\n")
         answer, before = ann.text, len(bob.letters)

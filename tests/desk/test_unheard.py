@@ -203,9 +203,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("content", HIDDEN.values(), ids=HIDDEN)
-def test_notices_are_not_counted_as_of_letters_without_a_command_where_one_may_be(
-    referee: Referee, content: bytes
-) -> None:
+def test_notices_about_hidden_commands_have_no_daily_limit(referee: Referee, content: bytes) -> None:
     """Somebody tries again and again to get a signature right."""
     ann = referee.registered("ann")
     before = len(ann.letters)

@@ -75,7 +75,7 @@ def test_what_letters_have_in_common_is_said_once() -> None:
     assert all(len(joined_subjects([one, *turns])) <= LONGEST for one in ("x" * length for length in range(1, 70)))
 
 
-def test_of_letters_that_are_not_named_the_first_and_the_last_are() -> None:
+def test_a_long_list_of_letters_names_the_first_and_the_last() -> None:
     """The turns of a game that ended, when they take a letter to themselves."""
     subjects = (subject_about("m17", "Spaceships", f"game 1, turn {turn}") for turn in range(5, 90))
     letters = [WrittenLetter(subject_fitting(subject, str), [], named=False) for subject in subjects]

@@ -326,7 +326,7 @@ def test_a_file_beside_the_text_is_no_text() -> None:
 
 
 @pytest.mark.parametrize("texts", [[b"help", b"games"], [b"orders m1 turn 1\r\nGx3\r\nend", b"words", b"stop"]])
-def test_of_two_texts_with_commands_none_is_read(texts: list[bytes]) -> None:
+def test_two_texts_with_commands_are_not_read(texts: list[bytes]) -> None:
     html = b"Content-Type: text/html\r\n\r\nhelp"
     found = read_letter(HEAD + multipart(*[b"\r\n" + text for text in texts], html))
     assert (found.text, found.several, found.plain, found.html) == ("", True, None, None)

@@ -71,7 +71,7 @@ def watch(program: HouseProgram, scene: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(main())
 
 
-def test_it_gets_nothing_of_the_servers(tmp_path: Path) -> None:
+def test_the_house_inherits_nothing_of_the_server(tmp_path: Path) -> None:
     secret = os.open(tmp_path, os.O_RDONLY)
     os.set_inheritable(secret, True)
     environment = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "PGPASSWORD": "secret", "NOTIFY_SOCKET": "@x"}
@@ -121,7 +121,7 @@ def test_one_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.
     assert not lives(json.loads(told.read_text())["pid"])
 
 
-def test_it_ends_when_the_server_is_killed(tmp_path: Path) -> None:
+def test_the_house_ends_when_the_server_is_killed(tmp_path: Path) -> None:
     house = f"from pbem.bound_process import end_with_its_parent; end_with_its_parent()\n{TELLS}"
     server = (
         "import asyncio, os, pathlib, sys; from pbem.server.house_program import HouseProgram;"

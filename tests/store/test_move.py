@@ -91,7 +91,7 @@ def test_what_cannot_be_moved_whole_is_not_moved(
     assert not elsewhere.rows("SELECT * FROM players")
 
 
-def test_nor_into_a_store_of_another_version(referee: Referee, tmp_path: Path) -> None:
+def test_no_store_is_moved_into_another_version(referee: Referee, tmp_path: Path) -> None:
     with (
         Database(place(tmp_path / "later"), (*migrations(), "CREATE TABLE more (x INTEGER);")) as later,
         pytest.raises(StoreError, match="do not have the same tables"),

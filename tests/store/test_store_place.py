@@ -42,7 +42,7 @@ def test_an_address_shows_no_secret(tmp_path: Path, url: str, shown: str) -> Non
         f"postgresql:pbem:{SECRET}@db.example/games",
     ],
 )
-def test_nor_does_what_is_said_of_one_that_is_none(tmp_path: Path, url: str) -> None:
+def test_a_fault_in_an_address_shows_no_secret(tmp_path: Path, url: str) -> None:
     (tmp_path / "pbem.toml").write_text(f'server = "a.example"\nstore = "{url}"\n')
     with pytest.raises(ConfigError, match="no address of a database") as found:
         load(tmp_path / "pbem.toml")
