@@ -56,7 +56,11 @@ def standing(view: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[tupl
             continue
         seats = [seat for seat, one in enumerate(view["powers"], start=1) if one == power]
         player = names[seats[0]] if seats and seats[0] not in view["gone"] else Phrase("no player")
-        label = Phrase("{power} ({player}), centres {count}", power=name, player=player, count=count)
+        label = (
+            Phrase("{power} ({player}), centres {count}", power=name, player=player, count=count)
+            if view["powers"]
+            else Phrase("{power}, centres {count}", power=name, count=count)
+        )
         yield label, ", ".join(f"{kind} {spelled(place)}" for kind, place in units)
 
 
