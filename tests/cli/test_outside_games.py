@@ -145,9 +145,9 @@ def test_the_page_at_home_shows_the_text_and_takes_what_is_written(
     del GAMES["marbles"]
     assert shown("replay") == "The bundle of m1 cannot be shown."
     GAMES["marbles"] = "pbem_marbles"
-    assert done("practise", game="marbles") == {"error": "marbles is no game that programs play."}
-    assert 'data-game="spaceships"' in shown("")
-    assert 'data-game="marbles"' not in shown("")
+    for game in ("spaceships", "marbles"):
+        assert f'data-game="{game}"' in shown("")
+        assert (f'href="lesson?game={game}"' in shown("")) == (game == "spaceships")
     assert '<option value="marbles">' in shown("")
 
 
