@@ -225,6 +225,9 @@ def _simple(name: str, help_: str) -> click.Command:
     )
 
 
+_ANSWER = click.Choice(("offer", "accept", "decline"))
+
+
 class _Time(click.ParamType[str]):
     name = "time"
 
@@ -277,6 +280,14 @@ def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, to:
     readers = " public" if public else " ".join(["", "to", *to]) if to else ""
     words = f"press {match}{readers}\n{' '.join(text)}"
     _sign(table, words, yes, lambda: table.say(match, "press", " ".join(text), readers=readers))
+
+
+@_about_match()
+@click.argument("word", type=_ANSWER)
+@click.option("--for", "sharing", multiple=True, metavar="NAME", help="Only this player shares it; may be repeated.")
+def draw(table: PlayTable, match: str, word: str, sharing: tuple[str, ...], yes: bool) -> None:
+    """Offer a draw, of all who remain or of some, or answer such an offer."""
+    _say(table, match, "draw", " ".join([word, *(["for", *sharing] if sharing else [])]), yes)
 
 
 @_about_match()
@@ -390,15 +401,12 @@ def leave(table: PlayTable, tournament: str, yes: bool) -> None:
     _tell(table, f"leave {tournament}", yes)
 
 
-_ANSWER = click.Choice(("offer", "accept", "decline"))
-
 COMMANDS = (
-    *(new, accept, press, reveal, take_back, resign, clear, tournament, enter, leave),
+    *(new, accept, press, draw, reveal, take_back, resign, clear, tournament, enter, leave),
     _simple("join", "Take a seat in a match on the open list."),
     _simple("decline", "Decline a proposed match."),
     _simple("withdraw", "Withdraw your proposal."),
     _sentence("claim", "Claim the game from a player who missed the deadline and the grace period."),
-    _sentence("draw", "Offer a draw, or answer such an offer.", _ANSWER),
     _sentence("annul", "Offer to annul the match, or answer such an offer.", _ANSWER),
     _sentence("extend", "Give your opponent more time, such as 3d.", _Time()),
 )
