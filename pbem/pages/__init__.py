@@ -30,7 +30,7 @@ from pbem.pages.rules_text import rules_text, rulings
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 _SAID = re.compile(r'\bsay\(("(?:[^"\\]|\\.)*")')
@@ -105,10 +105,17 @@ def numbered_rulings(game: str, language: str) -> Markup:
     return _verbatim(_inline(rulings(game, language)))
 
 
-def home_page(first: str, language: str = ENGLISH) -> str:
-    """The page, which begins with a match, such as `anna@play.example/m1`, or with the list of all."""
+def home_page(first: str, practised: Callable[[str], bool], language: str = ENGLISH) -> str:
+    """The page, which begins with a match, such as `anna@play.example/m1`, or with the list of all.
+
+    It offers to play those games that programs have `practised`; only ours have lessons.
+    """
     games = titles()
-    shown = {"games": games, "practised": {name: games[name] for name in BUILT_IN}}
+    shown = {
+        "games": games,
+        "practised": {name: games[name] for name in filter(practised, games)},
+        "taught": BUILT_IN,
+    }
     scripts = ("say.js", "board.js", "sshsig.js", "passkey.js", "home/rooms.js")
     allowed = "frame-src 'self'; connect-src 'self'; img-src 'self' data:; "
     return page("home/home", "pbem", scripts, shown=shown, data={"first": first}, allowed=allowed, language=language)

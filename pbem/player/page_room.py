@@ -31,6 +31,7 @@ from pbem.player import PlayerTrouble, beginning
 from pbem.player.account_file import Account, BadAccount, split
 from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import Contradiction, Impossible
+from pbem.player.opponent import is_played
 from pbem.player.page_port import LatestNews, PageAnswer, PagePort, WorkQueue, as_json
 from pbem.player.page_views import (
     ComposedRequest,
@@ -238,7 +239,7 @@ class PlayRoom:
     def view(self, name: str, asked: Mapping[str, str]) -> PageAnswer | None:
         """The page or the facts of a name."""
         if name == "":
-            return PageAnswer(home_page(self._first, self._language).encode())
+            return PageAnswer(home_page(self._first, is_played, self._language).encode())
         if name == "news":
             after = asked.get("after", "")
             number, latest = self.news.after(int(after) if re.fullmatch("[0-9]{1,9}", after) else 0, _NEWS)
@@ -374,7 +375,7 @@ class PlayRoom:
         return {"sent": table.send()}
 
     def _practise(self, asked: PractiseRequest) -> JsonObject:
-        if asked.game not in BUILT_IN:
+        if not is_played(asked.game):
             raise Impossible("{game} is no game that programs play.", game=asked.game)
         table = self._tables.get(beginning.ACCOUNT) or self.table(beginning.ACCOUNT)
         table.patience = beginning.PATIENCE

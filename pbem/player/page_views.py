@@ -140,7 +140,9 @@ class PageViews:
             "conditions": self._conditions(standing),
             "composing": composing is not None,
             "board": board,
-            "position": self._position(table, standing, composing) if board == "composer" else "",
+            "position": self._position(table, standing, composing)
+            if board == "composer" and standing.rules in BUILT_IN
+            else f"&turn={standing.game}.{standing.turn}",  # made here, and so a page of its own in each turn
             "rematch": self._rematch(table, standing) if standing.phase == "closed" else "",
             "terms": self._terms(table, standing) if standing.phase in {"proposed", "open"} else "",
             "letters": letters.memory.texts(match),

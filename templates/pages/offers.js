@@ -1,32 +1,41 @@
-// Orders to choose from, below the place to write: those that go on as the line with the cursor begins.
+// Orders to choose from, below the place to write: those that go on as the line with the cursor begins, few at a time.
 
 (() => {
-  const SHOWN = 60, notation = document.getElementById("notation"), offered = document.getElementById("offered");
-  const offers = [...document.getElementById("offers").options].map(({ value }) => value);
+  const FEW = 20, notation = document.getElementById("notation"), offered = document.getElementById("offered");
+  const offers = [...new Set([...document.getElementById("offers").options].map(({ value }) => value))];
+  const fitting = (said) => offers.filter((offer) => offer.toLowerCase().startsWith(said.toLowerCase()));
 
-  /** The line with the cursor: where it begins and ends in the text, and what it says. */
+  /** The line with the cursor: where it begins and ends in the text, and what it says; and the other lines. */
   function line() {
     const { value, selectionStart: at } = notation, from = value.lastIndexOf("\n", at - 1) + 1, end = `${value}\n`.indexOf("\n", at);
-    return { from, end, said: value.slice(from, end).trimStart() };
+    return { from, end, said: value.slice(from, end).trimStart(), others: `${value.slice(0, from)}${value.slice(end)}`.split("\n") };
   }
 
-  /** Those that begin so; or all, where the line is one of them, or nothing begins so. */
-  function fitting(said) {
-    const found = offers.filter((offer) => offer.toLowerCase().startsWith(said.toLowerCase()));
-    return found.length && !offers.includes(said) ? found : offers;
+  /** Orders, or as many of the first words of each as leave few of them, but more than one. */
+  function shortened(found) {
+    let few = [];
+    for (let words = 1; few.join() !== found.join(); words++) {
+      const longer = [...new Set(found.map((offer) => offer.split(/(?=[ -])/).slice(0, words).join("")))];
+      if (few.length > 1 && longer.length > FEW) return few;
+      few = longer;
+    }
+    return few;
   }
 
-  function choose(offer) {
-    const { from, end } = line();
-    notation.setRangeText(offer, from, end, "end");
-    notation.focus();
-    list();
-  }
-
+  /** What goes on as the line begins; if nothing does, what begins as no other line does. */
   function list() {
-    offered.replaceChildren(...fitting(line().said).slice(0, SHOWN).flatMap((offer) => {
-      const button = Object.assign(document.createElement("button"), { type: "button", textContent: offer, style: "margin:2px;padding:6px 10px;font:inherit" });
-      button.addEventListener("click", () => choose(offer));
+    const { from, end, said, others } = line(), going = fitting(said).filter((offer) => offer !== said);
+    const found = said && going.length ? fitting(said) : offers, few = shortened(found);
+    const whole = (offer) => few.join() === found.join() || fitting(offer).length === 1;
+    const open = few.filter((offer) => found !== offers || !others.some((other) => (whole(offer) ? other === offer : other.startsWith(offer))));
+    offered.replaceChildren(...(open.length ? open : few).flatMap((offer) => {
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: whole(offer) ? offer : `${offer} …`, style: "margin:3px;min-width:44px;min-height:44px;padding:6px 12px;font:inherit" });
+      button.addEventListener("click", () => {
+        const next = whole(offer) && !offer.endsWith(" ") && end === notation.value.length ? "\n" : "";
+        notation.setRangeText(`${offer}${next}`, from, end, "end");
+        if (matchMedia("(hover: hover)").matches) notation.focus();  // elsewhere a keyboard would cover the list
+        list();
+      });
       return [button, " "];
     }));
   }

@@ -117,9 +117,13 @@ def test_the_page_at_home_shows_the_text_and_takes_what_is_written(
         assert answer is not None
         return json.loads(answer.content)
 
+    pages = set()
+    """The addresses under which the browser has seen what is to be written, without what it would not load anew."""
+
     def moment() -> Any:
         found = json.loads(shown("match"))
         assert found["board"] == "composer"
+        pages.add(found["position"].partition("#")[0])
         return [found["phase"], found["game"], found["turn"], found["hash"]]
 
     assert "Hide from 1 to 9" in shown("composer")
@@ -140,14 +144,15 @@ def test_the_page_at_home_shows_the_text_and_takes_what_is_written(
     terminal.post()
     terminal.bring()
     room.look()
+    assert len(pages) == 2
     assert "closed" in shown("match")
     assert "bob: guess 2" in shown("replay")
     del GAMES["marbles"]
     assert shown("replay") == "The bundle of m1 cannot be shown."
     GAMES["marbles"] = "pbem_marbles"
-    assert done("practise", game="marbles") == {"error": "marbles is no game that programs play."}
-    assert 'data-game="spaceships"' in shown("")
-    assert 'data-game="marbles"' not in shown("")
+    for game in ("spaceships", "marbles"):
+        assert f'data-game="{game}"' in shown("")
+        assert (f'href="lesson?game={game}"' in shown("")) == (game == "spaceships")
     assert '<option value="marbles">' in shown("")
 
 

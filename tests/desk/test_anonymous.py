@@ -95,6 +95,7 @@ class TestPlay:
         assert "no other player of the match" in ann.text
         referee.send(ann, "transcript m1\n", sign=False)
         assert "you get it once the match is over" in " ".join(ann.text.split())
+        assert "You are ann, seat 1." in body(ann.find("begins"))
         turn(referee, people)
         referee.read_cold()
         turn(referee, people)

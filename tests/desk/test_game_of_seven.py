@@ -95,6 +95,8 @@ def test_seven_play_to_a_draw_of_three(tmp_path: Path) -> None:
         referee.send(fay, "substitute m1 hal for seat-6\n")
         for person in (ann, bob, carl):
             referee.send(person, "substitute m1 hal for seat-6\n")
+        assert "Most of the players agree." in hal.text
+        assert max(map(len, hal.text.split("Once you")[0].split("\n"))) <= 78
         referee.send(hal, form_in(hal.text, "substitute"))
         assert referee.match().name(6) == "hal"
         others[-1] = hal

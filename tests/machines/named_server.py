@@ -17,7 +17,7 @@ from machines.post_office import Server, Servers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_PROGRAM = """\
+PROGRAM = """\
 import dns.asyncresolver
 
 class Resolver(dns.asyncresolver.Resolver):
@@ -29,13 +29,14 @@ dns.asyncresolver.Resolver = Resolver
 from pbem.cli import main
 main()
 """
+"""What runs `pbem` with the name server at a port as its only one."""
 
 
 def asking(port: int) -> type[Servers]:
     """Servers that ask the name server at this port."""
 
     class Named(Server):
-        program = (sys.executable, "-c", _PROGRAM.format(port=port), "serve")
+        program = (sys.executable, "-c", PROGRAM.format(port=port), "serve")
 
     class AllNamed(Servers):
         kind = Named

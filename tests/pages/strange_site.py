@@ -101,7 +101,7 @@ def main(folder: Path) -> None:
     for name in ("dueling-masters", "three-seats", "sealed", "continued", "running"):
         found = good(name)
         files[f"replay-{name}.{TAG}.html"] = replay(found, language=TAG)
-    files[f"home.{TAG}.html"] = home_page("", TAG)
+    files[f"home.{TAG}.html"] = home_page("", bool, TAG)
     (folder / "links.json").write_text(json.dumps(composing()))
     for name, content in files.items():
         if name.endswith((f".{TAG}.html", f".{TAG}.xml")):

@@ -83,6 +83,6 @@ def test_every_word_of_some_pages_comes_from_a_catalogue(tmp_path: Path, monkeyp
     pseudo_language(tmp_path, TAG)
     monkeypatch.setattr("pbem.pages.Templates", lambda: Templates(template_folder(), tmp_path))
     composed = composer("spaceships", Home("play.example", "pbem@play.example"), TAG)
-    for page in (home_page("", TAG), composed, replay(bundle.read(VECTOR.read_bytes()), language=TAG)):
+    for page in (home_page("", bool, TAG), composed, replay(bundle.read(VECTOR.read_bytes()), language=TAG)):
         assert "⟦" in page
         assert in_english(page) == []

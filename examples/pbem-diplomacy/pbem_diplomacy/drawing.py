@@ -13,7 +13,7 @@ from markupsafe import Markup
 from pbem_diplomacy.geography import FLEET, province_of, standard
 from pbem_diplomacy.map_shapes import HEIGHT, WIDTH, cells, points
 from pbem_diplomacy.notation import spelled
-from pbem_diplomacy.orders import CONVOY, MOVE, RETREAT, SUPPORT
+from pbem_diplomacy.orders import BUILD, CONVOY, DISBAND, MOVE, RETREAT, SUPPORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,14 +36,20 @@ _LIGHT: Final = frozenset({"FRANCE", "RUSSIA", "TURKEY"})
 SEA, LAND, NOBODY, INK, FAILED = "#d3e4ee", "#efe6d2", "#cfc8b8", "#33302b", "#b3261e"
 
 _COASTS: Final[Mapping[str, Point]] = {
-    "SPA/NC": (-4, -16),
-    "SPA/SC": (10, 44),
-    "STP/NC": (60, -70),
-    "STP/SC": (-14, 10),
-    "BUL/EC": (22, 2),
-    "BUL/SC": (2, 14),
+    "SPA/NC": (-6, -50),
+    "SPA/SC": (14, 80),
+    "STP/NC": (40, -90),
+    "STP/SC": (-30, 10),
+    "BUL/EC": (36, 2),
+    "BUL/SC": (4, 34),
 }
 """The step from the middle of a province to a fleet on one of its coasts."""
+
+NAME: Final = 26
+"""The height of names: a telephone of 390 pixels shows them 9 pixels high."""
+_BELOW, _ABOVE = 36, -21
+_NAMED_ABOVE: Final = frozenset({"ARM", "BUL", "CLY", "CON", "HOL", "LON", "LVP", "PAR", "PIC", "STP"})
+"""The provinces whose names stand above the unit: below they would meet another name, or a unit. A test says so."""
 
 
 def drawn(view: Mapping[str, Any], orders: Iterable[tuple[Order, bool]] = ()) -> Markup:
@@ -54,8 +60,8 @@ def drawn(view: Mapping[str, Any], orders: Iterable[tuple[Order, bool]] = ()) ->
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{SEA}"/>',
         *_provinces(owned),
         *_borders(),
-        *_names(),
         *(_arrow(order, done) for order, done in orders),
+        *_names(),
         *(_unit(*text.split()) for text in view["units"]),
         *(_unit(*each["unit"].split(), dislodged=True) for each in view["dislodged"]),
         "</svg>",
@@ -88,7 +94,7 @@ def _borders() -> Iterator[str]:
             seas = sum(_is_sea(province) for province in (cell.province, beyond))
             (x, y), (to_x, to_y) = cell.corners[at], cell.corners[(at + 1) % len(cell.corners)]
             lines[seas].append(f"M{x:.0f} {y:.0f}L{to_x:.0f} {to_y:.0f}")
-    for (width, colour), several in zip(((1.2, INK), (2.2, INK), (1, "#7fa3b8")), lines, strict=True):
+    for (width, colour), several in zip(((1.5, INK), (3, INK), (1.5, "#7fa3b8")), lines, strict=True):
         yield f'<path d="{"".join(several)}" stroke="{colour}" stroke-width="{width}" stroke-linecap="round"/>'
 
 
@@ -97,16 +103,24 @@ def _is_sea(province: str) -> bool:
 
 
 def _names() -> Iterator[str]:
-    """The code of each province, and a dot for a centre."""
+    """The code of each province, and a dot for a centre; both on a halo, as arrows run below them."""
     for code, province in standard().provinces.items():
-        x, y = _middle(code)
-        colour = "#4d7186" if province.kind == "sea" else INK
-        yield (
-            f'<text x="{x:.0f}" y="{y + 22:.0f}" font-size="14" text-anchor="middle" fill="{colour}">'
-            f"{code.capitalize()}</text>"
-        )
-        if province.centre:
-            yield f'<circle cx="{x + 16:.0f}" cy="{y + 18:.0f}" r="3" fill="{INK}"/>'
+        x, y = named(code)
+        sea = province.kind == "sea"
+        halo = f'stroke="{SEA if sea else LAND}" stroke-width="5" stroke-linejoin="round" stroke-opacity="0.7"'
+        dot = f'<circle cx="{x + 33:.0f}" cy="{y - 7:.0f}" r="5" ' if province.centre else ""
+        text = f'<text x="{x:.0f}" y="{y:.0f}" font-size="{NAME}" text-anchor="middle" '
+        ink = f'fill="{"#39606f" if sea else INK}"'
+        for paint in (halo, ink):
+            yield f"{text}{paint}>{code.capitalize()}</text>"
+            if dot:
+                yield f"{dot}{paint}/>"
+
+
+def named(code: str) -> Point:
+    """The middle of the line on which the name of a province stands."""
+    x, y = _middle(code)
+    return x, y + (_ABOVE if code in _NAMED_ABOVE else _BELOW)
 
 
 def _middle(province: str) -> Point:
@@ -123,30 +137,42 @@ def place(name: str) -> Point:
 def _unit(power: str, kind: str, name: str, *, dislodged: bool = False) -> str:
     """A unit: a disc for an army, a hull for a fleet, with the letter of its power; beside the other if dislodged."""
     x, y = place(name)
-    x, y = (x + 13, y + 13) if dislodged else (x, y)
+    x, y = (x + 20, y + 16) if dislodged else (x, y)
     colour, letters = COLOURS[power], INK if power in _LIGHT else "#ffffff"
     shape = (
-        f'<path d="M{x - 15:.0f},{y - 6:.0f} H{x + 15:.0f} L{x + 9:.0f},{y + 9:.0f} H{x - 9:.0f} Z"'
+        f'<path d="M{x - 22:.0f},{y - 10:.0f} H{x + 22:.0f} L{x + 13:.0f},{y + 13:.0f} H{x - 13:.0f} Z"'
         if kind == FLEET
-        else f'<circle cx="{x:.0f}" cy="{y:.0f}" r="11"'
+        else f'<circle cx="{x:.0f}" cy="{y:.0f}" r="15"'
     )
     letter = (
-        f'<text x="{x:.0f}" y="{y + 5:.0f}" font-size="13" font-weight="bold" text-anchor="middle"'
+        f'<text x="{x:.0f}" y="{y + 8:.0f}" font-size="22" font-weight="bold" text-anchor="middle"'
         f' fill="{letters}">{power[0]}</text>'
     )
     title = f"<title>{power.capitalize()} {kind} {spelled(name)}</title>"
-    return f'<g>{title}{shape} fill="{colour}" stroke="{INK}" stroke-width="1.5"/>{letter}</g>'
+    edge = f'stroke="{FAILED}" stroke-width="4"' if dislodged else f'stroke="{INK}" stroke-width="2"'
+    return f'<g>{title}{shape} fill="{colour}" {edge}/>{letter}</g>'
 
 
 def _arrow(order: Order, done: bool) -> str:
-    """The way of a unit, or the line of who helps: to the middle of the way of the unit that is helped."""
+    """The way of a unit, or the line of who helps: to the middle of the way of the unit that is helped.
+
+    A unit that was built has a ring, one that was disbanded leaves a cross.
+    """
+    if not order.place:  # a build that was waived
+        return ""
     x, y = place(order.place)
     if order.verb in {MOVE, RETREAT}:
-        return _line((x, y), place(order.to), done, width=3, head=True)
+        return _line((x, y), place(order.to), done, width=5, head=True)
     if order.verb in {SUPPORT, CONVOY}:
         of_x, of_y = place(order.of_place)
         to_x, to_y = place(order.to or order.of_place)
-        return _line((x, y), ((of_x + to_x) / 2, (of_y + to_y) / 2), done, width=1.8, head=False)
+        return _line((x, y), ((of_x + to_x) / 2, (of_y + to_y) / 2), done, width=3, head=False)
+    if order.verb == BUILD and done:
+        ring = f'<circle cx="{x:.0f}" cy="{y:.0f}" r="25"'
+        return f'{ring} fill="{COLOURS[order.power]}" stroke="{INK}" stroke-width="3"/>'
+    if order.verb == DISBAND:
+        crossed = f"M{x - 14:.0f} {y - 14:.0f}l28 28m0 -28l-28 28"
+        return f'<path d="{crossed}" stroke="{FAILED}" stroke-width="5" stroke-linecap="round"/>'
     return ""
 
 
@@ -154,15 +180,15 @@ def _line(start: Point, end: Point, done: bool, width: float, head: bool) -> str
     (x, y), (to_x, to_y) = start, end
     length = hypot(to_x - x, to_y - y) or 1
     right, down = (to_x - x) / length, (to_y - y) / length
-    to_x, to_y = to_x - 12 * right, to_y - 12 * down  # ends before the unit that stands there
+    to_x, to_y = to_x - 16 * right, to_y - 16 * down  # ends before the unit that stands there
     colour = INK if done else FAILED
-    dashes = "" if done and head else ' stroke-dasharray="2 4"' if done else ' stroke-dasharray="7 4"'
+    dashes = "" if done and head else ' stroke-dasharray="3 7"' if done else ' stroke-dasharray="11 7"'
     line = (
         f'<line x1="{x:.0f}" y1="{y:.0f}" x2="{to_x:.0f}" y2="{to_y:.0f}" stroke="{colour}"'
         f' stroke-width="{width}"{dashes}/>'
     )
     if not head:
         return line
-    tip = [(0, 0), (-11, 5), (-11, -5)]
+    tip = [(0, 0), (-18, 8), (-18, -8)]
     corners = " ".join(f"{to_x + a * right - b * down:.0f},{to_y + a * down + b * right:.0f}" for a, b in tip)
     return f'{line}<polygon points="{corners}" fill="{colour}"/>'

@@ -7,18 +7,19 @@ Nothing was copied from any map.
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from math import dist
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 POINTS: Final = """
 ADR: 14.5,43.6 16.6,42.4 13.2,44.9 18.4,41.2 18.7,40.5
 AEG: 25,37.6 25.1,39.2 24.9,36 27,36.3
 ALB: 20,41
 ANK: 33,40.3 35.5,41
-APU: 16.2,41 17.6,40.4 14.9,42.3 14,42.7
+APU: 16.6,41.2 17.6,40.4 14.9,42.3 14,42.7
 ARM: 41,40.5
 BAL: 18,56 15,55.2 19.5,57.5 19.8,55.6 13,54.7
 BAR: 36,70.8 42,70 28,72.5 37,69.5 48,70 22,73
@@ -57,7 +58,7 @@ MOS: 38,56 45,57 34,55 42,53 32,56.5 28,53.6
 MUN: 11,48.8 10.5,50 11.8,50.7
 NAF: 2,35 -4,34.3 -7,33
 NAO: -12.5,56 -20,58 -18,62 -10,57 -7.5,55.4
-NAP: 15,40.3 16.4,38.9
+NAP: 15.6,39.8 16.4,38.9
 NTH: 3,56 2,58.5 3.5,54 2.6,52.2
 NWG: 0,66 5,69 -6,66 3,63.5 16,72
 NWY: 9,61 14,66 23,70 8.5,59.3 17,68.5
@@ -95,8 +96,12 @@ YOR: -0.8,53.5 -1.6,52.9
 """The points of each province; the name of a country that nobody enters is written out."""
 
 WIDTH: Final = 1000
-HEIGHT: Final = 900
-_WEST, _EAST, _NORTH, _SOUTH = -16, 46, 72, 32
+HEIGHT: Final = 1200
+_ACROSS: Final = ((-16, 0), (-7, 86), (24, 780), (31, 892), (46, 1000))
+_DOWN: Final = ((72, 0), (62, 145), (58, 238), (37, 1091), (32, 1200))
+"""The places of some longitudes and latitudes on the map, others between: the middle of Europe has the most room."""
+_DEGREE: Final = 0.72
+"""The length of a degree of longitude where provinces are parted, in degrees of latitude."""
 
 Point = tuple[float, float]
 
@@ -113,25 +118,43 @@ class Cell(NamedTuple):
 @cache
 def points() -> Mapping[str, tuple[Point, ...]]:
     """The points of each province, on the map."""
+    return {province: tuple(map(_on_map, several)) for province, several in _parted().items()}
+
+
+def _parted() -> Mapping[str, tuple[Point, ...]]:
+    """The points of each province where provinces are parted: on a plain on which nothing is stretched."""
     rows = (line.split(": ") for line in POINTS.split("\n") if line)
     return {province: tuple(map(_placed, places.split())) for province, places in rows}
 
 
 def _placed(place: str) -> Point:
     longitude, latitude = map(float, place.split(","))
-    return (longitude - _WEST) / (_EAST - _WEST) * WIDTH, (_NORTH - latitude) / (_NORTH - _SOUTH) * HEIGHT
+    return longitude * _DEGREE, latitude
+
+
+def _on_map(point: Point) -> Point:
+    """The place on the map of a point of the plain."""
+    return _between(_ACROSS, point[0] / _DEGREE), _between(_DOWN, point[1])
+
+
+def _between(known: Sequence[tuple[int, int]], degree: float) -> float:
+    """The place of a degree, from the nearest ones whose place is known."""
+    steps = pairwise(known)
+    (start, at), (end, to) = next(step for step in steps if min(step)[0] <= degree <= max(step)[0])
+    return at + (degree - start) / (end - start) * (to - at)
 
 
 @cache
 def cells() -> tuple[Cell, ...]:
     """The cells of all points: together they are the map."""
-    owners = [(point, province) for province, several in points().items() for point in several]
+    owners = [(point, province) for province, several in _parted().items() for point in several]
     return tuple(_cell(point, province, owners) for point, province in owners)
 
 
 def _cell(point: Point, province: str, owners: list[tuple[Point, str]]) -> Cell:
     """The cell of a point: the map, cut half way to each other point."""
-    frame = [(0.0, 0.0), (float(WIDTH), 0.0), (float(WIDTH), float(HEIGHT)), (0.0, float(HEIGHT))]
+    west, east, north, south = _ACROSS[0][0] * _DEGREE, _ACROSS[-1][0] * _DEGREE, _DOWN[0][0], _DOWN[-1][0]
+    frame: list[Point] = [(west, north), (east, north), (east, south), (west, south)]
     sides = [(corner, "") for corner in frame]
     for other, name in sorted(owners, key=lambda owner: dist(point, owner[0])):
         if other == point:
@@ -152,4 +175,4 @@ def _cell(point: Point, province: str, owners: list[tuple[Point, str]]) -> Cell:
                 crossing = (corner[0] + share * (end[0] - corner[0]), corner[1] + share * (end[1] - corner[1]))
                 cut.append((crossing, name if far[at] <= 0 else beyond))
         sides = cut
-    return Cell(province, tuple(corner for corner, _ in sides), tuple(beyond for _, beyond in sides))
+    return Cell(province, tuple(_on_map(corner) for corner, _ in sides), tuple(beyond for _, beyond in sides))

@@ -242,11 +242,11 @@ def test_retreats_and_adjustments_take_days_of_a_week() -> None:
 def test_the_map_has_the_orders_of_the_last_turn_as_arrows() -> None:
     after, reports = played(begun(), "A Par-Bur\nF Bre-Mao", "A Mun-Bur")
     (board,) = truth({1: view(after, 1, [reports])}, 1)
-    assert board.svg.count('stroke-width="3"') == 3
-    assert board.svg.count('stroke-dasharray="7 4"') == 2
+    assert board.svg.count("<line ") == 3
+    assert board.svg.count('stroke-dasharray="11 7"') == 2
     assert "Fra F Mao" in board.words
     (before,) = boards(view(begun(), 1, []))
-    assert 'stroke-width="3"' not in before.svg
+    assert "<line " not in before.svg
     assert "<title>" not in blank()[0].svg
     assert sheet_rows([["A Par-Bur", "F Bre-Mao"], []]) == ["1. A Par-Bur; F Bre-Mao", "2. "]
 
@@ -287,3 +287,9 @@ def test_what_happened_is_told_in_words() -> None:
     undealt = view(RULES.begin(RULES.options({}, 3), []), 1, [])
     assert next(standing(undealt, {1: "ann", 2: "bob", 3: "carl"}))[0] == "Austria, centres 3"
     assert said("A Mar S A Par-Bur") == ["Marseilles supports the move from Paris to Burgundy"]
+
+
+def test_before_the_powers_are_dealt_none_is_said_to_lack_a_player() -> None:
+    state = RULES.begin(RULES.options({}, 2), [])
+    labels = [str(label) for label, _ in standing(view(state, 1, []), {1: "ann", 2: "bob"})]
+    assert labels[0] == "Austria, centres 3"

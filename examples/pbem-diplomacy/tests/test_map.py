@@ -6,10 +6,11 @@ from math import dist
 from xml.etree import ElementTree
 
 from pbem_diplomacy import RULES
-from pbem_diplomacy.drawing import drawn
+from pbem_diplomacy.boards import EMPTY
+from pbem_diplomacy.drawing import NAME, drawn, named, place
 from pbem_diplomacy.geography import standard
 from pbem_diplomacy.map_shapes import HEIGHT, WIDTH, cells, points
-from pbem_diplomacy.orders import MOVE, SUPPORT, Order
+from pbem_diplomacy.orders import BUILD, DISBAND, MOVE, SUPPORT, WAIVE, Order
 from pbem_diplomacy.recall import view
 
 
@@ -33,6 +34,45 @@ def test_each_province_has_its_name_on_the_map() -> None:
         assert 0 < y < HEIGHT
 
 
+def _box(at: tuple[float, float], left: float, up: float, right: float, down: float) -> tuple[float, ...]:
+    return at[0] - left, at[1] - up, at[0] + right, at[1] + down
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """True if two boxes share more than a hair's breadth."""
+    return all(max(one[at], other[at]) + 3 < min(one[at + 2], other[at + 2]) for at in (0, 1))
+
+
+def test_names_can_be_read_on_a_telephone() -> None:
+    """At 390 pixels, of which a letter leaves 350 to its picture, names are 9 pixels high, and nothing is on them."""
+    assert NAME * 350 / WIDTH > 9
+    board = standard()
+    names = {
+        code: _box(named(code), 25, 19, 39 if board.provinces[code].centre else 25, 5) for code in board.provinces
+    }
+    units = [
+        _box(place(each), 17, 14, 17, 14) for code, one in board.provinces.items() for each in (code, *one.coasts)
+    ]
+    for code, box in names.items():
+        assert 0 < box[0] < box[2] < WIDTH, code
+        assert 0 < box[1] < box[3] < HEIGHT, code
+        assert [other for other in names if other != code and _overlap(box, names[other])] == [], code
+        assert [unit for unit in units if _overlap(box, unit)] == [], code
+
+
+def test_a_winter_shows_what_was_built_and_removed() -> None:
+    built, removed, waived = (
+        Order("FRANCE", "A", "PAR", BUILD),
+        Order("TURKEY", "F", "ANK", DISBAND),
+        Order("ITALY", "", "", WAIVE),
+    )
+    shown = drawn(EMPTY, [(built, True), (removed, True), (waived, True)])
+    x, y = place("PAR")
+    assert f'<circle cx="{x:.0f}" cy="{y:.0f}" r="25"' in shown
+    x, y = place("ANK")
+    assert f'd="M{x - 14:.0f} {y - 14:.0f}l28 28' in shown
+
+
 def test_a_picture_has_units_and_orders() -> None:
     state = RULES.begin(RULES.options({"powers": "France Germany"}, 2), [])
     orders = [
@@ -44,5 +84,9 @@ def test_a_picture_has_units_and_orders() -> None:
     titles = [element.findtext("{*}title", "") for element in root if element.tag.endswith("}g")]
     assert sorted(titles)[:2] == ["Austria A Bud", "Austria A Vie"]
     assert len(titles) == len(state.units)
-    lines = [element.get("stroke-dasharray") for element in root if element.get("stroke-width") in {"3", "1.8"}]
-    assert lines == [None, "2 4", "7 4"]
+    lines = [
+        element.get("stroke-dasharray")
+        for element in root
+        if element.get("stroke-width") in {"5", "3"} and element.tag.endswith("}line")
+    ]
+    assert lines == [None, "3 7", "11 7"]

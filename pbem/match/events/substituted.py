@@ -136,8 +136,8 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
     leaves = nomination is not None and seat in nomination.willing
     if by != seat and not leaves and not gone(match, seat, step.world.now):
         says = Phrase(
-            "{name} plays on: only a player who hands the seat over, has missed the deadline or has been out"
-            " of reach for long may be replaced",
+            "{name} plays on: only a player who hands the seat over, has missed deadline and grace period, or has"
+            " been out of reach for long may be replaced",
             name=called(match, seat),
         )
         raise Refused(Fault("substitute", called(match, seat), says))

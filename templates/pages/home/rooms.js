@@ -263,7 +263,7 @@
     byId("anew").dataset.game = byId("rematch").dataset.game = found.rules;
     byId("rematch").dataset.words = found.rematch;
     for (const id of ["lesson", "rules"]) byId(id).href = `${id}?game=${encodeURIComponent(found.rules)}`;
-    show("lesson", document.querySelector(`[data-game="${CSS.escape(found.rules)}"]`));
+    show("lesson", byId("games").querySelector(`[href="lesson?game=${CSS.escape(found.rules)}"]`));
     byId("picture").href = of("picture");
     show("picture", found.bundle);
     redraw(byId("stored"), found.stored.flatMap(stored));
