@@ -127,7 +127,12 @@ class _Environment(Environment):
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """A dictionary's value of this name, or else an attribute."""
-        return obj[attribute] if type(obj) is dict and attribute in obj else super().getattr(obj, attribute)
+        if type(obj) is dict and attribute in obj:
+            return obj[attribute]
+        try:
+            return getattr(obj, attribute)
+        except AttributeError:
+            return super().getattr(obj, attribute)
 
     def make_globals(self, d: MutableMapping[str, object] | None) -> MutableMapping[str, object]:
         """The globals of the environment, and those of a template."""
