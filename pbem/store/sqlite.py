@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import sqlite3
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -270,13 +270,20 @@ class Sqlite:
         return [line for line in faults if line != "ok"] + lost[:20]
 
     @staticmethod
-    @contextmanager
-    def translated() -> Iterator[None]:
+    def translated() -> AbstractContextManager[None]:
         """Raise the store's errors in place of SQLite's."""
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
+        return _TRANSLATED
+
+
+class _Translated(AbstractContextManager[None]):
+    """Raises the store's errors in place of SQLite's; no generator, because each query has one."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, sqlite3.DatabaseError):
             _raise_translated(error)
+
+
+_TRANSLATED = _Translated()
 
 
 class Lock(AbstractContextManager["Lock"]):
