@@ -97,7 +97,7 @@ class _Bench:
         self.table = Table(folder, matches=2)
         self.referee, self.desk = self.table.referee, self.table.referee.running
         self.people = self.table.ann, self.table.bob
-        self.turns = busy_turns(Random(20), 4)[:COUNT]
+        self.turns = busy_turns(Random(20), 8)[:COUNT]
 
     def work(self) -> None:
         """Do all pieces; what is done for the first time, and then loaded or compiled, is done before."""
