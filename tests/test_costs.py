@@ -144,3 +144,17 @@ def test_hot_queries_use_indexes(begun: Callable[..., Referee]) -> None:
             walks |= {step[3] for step in plan if step[3].startswith("SCAN") and "INDEX" not in step[3]}
     few = {"SCAN kind0", "SCAN kind1", "SCAN kind2"}  # the first letters of each kind, no more than are taken
     assert walks <= {"SCAN outages", "SCAN CONSTANT ROW"} | few
+
+
+def test_the_octets_of_cached_matches_are_kept_and_not_added_up(begun: Callable[..., Referee]) -> None:
+    """Through new revisions, a letter that is refused, and a decision that is undone."""
+    referee = begun()
+    archive = referee.desk.archive
+    ann = referee.people["ann@mail.example"]
+    for text in (ORDERS, ORDERS.lower(), "Rw1", ""):
+        referee.send(ann, ann.filled("orders", text, rev=len(text) + 1), follow=False)
+        assert archive._all_octets == sum(archive._octets.values())
+    assert archive._all_octets > 0
+    archive.begin()
+    archive._drop(1)
+    assert archive._all_octets == 0
