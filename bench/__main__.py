@@ -16,6 +16,7 @@ PARTS = (
     "latency",
     "engines",
     "turn",
+    "instructions",
     "outgoing",
     "rules",
     "verification",

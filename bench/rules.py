@@ -48,7 +48,7 @@ Turns = list[tuple[Any, dict[int, str]]]
 def measure(rounds: int) -> list[Part]:
     """Turns a second of our games beside chess; the start of `pbem replay`, and what it does in a second."""
     samples = {
-        SPACESHIPS: ("spaceships", _busy(Random(20), 60)),
+        SPACESHIPS: ("spaceships", busy_turns(Random(20), 60)),
         "Dueling Masters of Space-Time": ("dueling-masters", _all("dueling-masters", Random(20), 40)),
         **{
             f"Shoot 'em up Spaceships, {seats} seats": ("shoot-em-up", _crowded(Random(seats), 60, seats))
@@ -93,7 +93,7 @@ def _replays(rounds: int) -> Part:
     return part
 
 
-def _busy(random: Random, games: int) -> Turns:
+def busy_turns(random: Random, games: int) -> Turns:
     """Positions with both sides' orders as text, eight or more a side."""
     judge = rules("spaceships")
     turns: Turns = []

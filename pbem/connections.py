@@ -1,4 +1,4 @@
-"""The choice of the connection to end when all are taken; servers with a thread for each connection, also by HTTP.
+"""The choice of the connection to end when all are taken; servers with a thread for each connection.
 
 So nobody keeps others out by coming first, with many addresses, or by sending a little now and then. This module does
 not look into connections. Implements reliability.md, "Limits", and case 33.
@@ -12,13 +12,12 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from pbem.networks import network_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     Asked = socket.socket | tuple[bytes, socket.socket]  # as socketserver has it
 
@@ -139,23 +138,3 @@ class LimitedThreads(socketserver.ThreadingMixIn, socketserver.TCPServer):
         with self._count:
             self._served.pop(request, None)
         super().shutdown_request(request)
-
-
-class QuietHandler(BaseHTTPRequestHandler):
-    """Answers requests, and logs none: addresses hold tokens, and who asked is nobody's business."""
-
-    def answer(self, status: int, content: bytes, headers: Mapping[str, str]) -> None:
-        """Send an answer with these headers."""
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def version_string(self) -> str:
-        """The name of the software, without a version."""
-        return "pbem"
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""

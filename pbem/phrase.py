@@ -160,6 +160,8 @@ def fill(template: str, facts: dict[str, object]) -> str:
 
 def harmless(text: str, kept: str = "") -> str:
     """The text with its control characters written out, but for those kept: strangers must not move the cursor."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() or char in kept else ascii(char)[1:-1] for char in text)
 
 

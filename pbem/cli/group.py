@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -35,6 +34,8 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
+            from difflib import get_close_matches
+
             near = get_close_matches(cmd_name, COMMANDS, 1)
             meant = f"Did you mean `pbem {near[0]}`?" if near else "`pbem --help` lists them all."
             raise click.UsageError(f"No such command '{cmd_name}'. {meant}", ctx)

@@ -84,6 +84,8 @@ class MatchRepository:
     """The cached matches, with the versions of their rows, the least recently used first."""
     _octets: dict[int, int] = field(default_factory=dict)
     """The octets of the letters that wait in each cached match."""
+    _all_octets: int = 0
+    """Their sum: to add them up at each load would take longer the more matches are cached."""
     _last: dict[int, EntryRow] = field(default_factory=dict)
     """The last entries of cached matches, as they were signed: each letter about a match shows one."""
     _before: dict[int, tuple[int, Match] | None] = field(default_factory=dict)
@@ -163,18 +165,20 @@ class MatchRepository:
         if before is None or before[0] != version:
             self._before.setdefault(number, before)
         self._put(number, version, match)
-        while len(self._warm) > WARM or (sum(self._octets.values()) > LETTERS and len(self._warm) > 1):
+        while len(self._warm) > WARM or (self._all_octets > LETTERS and len(self._warm) > 1):
             self._drop(next(iter(self._warm)))
 
     def _put(self, number: int, version: int, match: Match) -> None:
         self._warm[number] = version, match
         self._warm.move_to_end(number)
+        self._all_octets -= self._octets.get(number, 0)
         self._octets[number] = sum(kept.octets for kept in match.waiting)
+        self._all_octets += self._octets[number]
 
     def _drop(self, number: int) -> None:
         self._warm.pop(number, None)
         self._last.pop(number, None)
-        self._octets.pop(number, None)
+        self._all_octets -= self._octets.pop(number, 0)
 
     def _restore(self, row: MatchRow) -> Match:
         if row.head == BEFORE:

@@ -213,18 +213,25 @@ class ReplyTokens:
             # It counts as received later than it came.
             return _EXPIRED.given(domain=found.name.partition("._domainkey.")[2]), None
         if found.verdict.kind == "valid":
-            word = ("dkim", found.name, found.record)
+            by, name, record = "dkim", found.name, found.record
         elif found.told:
-            word = ("server", self._config.identity.authserv_id, found.told)
+            by, name, record = "server", self._config.identity.authserv_id, found.told
         else:
             return found.verdict.reason, None
         if not found.covers_encoding and is_open(letter.root):
             return _OPEN, None
-        place = f"m{token.place[0]}" if token.place else "-"
-        received = written(row.received)
-        about = (self._config.server, place, token.name, sha256_hex(letter.raw), received, token.hash)
-        where = mailbox_evidence.place(*token.place[1:]) if token.place else "none"
-        return found.verdict.reason, Evidence(*about, *word, place=where)
+        return found.verdict.reason, Evidence(
+            server=self._config.server,
+            match=f"m{token.place[0]}" if token.place else "-",
+            player=token.name,
+            mail=sha256_hex(letter.raw),
+            received=written(row.received),
+            token=token.hash,
+            place=mailbox_evidence.place(*token.place[1:]) if token.place else "none",
+            by=by,
+            name=name,
+            record=record,
+        )
 
     def is_talk(self, letter: Letter) -> bool:
         """True if a letter is to such an address of ours: its plain words are a message."""

@@ -283,7 +283,8 @@ def pinned(players: Players, name: str, place: tuple[str, str, int], salt: str) 
     keys = tuple(key.document() for key in row.keys)
     if row.level != "mailbox":
         return Player(name, keys)
-    named = NamedMailbox(*place, name, row.address.lower(), salt)
+    server, match, seat = place
+    named = NamedMailbox(server=server, match=match, seat=seat, player=name, address=row.address.lower(), salt=salt)
     return Player(name, keys, mailbox=sha256_hex(named.text().encode()), named=named)
 
 

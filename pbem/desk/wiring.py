@@ -261,19 +261,19 @@ class Desk:
     def decision(self) -> Iterator[None]:
         """A decision, in one transaction: if the block raises, nothing of it is left, in the store or in memory."""
         self.archive.begin()
-        with self._forgotten_if_undone(), self.database.transaction():
-            yield
+        try:
+            with self.database.transaction():
+                yield
+        except BaseException:
+            self.forget()
+            raise
 
     @contextmanager
     def part(self) -> Iterator[None]:
         """A part of the open decision: if the block raises, what it did is undone, in the store and in memory."""
-        with self._forgotten_if_undone(), self.database.savepoint():
-            yield
-
-    @contextmanager
-    def _forgotten_if_undone(self) -> Iterator[None]:
         try:
-            yield
+            with self.database.savepoint():
+                yield
         except BaseException:
             self.forget()
             raise

@@ -8,7 +8,6 @@ itself. Here live the register of packages and the identity of their code. Imple
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
 from importlib import import_module
@@ -190,6 +189,8 @@ def _folder(module: str) -> Path:
 
 def _code(found: Distribution, folder: Path) -> str | None:
     """The hash over what can be imported of a package: paths and contents, whatever its RECORD says of them."""
+    import csv
+
     hashes = {}
     # Not `found.files`: from Python 3.12 on, that leaves out the files that are missing.
     for row in csv.reader((found.read_text("RECORD") or "").splitlines()):

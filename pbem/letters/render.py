@@ -12,8 +12,9 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes, pass_eval_context
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes, pass_environment, pass_eval_context
 from jinja2.ext import InternationalizationExtension
+from jinja2.filters import do_wordwrap
 from markupsafe import Markup, escape
 
 from pbem.boards.html_tables import BoardTable
@@ -114,9 +115,26 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
         *(text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),
         *(table.bold, table.grids, table.key),
     )
-    environment.filters |= {"say": in_words} | {setter.__name__: setter for setter in setters}
+    environment.filters |= {"say": in_words, "wordwrap": _wordwrap}
+    environment.filters |= {setter.__name__: setter for setter in setters}
     environment.globals |= {"words": partial(part_of, part="words")}
     return environment
+
+
+@pass_environment
+def _wordwrap(
+    environment: Environment,
+    text: str,
+    width: int,
+    break_long_words: bool = True,
+    wrapstring: str = "\n",
+    break_on_hyphens: bool = True,
+) -> str:
+    """jinja2's filter, which takes even lines that fit apart into words."""
+    lines = text.splitlines()
+    if all(len(line) <= width for line in lines):
+        return wrapstring.join([line.rstrip() for line in lines])
+    return do_wordwrap(environment, text, width, break_long_words, wrapstring, break_on_hyphens)
 
 
 class _Environment(Environment):
@@ -127,7 +145,12 @@ class _Environment(Environment):
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """A dictionary's value of this name, or else an attribute."""
-        return obj[attribute] if type(obj) is dict and attribute in obj else super().getattr(obj, attribute)
+        if type(obj) is dict and attribute in obj:
+            return obj[attribute]
+        try:
+            return getattr(obj, attribute)
+        except AttributeError:
+            return super().getattr(obj, attribute)
 
     def make_globals(self, d: MutableMapping[str, object] | None) -> MutableMapping[str, object]:
         """The globals of the environment, and those of a template."""

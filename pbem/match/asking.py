@@ -147,7 +147,7 @@ def _file(step: Step, path: str, game: int) -> dict[str, str]:
 
 
 def _paper(match: Match) -> bytes:
-    return Replies(match.server, match.id, match.replies).text().encode()
+    return Replies(server=match.server, match=match.id, salt=match.replies).text().encode()
 
 
 def token(match: Match, seat: int, rev: int) -> str:

@@ -7,7 +7,7 @@ can read them; a salt prevents guessing from the hash. Implements docs/bundle.md
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -55,8 +55,7 @@ class NotADocument(ValueError):
     """The text is not an opening, receipt or other document as this module writes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Paper:
+class _Paper(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of paper: a title, a line for each field in order, and in an opening the setup."""
 
     TITLE: ClassVar[str]
@@ -77,7 +76,7 @@ class _Paper:
     @cache
     def _lines(cls) -> list[str]:
         """The names of a paper's lines."""
-        return [each.name for each in fields(cls) if each.name != "setup"]
+        return [name for name in cls.__struct_fields__ if name != "setup"]
 
     @classmethod
     @cache
@@ -114,8 +113,7 @@ class _Paper:
         return values
 
 
-@dataclass(frozen=True, slots=True)
-class Opening(_Paper):
+class Opening(_Paper, frozen=True, kw_only=True):
     """An opening opens a commitment: it has a setup, where it belongs, the letter that brought it, and a salt."""
 
     TITLE = "opening 1"
@@ -127,11 +125,11 @@ class Opening(_Paper):
     player: str
     rules: str
     mail: str
-    evidence: str = field(default="", kw_only=True)
+    evidence: str = ""
     """SHA-256 of the evidence for the letter, where it came at level `mailbox`; else the line is not there."""
-    received: str = field(kw_only=True)
+    received: str
     """The time of the letter's arrival, UTC to the second."""
-    rev: int = field(kw_only=True)
+    rev: int
     """The revision of the setup, at least 1."""
     salt: str
     setup: str
@@ -146,8 +144,7 @@ class Opening(_Paper):
         return f"{_Paper.text(self)}setup\n{self.setup}\nend\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _OfOrders(_Paper):
+class _OfOrders(_Paper, frozen=True, kw_only=True):
     """The lines of a receipt and a withdrawal: where the orders belong, the letter that brought them, and a salt."""
 
     server: str
@@ -160,11 +157,11 @@ class _OfOrders(_Paper):
     level: str
     key: str
     mail: str
-    evidence: str = field(default="", kw_only=True)
+    evidence: str = ""
     """SHA-256 of the evidence for the letter, where it came at level `mailbox`; else the line is not there."""
-    orders: str = field(default="", kw_only=True)
+    orders: str = ""
     """`default` where they are default orders, of turn 0 until they are played; else the line is not there."""
-    received: str = field(kw_only=True)
+    received: str
     """The time of the letter's arrival, UTC to the second."""
     salt: str
 
@@ -172,20 +169,20 @@ class _OfOrders(_Paper):
     def of(cls, match: Match, seat: int, turn: int, rev: int | None, signed: Signed, salt: str) -> Self:
         """The paper about what a seat signed for a turn."""
         return cls(
-            match.server,
-            match.id,
-            match.game,
-            turn,
-            seat,
-            match.name(seat),
-            rev or 1,
-            signed.level,
-            signed.key,
-            signed.hash,
-            salt,
+            server=match.server,
+            match=match.id,
+            game=match.game,
+            turn=turn,
+            seat=seat,
+            player=match.name(seat),
+            rev=rev or 1,
+            level=signed.level,
+            key=signed.key,
+            mail=signed.hash,
             evidence=signed.evidence_hash,
             orders="default" if match.phase == "playing" and turn == DEFAULT else "",
             received=signed.received,
+            salt=salt,
         )
 
     @property
@@ -194,25 +191,22 @@ class _OfOrders(_Paper):
         return self.orders == "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt(_OfOrders):
+class Receipt(_OfOrders, frozen=True, kw_only=True):
     """A receipt represents orders until their turn is resolved."""
 
     TITLE = "receipt 1"
 
-    branch: str = field(default="", kw_only=True)
+    branch: str = ""
     """The branch of conditional orders that counts, once that is known; else the line is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawal(_OfOrders):
+class Withdrawal(_OfOrders, frozen=True, kw_only=True):
     """A withdrawal says that a setup (turn 0), orders or default orders were withdrawn, by which letter, and when."""
 
     TITLE = "withdrawal 1"
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence(_Paper):
+class Evidence(_Paper, frozen=True, kw_only=True):
     """The evidence that lets a letter count at level `mailbox`: who verified its From, and in which words."""
 
     TITLE = "evidence 1"
@@ -226,7 +220,7 @@ class Evidence(_Paper):
     """UTC to the second: by then the signature must not have expired."""
     token: str
     """SHA-256 of the single-use reply token that the letter brought back."""
-    place: str = field(kw_only=True)
+    place: str
     """The place that the letter with the token was about, as `game 1 turn 5`."""
     by: str
     """`dkim`: the letter's DKIM signature holds with this key record. `server`: our mail server said so."""
@@ -241,8 +235,7 @@ class Evidence(_Paper):
         return f"{self.by}:{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class NamedMailbox(_Paper):
+class NamedMailbox(_Paper, frozen=True, kw_only=True):
     """The mailbox from which a seat's letters must come; the transcript holds only its hash, which may be shown.
 
     The salt prevents readers of the transcript who do not have this paper from trying addresses.
@@ -259,8 +252,7 @@ class NamedMailbox(_Paper):
     salt: str
 
 
-@dataclass(frozen=True, slots=True)
-class Replies(_Paper):
+class Replies(_Paper, frozen=True, kw_only=True):
     """The secret of the reply addresses of a turn, which nobody can guess from its hash: see `pbem.match.asking`."""
 
     TITLE = "replies 1"

@@ -32,4 +32,6 @@ def proposed(
 ) -> Match:
     """A match that was proposed, and has not begun; `players` are those who have a seat now, if that is known."""
     seated = tuple(Player(name, ()) for name in players)
-    return Match(match, server, terms, mode_of(terms), phase, replies=replies, players=seated)
+    return Match(
+        match, server, terms, terms.hash(server, match), mode_of(terms), phase, replies=replies, players=seated
+    )

@@ -7,8 +7,9 @@ protocol.md, "A match".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.games import Fault, Refused
 from pbem.match.entry_type import day
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """A word out of a few, the first by default."""
 
     says: Phrase
@@ -44,8 +44,7 @@ class Choice:
         return str(value)
 
 
-@dataclass(frozen=True, slots=True)
-class Switch(Choice):
+class Switch(Choice, frozen=True):
     """The words `no`, the default, and `yes`: a truth value."""
 
     words: tuple[str, ...] = ("no", "yes")
@@ -64,8 +63,7 @@ class Switch(Choice):
         return self.words[bool(value)]
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True):
     """A whole number within bounds."""
 
     says: Phrase
@@ -85,8 +83,7 @@ class Number:
         return str(value or "")
 
 
-@dataclass(frozen=True, slots=True)
-class Time:
+class Time(msgspec.Struct, frozen=True):
     """A time within bounds, in seconds; the word `none` may stand for 0."""
 
     says: Phrase
@@ -111,8 +108,7 @@ class Time:
         return "none" if self.none and not value else written_duration(value)  # type: ignore[arg-type]  # of `read`
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(msgspec.Struct, frozen=True):
     """A day: its first second, as a time in UTC."""
 
     says: Phrase

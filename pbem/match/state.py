@@ -189,6 +189,8 @@ class Match(msgspec.Struct, frozen=True):
     id: str
     server: str
     terms: Terms
+    rules_hash: str
+    """The hash of the agreed terms."""
     play: Play
     """The mode in which its games are played, with what only that mode knows of the game."""
     phase: str = "proposed"
@@ -305,11 +307,6 @@ class Match(msgspec.Struct, frozen=True):
     def seats(self) -> range:
         """The seats, from 1."""
         return range(1, len(self.terms.players) + 1)
-
-    @property
-    def rules_hash(self) -> str:
-        """The hash of the agreed terms."""
-        return self.terms.hash(self.server, self.id)
 
     @property
     def totals(self) -> tuple[int, ...]:

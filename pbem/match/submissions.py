@@ -41,18 +41,18 @@ def setup(step: Step, seat: int, form: SignedForm[SubmitSetup], signed: Signed) 
     if same := again(before, form.rev, setup.text):
         return same
     opening = Opening(
-        match.server,
-        match.id,
-        match.game,
-        seat,
-        match.name(seat),
-        match.rules_hash,
-        signed.hash,
-        step.world.salt(f"openings/game-{match.game}-seat-{seat}.txt"),
-        setup.text,
+        server=match.server,
+        match=match.id,
+        game=match.game,
+        seat=seat,
+        player=match.name(seat),
+        rules=match.rules_hash,
+        mail=signed.hash,
         evidence=signed.evidence_hash,
         received=signed.received,
         rev=form.rev or 1,
+        salt=step.world.salt(f"openings/game-{match.game}-seat-{seat}.txt"),
+        setup=setup.text,
     )
     submission = Submission.of(form.rev, setup.text, opening.text(), signed, before)
     step.match = replace(match, setups={**match.setups, seat: submission})

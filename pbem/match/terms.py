@@ -7,9 +7,10 @@ The hash goes into every commitment. Implements protocol.md, "A match".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.games import GAMES, Fault, Options, Refused, part_of, rules
 from pbem.games.outside import PACKAGES, Package
@@ -139,8 +140,7 @@ _VALUE = 4000
 """The most characters of an option that are read as TOML: the library takes the square of a key with many parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True):
     """The agreed terms: the game and its options, kind and length of the match, players in seat order."""
 
     game: str
@@ -220,7 +220,7 @@ class Terms:
 
     def document(self) -> JsonObject:
         """The terms as in the transcript's first entry: a JSON object."""
-        document = {name: _plain(getattr(self, name)) for name in self.__slots__}
+        document = {name: _plain(getattr(self, name)) for name in self.__struct_fields__}
         if self.rules_package is not None:
             document["rules_package"] = self.rules_package._asdict()
         return {name: value for name, value in document.items() if name not in _SOME or value != _SOME[name]}
@@ -243,7 +243,7 @@ class Terms:
     @classmethod
     def read(cls, document: JsonObject) -> Terms:
         """The terms of a JSON object that `document` made; raises KeyError, TypeError or ValueError."""
-        if {*document, *_SOME} != {*cls.__slots__} or not isinstance(document["game"], str):
+        if {*document, *_SOME} != {*cls.__struct_fields__} or not isinstance(document["game"], str):
             raise ValueError("not the keys of terms")
         package = Package.read(document["rules_package"]) if "rules_package" in document else None
         return cls(**{**document, "players": tuple(document["players"]), "rules_package": package})

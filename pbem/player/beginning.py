@@ -13,9 +13,8 @@ from pbem.mail_providers import provider_of
 from pbem.phrase import Phrase
 from pbem.player import mail_in, signing, trial_server
 from pbem.player.account_file import Account
-from pbem.player.blind import OCTETS
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.opponent import Chance, is_played, strategy
+from pbem.player.opponent import SEED_OCTETS, Chance, is_played, strategy
 from pbem.player.results import PlayResult, ToldLine, line_of
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ def setup_at_random(table: PlayTable, standing: MatchView) -> str:
     if not is_played(standing.rules):
         raise Impossible("No program here knows how to set up {game}.", game=standing.rules)
     try:
-        return strategy(standing.rules).setup(_LEVEL, Chance(os.urandom(OCTETS)), options, standing.seat)
+        return strategy(standing.rules).setup(_LEVEL, Chance(os.urandom(SEED_OCTETS)), options, standing.seat)
     except ValueError as error:
         raise Impossible("No setup was found for the options of {match}.", match=standing.match) from error
 

@@ -21,7 +21,7 @@ from pbem.match.record import read
 from pbem.match.sealed_game import ORDERS, SETUP, PaperPlace, lines_of, path
 from pbem.match.sealed_mode import SealedMode
 from pbem.match.transcript import canonical, sha256_hex
-from pbem.player.opponent import EDITIONS, LEVELS, Chance, Position, edition, strategy
+from pbem.player.opponent import EDITIONS, LEVELS, SEED_OCTETS, Chance, Position, edition, strategy
 from pbem.proof.compare.finding import Finding
 from pbem.proof.signed_letters import signed_agreement
 
@@ -38,13 +38,11 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = version("pbem")
 """The version that plays. Strategies have editions of their own: versions with the same edition play alike."""
-OCTETS: Final = 16
-"""Length of a seed: too long to guess, and in hex it fits a line of mail, however it is quoted."""
 
 _COMMITTED = re.compile(
     r"^# played by pbem (\S{1,40}?), edition ([1-9]\d{0,4}); commitment:\n# ([0-9a-f]{64})$", re.MULTILINE
 )
-_SEED = re.compile(rf"\b[0-9a-f]{{{2 * OCTETS}}}\b")
+_SEED = re.compile(rf"\b[0-9a-f]{{{2 * SEED_OCTETS}}}\b")
 _LETTER: Final = 1 << 20
 """Characters of a letter that are searched for seeds."""
 

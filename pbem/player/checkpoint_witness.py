@@ -20,10 +20,11 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem.config.values import Listen
-from pbem.connections import LimitedThreads, QuietHandler
+from pbem.connections import LimitedThreads
 from pbem.identity import ssh
 from pbem.player.account_file import BadAccount, beside, read_settings
 from pbem.player.memory import transaction
+from pbem.player.quiet_handler import QuietHandler
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import NotANote, Note, cosigned
 from pbem.tlog.tree import EMPTY, is_consistent

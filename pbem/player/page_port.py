@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
-from pbem.connections import LimitedThreads, QuietHandler
+from pbem.connections import LimitedThreads
+from pbem.player.quiet_handler import QuietHandler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

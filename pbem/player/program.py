@@ -16,12 +16,12 @@ from pbem.games import Result, rules
 from pbem.match.option_lines import duration
 from pbem.match.terms import Terms
 from pbem.player import PlayerTrouble
-from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
+from pbem.player.blind import PROGRAM, Plan, comment
 from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.forms import Unfit
 from pbem.player.known import Known, OpenMatches
 from pbem.player.memory import may_repeat
-from pbem.player.opponent import Position, edition, strategy
+from pbem.player.opponent import SEED_OCTETS, Position, edition, strategy
 from pbem.player.player_modes import matches_like
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ class Program:
         """The plan for this match, or a new one, which is then stored."""
         if (plan := self._plan(standing)) is not None:
             return plan
-        level, seed = self.settings.games[standing.rules].level, self._random(OCTETS)
+        level, seed = self.settings.games[standing.rules].level, self._random(SEED_OCTETS)
         account, game = self.letters.account, standing.rules
         plan = Plan(account.server, account.name, game, level, seed, PROGRAM, edition(game))
         with self.memory.noting(PlanKnown, standing.match) as known:

@@ -14,8 +14,7 @@ from pbem.games import BUILT_IN
 from pbem.games.outside import UnusableGame, enable
 from pbem.match.option_lines import duration
 from pbem.player.account_file import Account, BadAccount, beside, read_settings
-from pbem.player.blind import OCTETS
-from pbem.player.opponent import STRATEGIES, Chance, is_played, strategy
+from pbem.player.opponent import SEED_OCTETS, STRATEGIES, Chance, is_played, strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set
@@ -30,7 +29,7 @@ Reason = Literal["game", "options", "pace", "person", "all", "setup"]
 
 _RUNNING = frozenset({"setup", "playing"})
 _AGREED = ("proposed", True)
-_TRIAL = bytes(OCTETS)
+_TRIAL = bytes(SEED_OCTETS)
 
 
 class GameLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

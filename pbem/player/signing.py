@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from pbem.durable import make_folder, replace, write
 from pbem.identity import BadKey, ssh
@@ -151,6 +150,8 @@ def read(path: Path, passphrase: Callable[[str], str], touch: Callable[[], None]
 
 def make(path: Path, comment: str) -> None:
     """Make an Ed25519 key and write both halves, as `ssh-keygen -t ed25519` does; raises `CannotSign`."""
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
     private = Ed25519PrivateKey.generate()
     data = private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
     try:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import re
 import struct
-import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
@@ -106,6 +105,8 @@ def _packed(transcript: str, bundle: Bundle, lists: Mapping[str, bytes]) -> byte
         **{path: bundle.papers[path] for path in sorted(bundle.papers)},
     }
     buffer = io.BytesIO()
+    import zipfile
+
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for path, content in files.items():
             info = zipfile.ZipInfo(path, _EPOCH)

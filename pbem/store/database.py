@@ -24,7 +24,7 @@ from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import psycopg
 
@@ -200,12 +200,14 @@ class Database(AbstractContextManager["Database"]):
         """The rows of a query, one by one."""
         cursor = self.execute(sql, parameters)
         with self.engine.translated():
-            yield from _named([column[0] for column in cursor.description or ()], cursor)
+            names = [column[0] for column in cursor.description or ()]
+            for row in cursor:
+                yield dict(zip(names, row, strict=True))
 
     def table(self, name: str) -> Iterator[Row]:
         """The rows of a table, one by one."""
         with self.engine.translated():
-            yield from _named(*self.engine.table(name))
+            yield from self.engine.table(name)
 
     def row(self, sql: str, parameters: Parameters = ()) -> Row | None:
         """The first row of a query, or None."""
@@ -248,10 +250,6 @@ class Database(AbstractContextManager["Database"]):
 
 def _insertion(table: str, columns: Mapping[str, object]) -> str:
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-
-
-def _named(names: Sequence[str], rows: Iterable[Values]) -> Iterator[Row]:
-    return (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def is_there(place: Place) -> bool:

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import psycopg
-from psycopg import errors
+from psycopg import errors, rows
 
 from pbem.store.engine import BUSY_SECONDS, statements
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
@@ -299,17 +299,12 @@ class Postgresql:
         """The names of all tables of the store's own, in order."""
         return [name for name in self._all_tables() if name not in _OWN]
 
-    def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
-        """The columns of a table, and its rows, one by one."""
-        cursor = self.connection.cursor("rows_of_a_table", withhold=True)
-        cursor.itersize = 100
-        cursor.execute(psycopg.sql.SQL("SELECT * FROM {}").format(psycopg.sql.Identifier(name)))
-
-        def closing() -> Iterator[Values]:
-            with cursor:
-                yield from cursor
-
-        return [column.name for column in cursor.description or ()], closing()
+    def table(self, name: str) -> Iterator[dict[str, Any]]:
+        """The rows of a table, one by one."""
+        with self.connection.cursor("rows_of_a_table", withhold=True, row_factory=rows.dict_row) as cursor:
+            cursor.itersize = 100
+            cursor.execute(psycopg.sql.SQL("SELECT * FROM {}").format(psycopg.sql.Identifier(name)))
+            yield from cursor
 
     def last_numbers(self) -> dict[str, int]:
         """For each table that numbers its rows, the highest number that a row ever had."""

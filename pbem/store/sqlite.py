@@ -1,8 +1,9 @@
 """A store in a SQLite file: connection, transactions, migrations, backups and checks, and the lock of the file.
 
-Every commit is on disk (WAL, synchronous=FULL) before it returns. We use sqlite-utils for savepoints only: its
-`atomic` would begin transactions DEFERRED, and find the store busy half-way; its `Migrations` cannot recognise a
-store of an unknown version, and take the machine's time. Implements reliability.md, promises 1 and 2.
+Every commit is on disk (WAL, synchronous=FULL) before it returns. We use sqlite-utils to read whole tables only: its
+`atomic` would begin transactions DEFERRED, find the store busy half-way, and name each savepoint anew; its
+`Migrations` cannot recognise a store of an unknown version, and take the machine's time. Implements reliability.md,
+promises 1 and 2.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sqlite3
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pbem import durable
 from pbem.store.disk import THIS_DISK, forget_marks, marks_file, noted_marks
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import sqlite_utils
 
     from pbem.store.disk import Disk
-    from pbem.store.engine import Parameters, Values
+    from pbem.store.engine import Parameters
 
 FULL = 2  # the value of PRAGMA synchronous under which SQLite syncs the WAL at each commit
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -167,9 +168,21 @@ class Sqlite:
         """Undo the transaction, if a full disk has not ended it already."""
         self.connection.rollback()
 
-    def savepoint(self) -> AbstractContextManager[object]:
-        """A savepoint in the open transaction: if the block raises, only its own changes are undone."""
-        return self._utils.atomic()
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A savepoint in the open transaction: if the block raises, only its own changes are undone.
+
+        All have one name, so that SQLite compiles the statements once; the name means the innermost.
+        """
+        self.connection.execute("SAVEPOINT part")
+        try:
+            yield
+        except BaseException:
+            if self.in_transaction:  # a full disk ends the whole transaction
+                self.connection.execute("ROLLBACK TO part")
+                self.connection.execute("RELEASE part")
+            raise
+        self.connection.execute("RELEASE part")
 
     def run(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
         """Run one statement; raises the errors of a store."""
@@ -186,10 +199,9 @@ class Sqlite:
         sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
         return [row[0] for row in self.run(sql)]
 
-    def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
-        """The columns of a table, and its rows, one by one."""
-        cursor = self.run(f'SELECT * FROM "{name}"')
-        return [column[0] for column in cursor.description], cursor
+    def table(self, name: str) -> Iterator[dict[str, Any]]:
+        """The rows of a table, one by one."""
+        return self._utils.table(name).rows
 
     def last_numbers(self) -> dict[str, int]:
         """For each table that numbers its rows, the highest number that a row ever had."""
@@ -270,13 +282,20 @@ class Sqlite:
         return [line for line in faults if line != "ok"] + lost[:20]
 
     @staticmethod
-    @contextmanager
-    def translated() -> Iterator[None]:
+    def translated() -> AbstractContextManager[None]:
         """Raise the store's errors in place of SQLite's."""
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
+        return _TRANSLATED
+
+
+class _Translated(AbstractContextManager[None]):
+    """Raises the store's errors in place of SQLite's; no generator, because each query has one."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, sqlite3.DatabaseError):
             _raise_translated(error)
+
+
+_TRANSLATED = _Translated()
 
 
 class Lock(AbstractContextManager["Lock"]):

@@ -166,13 +166,20 @@ class SignedClub:
         """An answer to our letter, which a domain signs."""
         self.now += timedelta(minutes=1)
         token = sha256_hex(name.encode())[:20].translate(str.maketrans("0189", "abcd"))
-        named = NamedMailbox(SERVER, "t1", 0, name, f"{name}@{HOME.name}", "5a" * 32)
+        named = NamedMailbox(
+            server=SERVER, match="t1", seat=0, player=name, address=f"{name}@{HOME.name}", salt="5a" * 32
+        )
         player = Player(name, (), mailbox=sha256_hex(named.text().encode()), named=named)
         head = f"From: {named.address}\nTo: pbem.{token}@{SERVER}\nSubject: t\n\n"
         text = text or f"enter t1 {self.state.rules_hash}\n"
         raw = HOME.sign((head + text).replace("\n", "\r\n").encode(), self.now)
         evidence = Evidence(
-            *(SERVER, "m1", name, sha256_hex(raw), written(self.now), sha256_hex(token.encode())),
+            server=SERVER,
+            match="m1",
+            player=name,
+            mail=sha256_hex(raw),
+            received=written(self.now),
+            token=sha256_hex(token.encode()),
             place="none",
             by="dkim",
             name=HOME.where,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,39 +31,62 @@ TIMES = st.datetimes(max_value=datetime(9999, 12, 31)).map(lambda time: written(
 REVS = st.integers(min_value=1, max_value=999_999_999)
 
 OPENINGS = st.builds(
-    Opening, WORDS, WORDS, SMALL, SMALL, WORDS, HASHES, HASHES, HASHES, SETUPS, received=TIMES, rev=REVS
+    Opening,
+    server=WORDS,
+    match=WORDS,
+    game=SMALL,
+    seat=SMALL,
+    player=WORDS,
+    rules=HASHES,
+    mail=HASHES,
+    salt=HASHES,
+    setup=SETUPS,
+    received=TIMES,
+    rev=REVS,
 )
 
 RECEIVED = "2026-03-01T12:00:00Z"
+PLACE: Any = {"server": "play.example", "match": "m17", "game": 2, "seat": 1, "player": "anna"}
 OPENING = Opening(
-    *("play.example", "m17", 2, 1, "anna", "5d" * 32, "77" * 32, "ab" * 32, "DS Rv1-Rv3\nLG Gv1"),
+    **PLACE,
+    rules="5d" * 32,
+    mail="77" * 32,
     received=RECEIVED,
     rev=2,
+    salt="ab" * 32,
+    setup="DS Rv1-Rv3\nLG Gv1",
 )
-RECEIPT = Receipt(
-    "play.example", "m17", 2, 5, 1, "anna", 3, "key", "SHA256:x+/", "77" * 32, "ab" * 32, received=RECEIVED
-)
+OF_ORDERS: Any = {
+    **PLACE,
+    "turn": 5,
+    "level": "key",
+    "key": "SHA256:x+/",
+    "mail": "77" * 32,
+    "received": RECEIVED,
+    "salt": "ab" * 32,
+}
+RECEIPT = Receipt(**OF_ORDERS, rev=3)
 PAPERS: list[Opening | Receipt] = [OPENING, RECEIPT]
-WITHDRAWAL = Withdrawal(
-    "play.example", "m17", 2, 5, 1, "anna", 4, "key", "SHA256:x+/", "77" * 32, received=RECEIVED, salt="ab" * 32
+WITHDRAWAL = Withdrawal(**OF_ORDERS, rev=4)
+MAILBOX = NamedMailbox(
+    server="play.example", match="m17", seat=1, player="anna", address="anna@mail.example", salt="ab" * 32
 )
-MAILBOX = NamedMailbox("play.example", "m17", 1, "anna", "anna@mail.example", "ab" * 32)
 # The same, of letters at level `mailbox`.
 VOUCHED: list[Opening | Receipt] = [
     replace(OPENING, evidence="cd" * 32),
     replace(RECEIPT, level="mailbox", evidence="cd" * 32),
 ]
 EVIDENCE = Evidence(
-    "play.example",
-    "m17",
-    "bob",
-    "77" * 32,
-    "2026-03-01T12:00:00Z",
-    "ab" * 32,
-    "dkim",
-    "s1._domainkey.a.example",
-    "p=AA",
+    server="play.example",
+    match="m17",
+    player="bob",
+    mail="77" * 32,
+    received="2026-03-01T12:00:00Z",
+    token="ab" * 32,
     place="game 2 turn 5",
+    by="dkim",
+    name="s1._domainkey.a.example",
+    record="p=AA",
 )
 
 

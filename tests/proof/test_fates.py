@@ -47,7 +47,18 @@ def receipt(turn: int = 1, **changes: Any) -> Receipt:
 
 def withdrawal(turn: int = 1) -> Withdrawal:
     return Withdrawal(
-        "play.example", "m1", 1, turn, 1, "ann", 2, "key", "k", "0" * 64, received=BEFORE, salt="0" * 64
+        server="play.example",
+        match="m1",
+        game=1,
+        turn=turn,
+        seat=1,
+        player="ann",
+        rev=2,
+        level="key",
+        key="k",
+        mail="0" * 64,
+        received=BEFORE,
+        salt="0" * 64,
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from attackers.forgers import against, both
 from vectors.make import SMALL, good
@@ -53,7 +53,7 @@ class TestTimesBeyondTheCalendar:
         found = good("default")
         (path,) = [path for path in found.papers if path.startswith("withdrawals/")]
         values = Withdrawal.read(found.papers[path].decode())
-        given = {field.name: getattr(values, field.name) for field in fields(Withdrawal)}
+        given = msgspec.structs.asdict(values)
         first = Receipt(**{**given, "rev": 1, "received": "0001-01-01T00:00:00Z"})
         assert judged(found, first.text().encode()).standing != "silent"
 

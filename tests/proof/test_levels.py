@@ -51,15 +51,23 @@ def evidence(letter: bytes = b"", **changes: Any) -> Evidence:
     """Evidence with the key record of the domain, as the DNS gave it."""
     token = sha256_hex(TOKEN.encode())
     whole = Evidence(
-        SERVER, "m1", "bob", sha256_hex(letter), RECEIVED, token, place="game 2 turn 5", by="dkim", name=HOME.where,
+        server=SERVER,
+        match="m1",
+        player="bob",
+        mail=sha256_hex(letter),
+        received=RECEIVED,
+        token=token,
+        place="game 2 turn 5",
+        by="dkim",
+        name=HOME.where,
         record=HOME.record,
-    )  # fmt: skip
+    )
     return replace(whole, **changes)
 
 
 def match(**changes: Any) -> Any:
     """A match as these checks ask for it: its second game is in turn 5, and Bob, in seat 2, has no key."""
-    named = NamedMailbox(SERVER, "m1", 2, "bob", BOB, "0" * 64)
+    named = NamedMailbox(server=SERVER, match="m1", seat=2, player="bob", address=BOB, salt="0" * 64)
     player = Player("bob", (), mailbox=sha256_hex(named.text().encode()), named=named)
     terms, players = SimpleNamespace(keys="accepted"), (Player("ann", (KEY,)), player)
     what: dict[str, Any] = {"server": SERVER, "id": "m1", "terms": terms, "players": players, "prev": "1" * 64}
@@ -95,7 +103,7 @@ class TestMailboxes:
     def test_of_the_mailbox_that_is_named(self) -> None:
         """A paper names it, in whatever hash the transcript has."""
         for address, fault in ((BOB, self.FINE), ("carl@mail.example", "does not come from the mailbox of bob")):
-            named = NamedMailbox(SERVER, "m1", 2, "bob", address, "0" * 64)
+            named = NamedMailbox(server=SERVER, match="m1", seat=2, player="bob", address=address, salt="0" * 64)
             assert self.said(**seated(named=named, mailbox="2" * 64)) == fault
 
     def test_of_the_match_that_was_proposed(self) -> None:
@@ -354,7 +362,20 @@ class TestSeveralForms:
 
     def test_a_withdrawal_is_the_one_of_this_place(self) -> None:
         self.Given.text = f"clear m1 turn 2\nrev 2\n\nclear m1 turn 2\nprev {'0' * 64}\nrev 2\n"
-        paper = Withdrawal(SERVER, "m1", 1, 2, 1, "ann", 2, "key", "k", "0" * 64, received=AFTERWARDS, salt="0" * 64)
+        paper = Withdrawal(
+            server=SERVER,
+            match="m1",
+            game=1,
+            turn=2,
+            seat=1,
+            player="ann",
+            rev=2,
+            level="key",
+            key="k",
+            mail="0" * 64,
+            received=AFTERWARDS,
+            salt="0" * 64,
+        )
         found = turn_2()
         assert (
             self.Given({}).proved_form(found, SignedForm(Clear(match="m1"), rev=2, turn=2), 1, AT_MAILBOX, paper).prev
@@ -373,7 +394,20 @@ class TestSeveralForms:
         found = replace(found, players=(ann, *found.players[1:]))
         self.Given.text = f"orders m1 turn 2\nserver {SERVER}\nplayer ann\nprev {first}\nrev 7\nRv1\nend\n"
         key = ann.former[0][1]["fingerprint"]
-        receipt = Receipt(SERVER, "m1", 1, 2, 1, "ann", 7, "key", key, "0" * 64, "0" * 64, received=AFTERWARDS)
+        receipt = Receipt(
+            server=SERVER,
+            match="m1",
+            game=1,
+            turn=2,
+            seat=1,
+            player="ann",
+            rev=7,
+            level="key",
+            key=key,
+            mail="0" * 64,
+            received=AFTERWARDS,
+            salt="0" * 64,
+        )
         letters = self.Given({})
         if said:
             with pytest.raises(ValueError, match=said):

@@ -13,11 +13,10 @@ from tournament.test_proof import chained, checks, verdict
 from world.mutations import SERVER_KEY
 
 from pbem.identity import parse_key, ssh
+from pbem.match import modes
 from pbem.match.changed import replace
 from pbem.match.events.begun import agree
-from pbem.match.modes import mode_of
 from pbem.match.pinned_keys import Player
-from pbem.match.state import Match
 from pbem.match.step import Environment, Signed, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import canonical, sha256_hex, statement, written
@@ -43,7 +42,7 @@ def agreed(
         letters.append(Signed(raw, "key", KEY["fingerprint"], received=written(NOW)))
         players.append(Player(name, listed))
     public = SERVER_KEY.public_key().public_bytes_raw().hex()
-    step = Step(Match("m1", server, terms, mode_of(terms)), Environment(NOW, Die("agreed"), "pbem 0.1.0", public))
+    step = Step(modes.proposed("m1", server, terms), Environment(NOW, Die("agreed"), "pbem 0.1.0", public))
     agree(step, tuple(players), letters)
     (entry,) = step.entries
     entry = replace(entry, body={**entry.body, "terms": document, "rules": rules})

@@ -193,5 +193,8 @@ def pinned_in_match(player: Player, mailbox: NamedMailbox | None, place: tuple[s
     """The player of a line as a match at this place (server, match and seat) pins one."""
     if mailbox is None:
         return replace(player, mailbox="", named=None)
-    named = NamedMailbox(*place, player.name, mailbox.address, salt)
+    server, match, seat = place
+    named = NamedMailbox(
+        server=server, match=match, seat=seat, player=player.name, address=mailbox.address, salt=salt
+    )
     return replace(player, mailbox=sha256_hex(named.text().encode()), named=named)

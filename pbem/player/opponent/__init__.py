@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Thing = TypeVar("Thing")
 
+SEED_OCTETS: Final = 16
+"""Length of a seed: too long to guess, and in hex it fits a line of mail, however it is quoted."""
+
 _WORD: Final = 64
 
 
