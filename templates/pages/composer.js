@@ -104,6 +104,7 @@ const COMPOSER = (() => {
     byId("send").hidden = byId("mail").hidden = Boolean(state.practice) || waits();
     byId("bar").hidden = byId("orders").hidden = byId("written").hidden = waits();
     byId("final").parentElement.hidden = byId("ahead").hidden = isSetup();
+    delete byId("boards").dataset.side; // what is to be done begins on the first one
     const first = GAME.begin(state, write);
     if (first && !draft.text && !draft.past.length) draft = { ...draft, text: first };
     update();
