@@ -65,10 +65,10 @@ def _told_no_more(world: World) -> Iterator[str]:
         files = [json.loads(text) for text in content if isinstance(text, bytes)]
         for file in sorted(files, key=lambda file: "view" in file):
             seat = file["match"], file["game"], file["seat"]
-            if "view" not in file:  # reports
-                told[seat] |= {*_words(file["reports"])}
-            elif file["rules"] != "spaceships":
-                continue  # pieces that move leave traces beside their reports
+            if "view" not in file:
+                told[seat] |= {*_words(file.get("reports", ()))}
+            elif file.get("rules") != "spaceships" or "known" not in file["view"]:
+                continue  # another game, in which pieces that move leave traces beside their reports
             elif (known := {*_words(file["view"]["known"])}) and seat not in told:
                 told[seat] = known  # before the first turn: the names of its fields
             elif more := known - told[seat]:
