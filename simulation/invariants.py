@@ -23,6 +23,7 @@ from pbem.store.operator import Instructions
 from pbem.store.vault import Vault, load_key
 from simulation.liars import obeyed
 from simulation.sealed import untrue
+from simulation.told_of_matches import told_of_matches
 from simulation.verdicts import judged
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def check(world: World) -> None:
             *_answered_as_before(world, lost),
             *_nobody_was_late(world),
             *_nobody_reads_along(world),
+            *told_of_matches(world, seen.taken, database),
             *(line for part in world.parts for line in part.broken()),
             *obeyed(world),
             *judged(world, database, vault),

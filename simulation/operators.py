@@ -168,7 +168,7 @@ class Operator:
         unfetched = {raw for part in world.parts for raw in part.unfetched}
         answered = {one for one in world.answered if one[0] not in unfetched}
         taken, given = len(world.taken), len(self.given)
-        await asyncio.sleep(HOUR)
+        await asyncio.sleep(world.week.backup * HOUR)
 
         def put_back(process: Process) -> None:
             self.lost |= world.answered.keys() - answered
@@ -183,7 +183,7 @@ class Operator:
                 restore(backup, self._store, self._keys(), "operator", world.now(), process)
 
         world.figures.restores += 1
-        await self._stopped("restore of an hour-old backup", put_back)
+        await self._stopped("restore of a backup", put_back)
         await asyncio.sleep(self._draw.uniform(0.5, 6) * HOUR)  # the players are asked
         await self._decide()
 

@@ -186,8 +186,9 @@ class Witnesses(Part):
         """
         with self.world.machine.store() as database:
             logs = [*self._forgotten, _roots(database)]
-        if self._is_behind:
-            yield "a witness was not asked for all heads in two days"
+            missing = database.scalar(f"SELECT (SELECT count(*) FROM {_ENTRIES}) - (SELECT count(*) FROM log_leaves)")
+        if missing or self._is_behind:
+            yield f"a witness was not asked for all heads in two days, and {missing} are not in the log"
         if self._is_silent:
             yield "a witness knows what a restored server forgot, and the operator was told of no refusal"
         for one in self._both:

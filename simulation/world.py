@@ -109,7 +109,9 @@ class Week:
     pauses: float = 0.3
     """How probable it is that the operator pauses a match."""
     restores: float = 0.1
-    """How probable it is that an hour-old backup is restored."""
+    """How probable it is that a backup is restored."""
+    backup: float = 1.0
+    """Its age in hours, in which several turns may be played."""
     moves: float = 0.1
     """How probable it is that the store is moved."""
     liars: float = 0.3

@@ -1,0 +1,142 @@
+"""What is told and counted of matches: checks of letters, bundles and standings against each other after a week.
+
+docs/bundle.md and docs/threats.md promise all of it. Nothing here knows how the server works: a check compares what
+players were sent with what they can prove.
+"""
+
+from __future__ import annotations
+
+import email
+import json
+import re
+from collections import Counter, defaultdict
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from world.promises import items_of, name_of
+
+from pbem.match.transcript import utc
+from simulation.operators import RESTORED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pbem.match.transcript import Entry
+    from pbem.proof.bundle import Bundle
+    from pbem.store.database import Database
+    from simulation.world import World
+
+REPORT = re.compile(rb'filename="?(m[0-9]+-game-[0-9]+-turn-[0-9]+\.json)')
+POSITION = re.compile(r"m[0-9]+-game-[0-9]+-(position|turn-[0-9]+)\.json")
+SALT = re.compile(rb'\bsalt"?[ :]"?([0-9a-f]{64})')
+
+
+def told_of_matches(world: World, remembered: Sequence[tuple[str, bytes]], database: Database) -> Iterator[str]:
+    """Everything that does not hold; `remembered` are the letters that the server knows to have sent."""
+    bundles = {match: proved.bundle for (match, _), proved in world.proved.items() if proved.bundle}
+    yield from _told_once(world, remembered)
+    yield from _told_no_more(world)
+    yield from _salts_differ(bundles)
+    yield from _grace_is_whole(world, bundles)
+    yield from _counted_once(world, bundles, database)
+    yield from _break_is_noticed(world)
+
+
+def _told_once(world: World, remembered: Sequence[tuple[str, bytes]]) -> Iterator[str]:
+    """Each player gets the report of a turn in one letter, however often that is sent."""
+    letters: defaultdict[tuple[str, str], set[bytes]] = defaultdict(set)
+    for recipient, raw in remembered:
+        if recipient in world.people:
+            for name in REPORT.findall(raw):
+                letters[recipient, name.decode()].add(name_of(raw))
+    for (recipient, report), names in letters.items():
+        if len(names) > 1 and not world.figures.restores:
+            yield f"{len(names)} letters with one report: {report} to {recipient}"
+
+
+def _told_no_more(world: World) -> Iterator[str]:
+    """A position in Spaceships shows of the other what the reports to this seat have told, and nothing else."""
+    told: defaultdict[tuple[Any, ...], set[str]] = defaultdict(set)
+    for taken in world.taken:
+        if taken.recipient not in world.people or b"-position.json" not in taken.raw:
+            continue
+        parts = email.message_from_bytes(taken.raw).walk()
+        content = [part.get_payload(decode=True) for part in parts if POSITION.fullmatch(part.get_filename(""))]
+        files = [json.loads(text) for text in content if isinstance(text, bytes)]
+        for file in sorted(files, key=lambda file: "view" in file):
+            seat = file["match"], file["game"], file["seat"]
+            if "view" not in file:
+                told[seat] |= {*_words(file.get("reports", ()))}
+            elif file.get("rules") != "spaceships" or "known" not in file["view"]:
+                continue  # another game, in which pieces that move leave traces beside their reports
+            elif (known := {*_words(file["view"]["known"])}) and seat not in told:
+                told[seat] = known  # before the first turn: the names of its fields
+            elif more := known - told[seat]:
+                yield f"{seat[0]}: a position shows what no report has told: {sorted(more)} to {taken.recipient}"
+
+
+def _words(value: object) -> Iterator[str]:
+    """All text in a JSON value, with the names of fields."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from value
+        yield from _words([*value.values()])
+    elif isinstance(value, list):
+        for one in value:
+            yield from _words(one)
+
+
+def _salts_differ(bundles: dict[str, Bundle]) -> Iterator[str]:
+    """No two papers have the same salt: who knows one could guess the other."""
+    papers: defaultdict[bytes, set[bytes]] = defaultdict(set)
+    for bundle in bundles.values():
+        for path, paper in bundle.papers.items():
+            if not path.startswith("letters/") and (salt := SALT.search(paper)):
+                papers[salt[1]].add(paper)
+    for digits, same in papers.items():
+        if len(same) > 1:
+            yield f"{len(same)} papers have one salt: {digits.decode()}"
+
+
+def _grace_is_whole(world: World, bundles: dict[str, Bundle]) -> Iterator[str]:
+    """A miss waits for the whole grace, to the second; where summer time begins, by the clock on the wall."""
+    for match, bundle in bundles.items() if "summer" not in world.has else ():
+        grace = timedelta(seconds=bundle.entries[0].body["terms"]["grace"])
+        for entry in bundle.entries:
+            if entry.type == "missed" and utc(entry.time) < utc(entry.body["deadline"]) + grace:
+                yield f"{match}: missed before the grace was over, at {entry.time}: {entry.body}"
+
+
+def _counted_once(world: World, bundles: dict[str, Bundle], database: Database) -> Iterator[str]:
+    """The standings count each match of a player once."""
+    begun = [(bundle.entries[0].body["terms"]["game"], bundle.entries) for bundle in bundles.values()]
+    matches = Counter((game, name) for game, entries in begun for name in _names(entries))
+    query = "SELECT game, player, sum(played + abandoned) AS number FROM standings GROUP BY game, player"
+    for row in database.rows(query):
+        most = matches[row["game"], row["player"]]
+        if row["number"] > most and not world.operator.ended and not world.figures.restores:
+            yield f"{row['number']} matches count for {row['player']}, who has played {most}: {row['game']}"
+
+
+def _names(entries: Sequence[Entry]) -> list[str]:
+    """Who had the seats of a match at its end."""
+    seats = {seat: player["name"] for seat, player in entries[0].body["players"].items()}
+    for entry in entries:
+        if entry.type == "substituted":
+            seats[str(entry.body["seat"])] = entry.body["player"]["name"]
+    return [*seats.values()]
+
+
+def _break_is_noticed(world: World) -> Iterator[str]:
+    """Whoever has a letter of what a restored server forgot can say so when asked: the program keeps an alarm."""
+    for player in world.players.values():
+        told: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        for item in [item for raw in player.came for item in items_of(raw)]:
+            if item.get("about") == "match" and item["head"] is not None:
+                told[item["match"]].append((item["generation"], item["restored"], item["head"]["seq"]))
+        for match in told.keys() - {alarm.match for alarm in player.memory.alarms() if RESTORED in alarm.said}:
+            latest, restored, _ = max(told[match])
+            lost = [seq for generation, _, seq in told[match] if generation < latest and 0 < restored <= seq]
+            if lost:
+                yield f"{player.name} does not know that the server forgot entry {max(lost)} of {match}"
