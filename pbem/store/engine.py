@@ -8,7 +8,6 @@ number: a store with a lower one counts as older (`check_high_water`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -30,5 +29,5 @@ def migrations() -> tuple[str, ...]:
 
 def statements(script: str) -> list[str]:
     """The statements of a script, without comments."""
-    parts = re.sub(" *--.*", "", script).split(";")
+    parts = "\n".join(line.partition("--")[0].rstrip() for line in script.splitlines()).split(";")
     return [statement for part in parts if (statement := part.strip())]

@@ -24,7 +24,7 @@ from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle, verification
 from pbem.proof.prove import prove
 from pbem.proof.verification import Check, verify
-from verifier import terms
+from verifier import terms, without_rules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -281,7 +281,11 @@ def test_another_key_than_its_fingerprint_names_is_found(proof: bytes) -> None:
 def test_both_say_the_same_of_a_game_that_neither_knows(
     name: str, proof: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They agree on changes in matches of every kind, as if their game were another package's."""
+    """They agree on changes in matches of every kind, as if their game were another package's.
+
+    Of who left and who shares, only the second judges something there: tests/desk/test_leaving.py.
+    """
+    monkeypatch.setattr(without_rules, "judge_seats", lambda *_: None)
     content = proof if name == "marbles" else (VECTORS / "good" / f"{name}.pbem.zip").read_bytes()
     monkeypatch.setattr(verification, "GAMES", {})
     monkeypatch.setattr(terms, "GAMES", {})
