@@ -113,9 +113,15 @@ def first_paragraph(lines: Sequence[str]) -> list[str]:
 
 
 def quoted_form(place: Place, lines: Sequence[str]) -> Command | None:
-    """The one form of what is due in the letter that was answered, up to its last marked line."""
+    """The one form in the letter that was answered, up to its last marked line: due, or for a substitute."""
     once = [re.fullmatch(r" *> *+((?!>).*)", line) for line in lines]
-    heads = [at for at, line in enumerate(once) if line and line[1].strip().lower() == place.head]
+    asked = f"substitute {place.match} "
+    firsts = {at: line[1].strip().lower() for at, line in enumerate(once) if line}
+    heads = [
+        at
+        for at, line in firsts.items()
+        if line == place.head or (place.phase == "playing" and line.startswith(asked))
+    ]
     if len(heads) != 1:
         return None
     whole = []
@@ -124,9 +130,14 @@ def quoted_form(place: Place, lines: Sequence[str]) -> Command | None:
             break
         whole.append(line[1])
     form = read_commands("\n".join(whole), signed=False)[0]
-    here = place.command(form.name, **({"*final": "yes"} if "*final" in form.said else {}))
-    right = all(form.said.get(key) == value for key, value in here.said.items() if key != "rev")
-    if form.fault or SAYS_NOTHING.fullmatch(form.block or "") or not right or "rev" not in form.said:
+    said, agrees = form.said, form.name == "substitute"
+    if agrees:  # its turn is a field
+        said = {key: value for key, value in said.items() if key != "turn"} | {"*turn": said.get("turn", "")}
+    more = {key: value for key, value in said.items() if key in {"*final", "*name", "*leaver", "*hash"}}
+    here = place.command(form.name, **more)
+    right = all(said.get(key) == value for key, value in here.said.items() if key != "rev") and "rev" in said
+    empty = SAYS_NOTHING.fullmatch(form.block or "") and not agrees
+    if form.fault or empty or not right or (agrees and "game" in said):
         return None
     here.block = form.block
     return here

@@ -5,6 +5,7 @@ Squares, rows of grids and their heads are cached once drawn. A template sees wh
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +29,7 @@ _SIDE: Final = 18
 _LINES: Final = "border-collapse:collapse;border-color:#808080;margin:0"
 _END: Final = '<br clear="all" style="clear:both">'
 """Tables stand side by side where there is room, and what follows beneath them."""
+_CODE: Final = re.compile("`([^`]+)`")
 
 
 @cache
@@ -82,6 +84,10 @@ class BoardTable:
             for name, fact in phrase.facts.items()
         }
         return _drawn(fill(str(escape(self.say(phrase.given()))), facts))
+
+    def coded(self, phrase: Phrase) -> Markup:
+        """A phrase whose words between backticks are set as what somebody may write."""
+        return _drawn(_CODE.sub(r"<code>\1</code>", str(escape(self.say(phrase)))))
 
 
 def _drawn(html: str) -> Markup:

@@ -113,7 +113,7 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
     setters = (
         *(columns, numbered, starting, text.wrap),
         *(text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),
-        *(table.bold, table.grids, table.key),
+        *(table.bold, table.coded, table.grids, table.key),
     )
     environment.filters |= {"say": in_words, "wordwrap": _wordwrap}
     environment.filters |= {setter.__name__: setter for setter in setters}

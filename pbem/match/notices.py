@@ -97,7 +97,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), to="others", can_wait=True, of_player=True),
         NoticeSpec("offer", Phrase("game {game}, {what}: {matter}"), to="others", says_why=True),
         NoticeSpec("keys", Phrase("{by} has changed keys"), to="others", of_player=True),
-        NoticeSpec("substitute", Phrase("who takes a seat?"), to="others"),
+        NoticeSpec("substitute", Phrase("who takes a seat?"), to="some"),
         NoticeSpec("substituted", Phrase("{who} takes a seat"), to="others", can_wait=True),
         NoticeSpec("welcome", Phrase("game {game}, {what}: your seat"), to="some", starts_clock=True),
         NoticeSpec("paused", Phrase("the match is paused"), can_wait=True),

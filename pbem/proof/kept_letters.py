@@ -109,7 +109,7 @@ class _KeptWords:
         self.commitment = re.compile(rf"(?<![^\s,:])([^\s,:]++){at_level}:\s+({_64})(?![0-9a-f])")
         terms = known.gettext("  match     %(id)s\n  game      %(title)s, rulings of edition %(edition)s\n")
         self.terms_of = re.compile(_line(terms.strip().split("\n", maxsplit=1)[0], {"id": _MATCH}))
-        self.terms_hash = re.compile(_line(known.gettext("  hash      %(hash)s\n"), {"hash": "[0-9a-f]{64}"}))
+        self.terms_hash = re.compile(_line(known.gettext("  hash      %(hash)s"), {"hash": "[0-9a-f]{64}"}))
 
 
 def _reading(message: str, facts: Mapping[str, str], blanks: str = r"\s+") -> str:

@@ -17,7 +17,7 @@ from pbem.mail.commands import ARMOR, COMMANDS, WRAPPED, Command, clean, masked,
 from pbem.mail.quotes import marked
 from pbem.match.asking import token
 from pbem.match.step import here
-from pbem.requests import Accept, InMatch, Resign, SubmitOrders, SubmitSetup
+from pbem.requests import Accept, InMatch, Resign, SubmitOrders, SubmitSetup, Substitute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -151,8 +151,10 @@ def says_something(text: str) -> bool:
     return _SAYS_NOTHING.fullmatch(text) is None
 
 
-def _submitted(match: Match, seat: int, short: str, text: str) -> Accept | SubmitSetup | SubmitOrders | None:
-    """The request that is due, in the player's own words or by a yes to what our letter quoted."""
+def _submitted(
+    match: Match, seat: int, short: str, text: str
+) -> Accept | SubmitSetup | SubmitOrders | Substitute | None:
+    """The request that is due, in the player's own words, or what a yes agrees to in the letter that is quoted."""
     if match.phase == "proposed":
         return Accept(match=match.id, hash=match.rules_hash) if consents(short, to_terms=True) else None
     if consents(short):
@@ -176,20 +178,25 @@ def _is_of_these_terms(match: Match, text: str, *, quoted: bool) -> bool:
     return found == {match.rules_hash} or not (found or quoted)
 
 
-def _quoted(match: Match, seat: int, text: str) -> SubmitSetup | SubmitOrders | None:
-    """The request that is due, from the one form for this place in the quoted letter; no quote within it counts."""
+def _quoted(match: Match, seat: int, text: str) -> SubmitSetup | SubmitOrders | Substitute | None:
+    """The request of the one form for this place in the quoted letter; no quote within it counts.
+
+    It submits what is due, or agrees to a substitute.
+    """
     lines = [_unmarked(line) for line in marked(clean(text).partition(ARMOR)[0]).split("\n")]
     head = f"orders {match.id} turn {match.turn}" if match.turn else f"setup {match.id} game {match.game}"
-    heads = [at for at, line in enumerate(lines) if line is not None and line.strip().lower() == head]
+    agrees = f"substitute {match.id} "
+    firsts = {at: line.strip().lower() for at, line in enumerate(lines) if line is not None}
+    heads = [at for at, line in firsts.items() if line == head or (match.turn and line.startswith(agrees))]
     if len(heads) != 1:
         return None
     # A program that breaks the lines of a quote leaves some without a mark: what follows is not all that was there.
     whole = takewhile(lambda line: line is not None, lines[heads[0] :])
     command = parse("\n".join(line for line in whole if line is not None), signed=False).commands[0]
     form, request = command.form, command.request
-    if not isinstance(request, SubmitSetup | SubmitOrders) or command.faults or form.rev is None:
+    if not isinstance(request, SubmitSetup | SubmitOrders | Substitute) or command.faults or form.rev is None:
         return None
-    if not says_something(request.text):
+    if not isinstance(request, Substitute) and not says_something(request.text):
         return None
     return request if form == here(match, seat, form.rev, request) else None
 

@@ -28,7 +28,7 @@ class TestDraws:
         referee.send(bob, form.replace("prev ", "prev 0"))
         assert "Refused; nothing was changed" in bob.text
         referee.send(bob, form)
-        assert "All agree to a draw" in bob.text
+        assert "All agree: a draw" in bob.text
         reads_like(ann.find("the end"), "agreements/draw-end")
         said_once = body(ann.find("the end")).partition("the match is closed")[0]
         assert said_once.count("ann 3") == 1

@@ -485,6 +485,29 @@ def test_a_letter_is_asked_about_whose_quote_another_encoding_would_open(phones:
         assert bool(phones.referee.match().orders) == (not quote)
 
 
+@pytest.mark.parametrize("shown", ["whole", "of another turn", "with orders", "not at all"])
+def test_yes_agrees_to_the_one_substitute_that_is_quoted(phones: Phones, shown: str) -> None:
+    ann, bob = phones.playing()
+    carl = phones.registered("carl")
+    phones.reply(ann, "substitute carl for ann", ann.find("begins"))
+    asked = body(bob.last)
+    assert "with `yes`, or with this form" in asked
+    orders = "orders m1 turn 1\nserver play.example\n"
+    quoted = {
+        "whole": asked,
+        "of another turn": asked.replace("turn 1", "turn 2"),
+        "with orders": asked.replace("To refuse", f"{orders}\nTo refuse"),
+        "not at all": "",
+    }
+    told = phones.reply(bob, "Yes, please!", shown=quoted[shown])
+    assert ("carl has been asked to take ann's seat" in told) == (shown == "whole")
+    if shown == "whole":
+        phones.reply(carl, body(carl.last).partition("quoted text:\n\n")[2].partition("\n\n")[0])
+        assert phones.referee.match().name(1) == "carl"
+        phones.reply(carl, "resign", carl.find("your seat"))
+        phones.proof(bob)
+
+
 # The way in from an invitation's page: one letter that its button writes, two answers, and the match begins.
 
 

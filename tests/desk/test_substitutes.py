@@ -221,6 +221,19 @@ class TestByMajority:
         fewer = replace(found, entries=(*found.entries[:at], *found.entries[at + 1 :]), papers=papers)
         fails_for_both(signed_again(fewer), "the others no longer agree to it")
 
+    def test_who_has_agreed_is_not_asked_again(self, referee: Referee) -> None:
+        ann, bob, cem, dan, _ = people = self.begun(referee)
+        assert self.asked(*people) == [1, 1, 1, 0, 0]
+        self.agree(referee, ann)
+        assert self.asked(*people) == [1, 2, 2, 0, 0]
+        self.agree(referee, bob)
+        assert self.asked(*people) == [1, 2, 3, 0, 0]
+        says(referee, dan, "substitute m1 none for dan\n")
+        assert self.asked(ann, bob, cem) == [2, 3, 4], "all hear that a nomination is withdrawn"
+
+    def asked(self, *people: Mailbox) -> list[int]:
+        return [sum("who takes a seat?" in str(one["Subject"]) for one in person.letters) for person in people]
+
     def test_half_of_the_others_is_no_majority(self, referee: Referee) -> None:
         three = {name: setup for name, setup in FOUR.items() if name != "dan"}
         ann, bob, cem = referee.table("shoot-em-up", self.OPTIONS, three)

@@ -93,7 +93,15 @@ def test_both_verifiers_read_the_same_in_a_text_without_a_command(match: Match) 
     forms += tuple(
         f"yes\n\n{head}> {text}\n> end\n" for text in ("final", "final\n> # x", "final\n> ,", "# x", "Gx3")
     )
-    forms += (forms[-5].replace("yes", "ok", 1), "##- reply above -##", "#", ", ;", "final")
+    named = f"> server play.example\n> player bob\n> prev {match.prev}\n> rev 1\n"
+    forms += tuple(
+        f"yes\n\n> substitute m1 {words}\n{named}{more}> end\n"
+        for words, more in (
+            *(("carl for ann", f"> {place}\n") for place in ("turn 1", "turn 2", "game 1", "turn 1\n> game 1")),
+            *(("carl for ann", ""), ("NAME for ann", "> turn 1\n"), (f"carl for ann\n> {'0' * 64}", "> turn 1\n")),
+        )
+    )
+    forms += (forms[2].replace("yes", "ok", 1), "##- reply above -##", "#", ", ;", "final")
     pieces = (*PIECES, *forms, f"accept m1 {match.rules_hash}", "> accept m1 0123456789", "DS Ry3-Oz4", "> rev 1")
     for _ in range(6000):
         count = random.randrange(1, 7)
@@ -119,11 +127,14 @@ def test_both_verifiers_read_the_same_in_a_text_without_a_command(match: Match) 
         assert (first.block or "") == second.block, repr(text)
         assert second.said.get("*hash") == getattr(form.request, "hash", None), repr(text)
         assert ("*final" in second.said) is getattr(form.request, "final", False), repr(text)
+        for name in ("name", "leaver"):
+            assert second.said.get(f"*{name}") == getattr(form.request, name, None), repr(text)
         assert second.said.get("word") == getattr(form.request, "word", None), repr(text)
         assert (second.said.get("*game") == "match") is getattr(form.request, "whole", False), repr(text)
     assert read > 2000
+    playing = {"orders", "clear", "resign", "draw", "extend", "claim", "substitute"}
     wanted = {"proposed": {"accept"}, "setup": {"setup", "clear", "resign"}}
-    assert set(given_) == wanted.get(match.phase, {"orders", "clear", "resign", "draw", "extend", "claim"}), given_
+    assert set(given_) == wanted.get(match.phase, playing), given_
 
 
 WHOLE = f"orders m1 turn 1\nserver play.example\nplayer bob\nprev {'0' * 64}\nrev 1\nGx3\nend"

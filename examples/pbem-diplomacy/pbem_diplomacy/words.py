@@ -149,7 +149,8 @@ def summary(reports: Sequence[Report]) -> Phrase:
         return Phrase("The powers are dealt")
     if not orders:
         return Phrase("Nothing was ordered")
-    return Phrase("Of {all} orders {done} succeeded; dislodged units: {lost}", all=len(orders), done=done, lost=lost)
+    facts = {"done": done, "all": len(orders), "lost": lost}
+    return Phrase("Orders that succeeded: {done} of {all}; dislodged units: {lost}", **facts)
 
 
 def said(text: str) -> list[Phrase]:

@@ -18,6 +18,7 @@ from pbem.games import Refused
 from pbem.games.draws import Draws
 from pbem.games.outside import enable
 from pbem.games.player_text import Text
+from pbem.letters.render import Templates
 from pbem.testing import CHECKS, subject
 
 if TYPE_CHECKING:
@@ -270,13 +271,18 @@ def test_orders_for_later_turns_need_their_form_alone() -> None:
     assert ahead(begun(until=1901), 1, 7, "A Par-Bur")
 
 
+def test_orders_are_marked_as_code_in_html() -> None:
+    entitled = Templates().environment.get_template("diplomacy/entitled.html").module.entitled  # type: ignore[attr-defined]
+    assert "such as <code>A Par-Bur</code> or <code>F Lon S A Yor-Nth</code>.</p>" in entitled(view(begun(), 1, []))
+
+
 def test_what_happened_is_told_in_words() -> None:
     _, reports = played(begun(), "A Par-Bur", "A Mun-Bur")
     assert [*told(reports, {1: "ann", 2: "bob"})] == [
         "France: A Par-Bur (bounced with Ger A Mun)",
         "Germany: A Mun-Bur (bounced with Fra A Par)",
     ]
-    assert summary(reports) == "Of 2 orders 0 succeeded; dislodged units: 0"
+    assert summary(reports) == "Orders that succeeded: 0 of 2; dislodged units: 0"
     _, reports = played(begun()._replace(phase="fall"), "", "")
     assert {report["kind"] for report in reports} == {"centres"}
     assert summary(reports) == "Nothing was ordered"

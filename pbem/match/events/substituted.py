@@ -111,7 +111,10 @@ def nominate(step: Step, by: int, seat: int, form: SignedForm[Substitute], signe
         willing = before.willing if before and before.name == name else frozenset()
         nominated[seat] = Nomination(name, willing | {by})
     step.match = replace(step.match, nominated=nominated)
-    step.notify("substitute", by, by=by, seat=seat, name=name, nobody=name == NOBODY)
+    # Who has agreed is not asked again.
+    told = match.seats if name == NOBODY else _unwilling(step.match, seat)
+    facts = {"by": by, "seat": seat, "name": name, "nobody": name == NOBODY}
+    step.notices += [Notice("substitute", one, step.match, facts) for one in told if one != by]
 
 
 def _judge(step: Step, by: int, seat: int, name: str) -> None:
