@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SLACK = timedelta(hours=3)
 ASKS_AGAIN = {"pass", "pass always", "leave"}
+LEAVE = {"leave": 2, "forfeit": 1}
+"""By `miss`, the misses in a row by which a seat leaves, where the others play on."""
 """The words of `miss` with which a missed setup is asked for once more."""
 
 
@@ -76,15 +78,15 @@ def forfeited(match: Match, entry: Entry) -> None:
     for seat in body["seats"]:
         twice = len(match.silent[seat]) >= 2 and miss in losing
         must(seat in match.missed and (miss == "forfeit" or twice), "a seat that did not lose")
-        must(miss != "leave" or not plays_on(match, seat), "the others play on")
+        must(miss not in LEAVE or not plays_on(match, seat), "the others play on")
     lose(match, body["seats"])
 
 
 def left(match: Match, entry: Entry) -> None:
     """Who was silent leaves, as the terms say."""
-    seat = entry.body["seat"]
-    must(match.terms["miss"] == "leave" and not match.paused and match.ending is None, "nobody leaves")
-    must(seat in match.missed and len(match.silent[seat]) >= 2, "a seat that was not silent twice")
+    seat, misses = entry.body["seat"], LEAVE.get(match.terms["miss"], 0)
+    must(misses and not match.paused and match.ending is None, "nobody leaves")
+    must(seat in match.missed and len(match.silent[seat]) >= misses, "a seat that was not silent for so long")
     leave(match, entry, ("silent", [seat], match.silent[seat]))
 
 

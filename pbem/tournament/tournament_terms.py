@@ -291,6 +291,8 @@ class _Announcement(OptionLines):
         wanted: dict[str, tuple[str, ...]] = {"privacy": ("public",), "miss": ("forfeit", "pass", "leave")}
         if own.get("format") == LADDER:  # Nobody keeps a place by a mailbox that refuses our letters.
             wanted["unreachable"] = ("loses",)
+        if seats > PAIR:  # Else a friend, by giving up, could end a match for all before somebody lost it.
+            wanted |= {"kind": ("single",), "miss": ("forfeit", "leave")}
         for key, words in wanted.items():
             if getattr(terms, key) not in words:
                 says = Phrase("in a tournament, {key} is {words}", key=key, words=either(words))

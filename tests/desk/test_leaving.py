@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 DICE = Path(__file__).parents[2] / "examples" / "pbem-liars-dice" / "pbem_liars_dice"
 NAMES = ("ann", "bob", "carl", "dan", "erin")
+SETUPS = {"ann": "A b1 N\nB c1 N\nC d1 N", "bob": "D b9 S\nE c9 S\nF d9 S", "carl": "G a2 E\nH a3 E\nI a4 E"}
 
 
 @pytest.fixture
@@ -375,8 +376,7 @@ def test_a_claim_takes_out_the_silent_alone(referee: Referee) -> None:
 
 def test_both_verifiers_count_who_annuls(referee: Referee) -> None:
     """In a game whose rules both know."""
-    setups = {"ann": "A b1 N\nB c1 N\nC d1 N", "bob": "D b9 S\nE c9 S\nF d9 S", "carl": "G a2 E\nH a3 E\nI a4 E"}
-    ann, bob, carl = referee.table("shoot-em-up", "settle: 0", setups)
+    ann, bob, carl = referee.table("shoot-em-up", "settle: 0", SETUPS)
     referee.send(bob, "resign m1 game 1\n")
     referee.send(ann, "annul m1 offer\n")
     referee.send(carl, "annul m1 accept\n")
@@ -386,10 +386,29 @@ def test_both_verifiers_count_who_annuls(referee: Referee) -> None:
     fails_for_both(signed_again(with_entry(found, at(found, "annul", 1), saying(seat=2))))
 
 
+def test_a_friends_silence_ends_the_game_for_nobody_else(referee: Referee) -> None:
+    """By `forfeit`, too: else a friend could save a player who loses, or is out, by falling silent."""
+    ann, bob, carl = referee.table("shoot-em-up", "settle: 0\nmax_turns: 2\nmiss: forfeit\ngrace: 1d", SETUPS)
+    asked = "You leave the game, and the others play on, if nothing arrives by"
+    assert asked in " ".join("\n".join(map(body, carl.letters)).split())
+    for turn in (1, 2):
+        still = ["\n".join(f"{line[0]}: LRL" for line in SETUPS[name].split("\n")) for name in ("ann", "bob")]
+        referee.turn((ann, still[0]), (bob, still[1]))
+        if turn == 1:
+            referee.wait(timedelta(days=9))
+            assert "As agreed, the others play on alone" in " ".join(body(bob.find("a deadline was missed")).split())
+    found = proof(referee, carl)
+    left = found.entries[at(found, "left")]
+    assert (left.body["seat"], len(left.body["entries"])) == (3, 1)
+    assert found.entries[at(found, "ended")].body["reason"] == "rules"
+    assert both(found)
+    fails_for_both(signed_again(with_entry(found, at(found, "left"), saying(seat=2))))
+    assert accused(referee) == []
+
+
 def test_who_left_gives_nobody_time(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that let who left stretch the others' time without end is convicted."""
-    setups = {"ann": "A b1 N\nB c1 N\nC d1 N", "bob": "D b9 S\nE c9 S\nF d9 S", "carl": "G a2 E\nH a3 E\nI a4 E"}
-    ann, bob, carl = referee.table("shoot-em-up", "settle: 0", setups)
+    ann, bob, carl = referee.table("shoot-em-up", "settle: 0", SETUPS)
     referee.send(bob, "resign m1 game 1\n")
 
     def lax(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> list[int]:
