@@ -55,6 +55,7 @@ def extended(match: Match, entry: Entry) -> None:
     body = entry.body
     seat, to = body["seat"], body["to"]
     must(seat not in gone_from(match), "a seat that left")
+    must(len(match.seats) == 2 or ("extend", seat) not in match.said, "time given twice")
     must(to and to == sorted(set(match.clocks) - {seat}), "other seats")
     must(3600 <= body["seconds"] <= 2592000, "too much or too little")
     sentence(match, entry, "extend", seconds=str(body["seconds"]))

@@ -406,6 +406,33 @@ def test_a_friends_silence_ends_the_game_for_nobody_else(referee: Referee) -> No
     assert accused(referee) == []
 
 
+def test_two_of_three_keep_nobody_waiting_for_ever(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One is silent, and the other gives time: once a turn, also before the server's own key."""
+    terms = "settle: 0\nmax_turns: 2\nmiss: forfeit\ngrace: 1d"
+    ann, bob, carl = referee.table("shoot-em-up", terms, SETUPS)
+    referee.send(bob, "extend m1 2d\n")
+    referee.send(bob, "extend m1 2d\n")
+    assert "where more than two play, each gives once a turn" in " ".join(bob.text.split())
+    referee.send(carl, "extend m1 2d\n")
+
+    def lax(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> list[int]:
+        said = step.match.sentence_revs
+        step.match = replace(step.match, sentence_revs={})
+        to = extend(step, seat, form, signed)
+        step.match = replace(step.match, sentence_revs=said)
+        return to
+
+    with monkeypatch.context() as patched:
+        extend = clocks.extend
+        patched.setattr(clocks, "extend", lax)
+        referee.send(carl, "extend m1 2d\n")
+    for person in (bob, carl):
+        referee.send(person, "resign m1 game 1\n")
+    found = proof(referee, ann)
+    assert "each gives once a turn" in fails(found)
+    assert second(found) is False
+
+
 def test_who_left_gives_nobody_time(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that let who left stretch the others' time without end is convicted."""
     ann, bob, carl = referee.table("shoot-em-up", "settle: 0", SETUPS)
