@@ -108,7 +108,7 @@ def leave(match: Match, entry: Entry, said: tuple[str, list[int], list[int]]) ->
 
 def leave_or_lose(match: Match, silent: list[int]) -> None:
     """Those who were silent leave, one by one, as long as the others play on; the rest of them lose."""
-    if match.terms["miss"] == "wait" and plays_on(match, silent[0]):
+    if plays_on(match, silent[0]):
         match.due.append(("left", ("silent", silent, match.silent[silent[0]])))
     else:
         lose(match, silent)

@@ -134,8 +134,8 @@ def stands_still(match: Match, entry: Entry, _before: Entry) -> None:
 
 
 def silence_claimed(match: Match, entry: Entry, _before: Entry) -> None:
-    """With `wait`, these may leave, one after the other."""
-    match.leaving = entry.body["against"] if match.terms["miss"] == "wait" else []
+    """With `wait` and `default`, these may leave, one after the other."""
+    match.leaving = entry.body["against"] if match.terms["miss"] in {"wait", "default"} else []
     match.leaving = match.leaving if match.missed.keys() >= {*match.leaving} else []
 
 

@@ -35,6 +35,6 @@ SILENCE: Mapping[str, SilenceRule] = {
     "pass always": SilenceRule("empty", setups=2),
     "leave": SilenceRule("empty", turns=2, setups=2, leaves=True),
     "forfeit": SilenceRule(turns=1, setups=1, leaves=True),
-    "default": SilenceRule("default"),
+    "default": SilenceRule("default", leaves=True),
 }
 """The rows by their words; the first is the default."""

@@ -348,6 +348,23 @@ def test_empty_orders_without_end(referee: Referee) -> None:
     assert accused(referee) == []
 
 
+@pytest.mark.parametrize("miss", ["wait", "default"])
+def test_a_claim_ends_the_game_for_nobody_else(referee: Referee, miss: str) -> None:
+    """In a game whose rules both verifiers know."""
+    terms = f"settle: 0\nmax_turns: 2\nmiss: {miss}\ngrace: 1d"
+    ann, bob, carl = referee.table("shoot-em-up", terms, SETUPS)
+    still = ["\n".join(f"{line[0]}: LRL" for line in SETUPS[name].split("\n")) for name in ("ann", "bob")]
+    referee.turn((ann, still[0]), (bob, still[1]))
+    referee.wait(timedelta(days=9))
+    referee.send(ann, "claim m1\n")
+    assert in_game(referee) == (1, 2)
+    referee.send(bob, "resign m1 match\n")
+    found = proof(referee, carl)
+    assert [entry.type for entry in found.entries][3:6] == ["claimed", "left", "turn"]
+    assert both(found)
+    assert accused(referee) == []
+
+
 def test_a_claim_takes_out_the_silent_alone(referee: Referee) -> None:
     """And who still owes orders may send them afterwards."""
     ann, bob, carl, dan = begun(referee, "wait", NAMES[:4])

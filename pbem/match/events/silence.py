@@ -178,7 +178,7 @@ def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm[Claim]
     step.append_entry("claimed", {"seat": seat, "against": list(against), **sentence})
     if not missed:
         abandon(step)
-    elif rest := leave_in_silence(step, against) if match.terms.silence.leaves else against:
+    elif rest := leave_in_silence(step, against):
         end_by_silence(step, rest)
 
 
