@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SLACK = timedelta(hours=3)
 ASKS_AGAIN = {"pass", "pass always", "leave"}
+LEAVE = {"leave": 2, "forfeit": 1}
+"""By `miss`, the misses in a row by which a seat leaves, where the others play on."""
 """The words of `miss` with which a missed setup is asked for once more."""
 
 
@@ -53,6 +55,7 @@ def extended(match: Match, entry: Entry) -> None:
     body = entry.body
     seat, to = body["seat"], body["to"]
     must(seat not in gone_from(match), "a seat that left")
+    must(len(match.seats) == 2 or ("extend", seat) not in match.said, "time given twice")
     must(to and to == sorted(set(match.clocks) - {seat}), "other seats")
     must(3600 <= body["seconds"] <= 2592000, "too much or too little")
     sentence(match, entry, "extend", seconds=str(body["seconds"]))
@@ -76,15 +79,15 @@ def forfeited(match: Match, entry: Entry) -> None:
     for seat in body["seats"]:
         twice = len(match.silent[seat]) >= 2 and miss in losing
         must(seat in match.missed and (miss == "forfeit" or twice), "a seat that did not lose")
-        must(miss != "leave" or not plays_on(match, seat), "the others play on")
+        must(miss not in LEAVE or not plays_on(match, seat), "the others play on")
     lose(match, body["seats"])
 
 
 def left(match: Match, entry: Entry) -> None:
     """Who was silent leaves, as the terms say."""
-    seat = entry.body["seat"]
-    must(match.terms["miss"] == "leave" and not match.paused and match.ending is None, "nobody leaves")
-    must(seat in match.missed and len(match.silent[seat]) >= 2, "a seat that was not silent twice")
+    seat, misses = entry.body["seat"], LEAVE.get(match.terms["miss"], 0)
+    must(misses and not match.paused and match.ending is None, "nobody leaves")
+    must(seat in match.missed and len(match.silent[seat]) >= misses, "a seat that was not silent for so long")
     leave(match, entry, ("silent", [seat], match.silent[seat]))
 
 
@@ -105,7 +108,7 @@ def leave(match: Match, entry: Entry, said: tuple[str, list[int], list[int]]) ->
 
 def leave_or_lose(match: Match, silent: list[int]) -> None:
     """Those who were silent leave, one by one, as long as the others play on; the rest of them lose."""
-    if match.terms["miss"] == "wait" and plays_on(match, silent[0]):
+    if plays_on(match, silent[0]):
         match.due.append(("left", ("silent", silent, match.silent[silent[0]])))
     else:
         lose(match, silent)

@@ -287,7 +287,9 @@ def check_tournament_terms(terms: Mapping[str, Any]) -> None:
     must(match["privacy"] == "public" and match["pace"], "matches that are private, or without deadlines")
     must(match["games"] or match["target"], "matches without an end")
     must(match["miss"] in {"forfeit", "pass", "leave"}, "matches that wait")
-    must(form != "ladder" or match["unreachable"] == "loses", "a place is kept by a mailbox that refuses letters")
+    ends_for_all = match["kind"] != "single" or match["miss"] == "pass"
+    must(terms.get("seats", 2) == 2 or not ends_for_all, "matches that one ends for all")
+    must(match["unreachable"] == "loses", "nobody wins where a mailbox refuses letters")
 
 
 def nobody(terms: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verifier.agreed import begin, read_keys
 from verifier.commands import Command, read_commands
 from verifier.conventions import moment, must, sha256
-from verifier.events import ASKS_AGAIN, gone_from, restored
+from verifier.events import ASKS_AGAIN, LEAVE, gone_from, restored
 from verifier.letters import Player
 from verifier.rules import Result
 from verifier.running import look_up
@@ -134,13 +134,13 @@ def stands_still(match: Match, entry: Entry, _before: Entry) -> None:
 
 
 def silence_claimed(match: Match, entry: Entry, _before: Entry) -> None:
-    """With `wait`, these may leave, one after the other."""
-    match.leaving = entry.body["against"] if match.terms["miss"] == "wait" else []
+    """With `wait` and `default`, these may leave, one after the other."""
+    match.leaving = entry.body["against"] if match.terms["miss"] in {"wait", "default"} else []
     match.leaving = match.leaving if match.missed.keys() >= {*match.leaving} else []
 
 
 def seat_left(match: Match, entry: Entry, before: Entry) -> None:
-    """5.18: by a resignation, a claim, or two misses in a row; whether the others play on, the rules say."""
+    """5.18: by a resignation, a claim, or misses in a row; whether the others play on, the rules say."""
     seat, cause = entry.body["seat"], entry.body["cause"]
     must(match.phase == "playing" and seat not in gone_from(match), "no seat that plays")
     follows = entry.time == before.time
@@ -149,7 +149,8 @@ def seat_left(match: Match, entry: Entry, before: Entry) -> None:
         rests_on = [before.seq]
     else:
         rests_on = match.silent[seat]
-        by_terms = match.terms["miss"] == "leave" and not match.paused and seat in match.missed and len(rests_on) > 1
+        misses = LEAVE.get(match.terms["miss"], 0)
+        by_terms = misses and not match.paused and seat in match.missed and len(rests_on) >= misses
         must(by_terms or (follows and match.leaving[:1] == [seat]), "a seat that was not silent for so long")
     made = {"game": match.game, "seat": seat, "turn": turn_due(match), "cause": cause, "entries": rests_on}
     must(entry.body == made, "another seat, turn, cause or reason")

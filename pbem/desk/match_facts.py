@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.games.conditional_orders import condition_of, is_conditional
+from pbem.match.events.leaving import leaves_in_silence
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import VACATION, Clock, on_a_day, written
 from pbem.match.view import TermsView
@@ -138,6 +139,7 @@ def time_of(match: Match, seat: int) -> Facts:
         "runs": clock is not None,
         "over": seat in match.missed,
         "misses": len(match.misses.get(seat, ())),
+        "leaves": leaves_in_silence(match, seat),
         **own,
         "away": [
             {

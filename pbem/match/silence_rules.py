@@ -34,7 +34,7 @@ SILENCE: Mapping[str, SilenceRule] = {
     "pass": SilenceRule("empty", turns=2, setups=2),
     "pass always": SilenceRule("empty", setups=2),
     "leave": SilenceRule("empty", turns=2, setups=2, leaves=True),
-    "forfeit": SilenceRule(turns=1, setups=1),
-    "default": SilenceRule("default"),
+    "forfeit": SilenceRule(turns=1, setups=1, leaves=True),
+    "default": SilenceRule("default", leaves=True),
 }
 """The rows by their words; the first is the default."""

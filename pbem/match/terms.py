@@ -68,7 +68,8 @@ OPTIONS: Mapping[str, Option] = {
         Phrase(
             "what happens then: wait (default) until the opponent claims the game; pass: empty orders are played,"
             " and two misses in a row lose; pass always: empty orders are played, however often; leave: like pass,"
-            " but whoever misses two in a row leaves the game, and the others play on; forfeit: the game is lost;"
+            " but whoever misses two in a row leaves the game, and the others play on; forfeit: the game is lost,"
+            " or, where the rules let the others play on, left to them;"
             " default: the player's default orders are played (`orders m17 default`); if none of them are legal, it"
             " is as with wait"
         ),

@@ -287,10 +287,15 @@ class _Announcement(OptionLines):
         except Refused as refused:
             self.faults += refused.faults
             return {}
-        # A match that need not end holds up all others; and a private one proves nothing to those who read the table.
-        wanted: dict[str, tuple[str, ...]] = {"privacy": ("public",), "miss": ("forfeit", "pass", "leave")}
-        if own.get("format") == LADDER:  # Nobody keeps a place by a mailbox that refuses our letters.
-            wanted["unreachable"] = ("loses",)
+        # A match that need not end holds up all others, nobody wins one that is abandoned because a mailbox refuses
+        # our letters, and a private one proves nothing to those who read the table.
+        wanted: dict[str, tuple[str, ...]] = {
+            "privacy": ("public",),
+            "miss": ("forfeit", "pass", "leave"),
+            "unreachable": ("loses",),
+        }
+        if seats > PAIR:  # Else a friend, by giving up, could end a match for all before somebody lost it.
+            wanted |= {"kind": ("single",), "miss": ("forfeit", "leave")}
         for key, words in wanted.items():
             if getattr(terms, key) not in words:
                 says = Phrase("in a tournament, {key} is {words}", key=key, words=either(words))

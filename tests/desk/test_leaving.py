@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 DICE = Path(__file__).parents[2] / "examples" / "pbem-liars-dice" / "pbem_liars_dice"
 NAMES = ("ann", "bob", "carl", "dan", "erin")
+SETUPS = {"ann": "A b1 N\nB c1 N\nC d1 N", "bob": "D b9 S\nE c9 S\nF d9 S", "carl": "G a2 E\nH a3 E\nI a4 E"}
 
 
 @pytest.fixture
@@ -360,6 +361,23 @@ def test_empty_orders_without_end(referee: Referee) -> None:
     assert accused(referee) == []
 
 
+@pytest.mark.parametrize("miss", ["wait", "default"])
+def test_a_claim_ends_the_game_for_nobody_else(referee: Referee, miss: str) -> None:
+    """In a game whose rules both verifiers know."""
+    terms = f"settle: 0\nmax_turns: 2\nmiss: {miss}\ngrace: 1d"
+    ann, bob, carl = referee.table("shoot-em-up", terms, SETUPS)
+    still = ["\n".join(f"{line[0]}: LRL" for line in SETUPS[name].split("\n")) for name in ("ann", "bob")]
+    referee.turn((ann, still[0]), (bob, still[1]))
+    referee.wait(timedelta(days=9))
+    referee.send(ann, "claim m1\n")
+    assert in_game(referee) == (1, 2)
+    referee.send(bob, "resign m1 match\n")
+    found = proof(referee, carl)
+    assert [entry.type for entry in found.entries][3:6] == ["claimed", "left", "turn"]
+    assert both(found)
+    assert accused(referee) == []
+
+
 def test_a_claim_takes_out_the_silent_alone(referee: Referee) -> None:
     """And who still owes orders may send them afterwards."""
     ann, bob, carl, dan = begun(referee, "wait", NAMES[:4])
@@ -388,8 +406,7 @@ def test_a_claim_takes_out_the_silent_alone(referee: Referee) -> None:
 
 def test_both_verifiers_count_who_annuls(referee: Referee) -> None:
     """In a game whose rules both know."""
-    setups = {"ann": "A b1 N\nB c1 N\nC d1 N", "bob": "D b9 S\nE c9 S\nF d9 S", "carl": "G a2 E\nH a3 E\nI a4 E"}
-    ann, bob, carl = referee.table("shoot-em-up", "settle: 0", setups)
+    ann, bob, carl = referee.table("shoot-em-up", "settle: 0", SETUPS)
     referee.send(bob, "resign m1 game 1\n")
     referee.send(ann, "annul m1 offer\n")
     referee.send(carl, "annul m1 accept\n")
@@ -399,10 +416,56 @@ def test_both_verifiers_count_who_annuls(referee: Referee) -> None:
     fails_for_both(signed_again(with_entry(found, at(found, "annul", 1), saying(seat=2))))
 
 
+def test_a_friends_silence_ends_the_game_for_nobody_else(referee: Referee) -> None:
+    """By `forfeit`, too: else a friend could save a player who loses, or is out, by falling silent."""
+    ann, bob, carl = referee.table("shoot-em-up", "settle: 0\nmax_turns: 2\nmiss: forfeit\ngrace: 1d", SETUPS)
+    asked = "You leave the game, and the others play on, if nothing arrives by"
+    assert asked in " ".join("\n".join(map(body, carl.letters)).split())
+    for turn in (1, 2):
+        still = ["\n".join(f"{line[0]}: LRL" for line in SETUPS[name].split("\n")) for name in ("ann", "bob")]
+        referee.turn((ann, still[0]), (bob, still[1]))
+        if turn == 1:
+            referee.wait(timedelta(days=9))
+            assert "As agreed, the others play on alone" in " ".join(body(bob.find("a deadline was missed")).split())
+    found = proof(referee, carl)
+    left = found.entries[at(found, "left")]
+    assert (left.body["seat"], len(left.body["entries"])) == (3, 1)
+    assert found.entries[at(found, "ended")].body["reason"] == "rules"
+    assert both(found)
+    fails_for_both(signed_again(with_entry(found, at(found, "left"), saying(seat=2))))
+    assert accused(referee) == []
+
+
+def test_two_of_three_keep_nobody_waiting_for_ever(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One is silent, and the other gives time: once a turn, also before the server's own key."""
+    terms = "settle: 0\nmax_turns: 2\nmiss: forfeit\ngrace: 1d"
+    ann, bob, carl = referee.table("shoot-em-up", terms, SETUPS)
+    referee.send(bob, "extend m1 2d\n")
+    referee.send(bob, "extend m1 2d\n")
+    assert "where more than two play, each gives once a turn" in " ".join(bob.text.split())
+    referee.send(carl, "extend m1 2d\n")
+
+    def lax(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> list[int]:
+        said = step.match.sentence_revs
+        step.match = replace(step.match, sentence_revs={})
+        to = extend(step, seat, form, signed)
+        step.match = replace(step.match, sentence_revs=said)
+        return to
+
+    with monkeypatch.context() as patched:
+        extend = clocks.extend
+        patched.setattr(clocks, "extend", lax)
+        referee.send(carl, "extend m1 2d\n")
+    for person in (bob, carl):
+        referee.send(person, "resign m1 game 1\n")
+    found = proof(referee, ann)
+    assert "each gives once a turn" in fails(found)
+    assert second(found) is False
+
+
 def test_who_left_gives_nobody_time(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that let who left stretch the others' time without end is convicted."""
-    setups = {"ann": "A b1 N\nB c1 N\nC d1 N", "bob": "D b9 S\nE c9 S\nF d9 S", "carl": "G a2 E\nH a3 E\nI a4 E"}
-    ann, bob, carl = referee.table("shoot-em-up", "settle: 0", setups)
+    ann, bob, carl = referee.table("shoot-em-up", "settle: 0", SETUPS)
     referee.send(bob, "resign m1 game 1\n")
 
     def lax(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> list[int]:

@@ -121,3 +121,9 @@ def published(club: Club, folder: Path) -> str:
     found = list(public_tournaments(desk.config.server, desk.database, desk.vault))
     publish(folder, pages({**home, **public.site()}, public.finished(), (), found))
     return (folder / "t1.html").read_text()
+
+
+def test_nobody_who_is_silent_ends_a_match_for_all(club: Club) -> None:
+    ann = club.people["ann"]
+    club.referee.send(ann, f"tournament new march\n{placed(ann)}{TERMS.replace('leave', 'pass')}end\n")
+    assert "in a tournament, miss is forfeit or leave" in ann.text

@@ -186,6 +186,8 @@ class TestTerms:
             ("format: swiss\nseats: 5", "is for 2 or 3 or 4 players: format: swiss, and seats"),
             ("format: swiss\nseats: 1", "seats is a number from 2 to 20"),
             ("format: swiss\nseats: 3\nentrants: 5", "entrants is a number from 6 to 128"),
+            ("format: swiss\nseats: 3\nkind: scored\ngames: 2", "in a tournament, kind is single"),
+            ("format: swiss\nseats: 3\nunreachable: stands", "in a tournament, unreachable is loses"),
         ],
     )
     def test_what_cannot_be_played_is_refused(self, lines: str, fault: str) -> None:
@@ -303,3 +305,9 @@ class TestProof:
         for seats in (2, 4, 5, 64, "3", True):
             terms = {**first.body["terms"], "seats": seats}
             fails(forged(tables, 0, terms=terms), "not the beginning of a tournament")
+
+    @pytest.mark.parametrize("of_match", [{"kind": "scored", "games": 2}, {"unreachable": "stands"}])
+    def test_terms_by_which_one_ends_a_match_for_all(self, tables: SignedClub, of_match: dict[str, Any]) -> None:
+        terms = tables.entries[0].body["terms"]
+        lie = {**terms, "match": {**terms["match"], **of_match}}
+        fails(forged(tables, 0, terms=lie), "not the beginning of a tournament")

@@ -210,6 +210,10 @@ def extend(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> l
         raise Refused(Fault("extend", match.id, Phrase("you are out of this game, and the others play on")))
     if not to:
         raise Refused(Fault("extend", match.id, Phrase("your opponent has no running deadline")))
+    # Of three, two could else keep the third waiting for ever: one is silent, and the other gives time.
+    if len(match.seats) > 2 and (seat, "extend") in match.sentence_revs:
+        says = Phrase("you have given time for this already: where more than two play, each gives once a turn")
+        raise Refused(Fault("extend", match.id, says))
     if not GIFT[0] <= seconds <= GIFT[1]:
         raise Refused(Fault("extend", None, Phrase("give at least 1h and at most 30d")))
     sentence = step.sentence("extend", seat, form, signed)

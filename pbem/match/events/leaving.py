@@ -35,6 +35,11 @@ def position_without(match: Match, seat: int) -> State | None:
     return None if match.playing is None else match.play.without(match, match.playing, seat)
 
 
+def leaves_in_silence(match: Match, seat: int) -> bool:
+    """True if a seat that is silent for too long leaves the game, in which the others play on."""
+    return match.terms.silence.leaves and position_without(match, seat) is not None
+
+
 def leave(step: Step, seat: int, position: State, cause: str, entries: Sequence[int]) -> None:
     """A seat is out of the game, in which the others play on in this position; `entries` are what it rests on.
 

@@ -16,7 +16,7 @@ from pbem.match.changed import replace, without
 from pbem.match.entry_type import EntryType, mapping, number, seat_number, seats, sentence_form, time
 from pbem.match.events.clocks import out_of_reach
 from pbem.match.events.ended import abandon, give_up
-from pbem.match.events.leaving import leave_in_silence, position_without
+from pbem.match.events.leaving import leave_in_silence, leaves_in_silence
 from pbem.match.state import PAUSE, RUNNING, losing_seats, not_played, only_one_without, standing
 from pbem.match.transcript import utc, written
 from pbem.phrase import Phrase
@@ -49,7 +49,7 @@ def miss(step: Step, seat: int) -> None:
         start_clocks(step, [seat], without(match.clocks, seat))
     else:
         step.match = replace(step.match, missed=match.missed | {seat})
-    leaves = match.terms.silence.leaves and position_without(match, seat) is not None
+    leaves = leaves_in_silence(match, seat)
     step.notify("missed", seat=seat, misses=len(missed), again=again, leaves=leaves)
 
 
@@ -103,7 +103,7 @@ def forfeit(step: Step, silent: Iterable[int]) -> None:
     allowed = [seat for seat in match.seats if seat in losing_seats(match)]
     if not losing or not set(losing) <= set(allowed):
         raise Refused(Fault("forfeit", None, Phrase("nobody was silent for that long")))
-    if match.terms.silence.leaves and any(position_without(match, seat) is not None for seat in losing):
+    if any(leaves_in_silence(match, seat) for seat in losing):
         raise Refused(Fault("forfeit", None, Phrase("who is silent leaves the game, and the others play on")))
     step.append_entry("forfeited", {"game": match.game, "seats": losing})
     end_by_silence(step, losing)
@@ -178,7 +178,7 @@ def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm[Claim]
     step.append_entry("claimed", {"seat": seat, "against": list(against), **sentence})
     if not missed:
         abandon(step)
-    elif rest := leave_in_silence(step, against) if match.terms.silence.leaves else against:
+    elif rest := leave_in_silence(step, against):
         end_by_silence(step, rest)
 
 
