@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 SLACK = timedelta(hours=3)
 ASKS_AGAIN = {"pass", "pass always", "leave"}
+"""The words of `miss` with which a missed setup is asked for once more."""
 LEAVE = {"leave": 2, "forfeit": 1}
 """By `miss`, the misses in a row by which a seat leaves, where the others play on."""
-"""The words of `miss` with which a missed setup is asked for once more."""
 
 
 def with_pauses(match: Match, start: datetime, time: timedelta) -> datetime:
