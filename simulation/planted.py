@@ -142,7 +142,7 @@ def vouched_for_once(_world: World) -> Iterator[None]:
 @planted(replace(SHORT_CALM, restores=1.0), cheap=True)
 def restored_as_if_nothing_was(_world: World) -> Iterator[None]:
     """After a restore the server plays on, and tells nobody that it forgot something."""
-    with patch("pbem.desk.instructions.Operator._restored", lambda *_: "restored"):
+    with patch("pbem.desk.instructions.Operator._restore", lambda *_: "restored"):
         yield
 
 

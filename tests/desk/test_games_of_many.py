@@ -50,12 +50,13 @@ def later(found: Bundle, at: int, **body: str) -> Bundle:
 
 
 def test_a_retreat_is_due_within_its_part_of_the_pace(referee: Referee) -> None:
-    ann, _, cem = retreating(referee)
+    ann, bob, cem = retreating(referee)
     assert "nothing to do" in body(ann.find("turn 1"))
     assert referee.match().clocks[3].time == 7 * 86400 // 7
     referee.wait(DAY - timedelta(hours=1))
     assert not referee.match().missed
     referee.wait(timedelta(hours=2))
+    referee.send(bob, "resign m1 match\n")  # the last but one, since Cem has left
     found = bundle.read(attachment(cem.find("the end"), ".zip"))
     holds(found)
     assert second(found) is None, "it has no rules of other packages"
@@ -73,8 +74,9 @@ def test_the_next_turn_has_the_whole_pace_again(referee: Referee) -> None:
 
 
 def test_without_the_rules_such_a_deadline_is_open(referee: Referee) -> None:
-    _, _, cem = retreating(referee)
+    _, bob, cem = retreating(referee)
     referee.wait(2 * DAY)
+    referee.send(bob, "resign m1 match\n")
     found = bundle.read(attachment(cem.find("the end"), ".zip"))
     with found_in():
         pass  # no game is enabled any more

@@ -550,7 +550,7 @@ def test_who_has_no_key_is_never_told_to_sign_and_the_form_of_each_letter_counts
     post.reply(bob, bob.filled("orders", "Gx3"))
     assert post.standing(2) == "Gx3"
     post.referee.send(ann, "substitute m1 carl for ann\n")
-    assert "answer this letter\nwith this form" in bob.text
+    assert "with `yes`, or with this form" in bob.text
     post.reply(bob, form_in(bob.text, "substitute"))
     assert "Refused" not in bob.text
     post.referee.wait(timedelta(days=7))
