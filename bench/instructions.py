@@ -42,7 +42,7 @@ GOALS = {LETTER: 7.5, TURN: 45, RULES: 0.355, VERIFIED: 9.5, PUT: 0.45, HELP: 80
 """The most millions of instructions for each piece."""
 
 COUNT = 10
-"""How often each piece is done, and how many more turns the long bundle has than the short one."""
+"""The number of repetitions of each piece; of a verified turn, the turns of the long bundle beyond the short one."""
 
 
 def measure(_rounds: int) -> list[Part]:

@@ -95,7 +95,7 @@ class File:
 
 @dataclass
 class Faults:
-    """How probable it is that the disk refuses an operation."""
+    """The probability that the disk refuses an operation."""
 
     sync: float = 0.0
     """A sync fails (EIO): the data may be lost for good, though it can still be read."""
@@ -231,7 +231,7 @@ class Disk:
     def _lose(self, now: dict[str, File]) -> dict[str, File]:
         """The result of a power cut: which file each name belongs to, and what is durable from then on."""
         fate = self.random.choice((0.0, 1.0, self.random.random()))
-        """How probable it is that unsynced data reached the disk."""
+        """The probability that unsynced data reached the disk."""
         left: dict[str, File] = {}
         for path in sorted(now.keys() | self._names.keys()):
             old, new = self._names.get(path), now.get(path)

@@ -71,7 +71,7 @@ class Elsewhere:
         folder.mkdir()
         self.path = folder / "pbem.sqlite"
         self.lossy = 0.0
-        """How probable it is that a connection breaks at a commit, or that the answer is late."""
+        """The probability that a connection breaks at a commit, or that the answer is late."""
         self.away: set[str] = set()
         """The machines that do not reach it."""
         self.decides: Session | None = None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 WAYS = ("board", "board", "board", "reveal", "silence", "delay")
 """How it may lie in a match; about the board most often."""
 OFTEN = 0.3
-"""How probable it is that a letter says something false of the board."""
+"""The probability that a letter says something false of the board."""
 LATE = timedelta(minutes=20)
 """How long after its deadline a late answer is written."""
 CELL = re.compile(r"[ROYGB][v-z][1-5]|[A-J](?:10|[1-9])")

@@ -50,9 +50,9 @@ MX_MOODS = Moods(lies=0)
 POLL = 900
 """Seconds between two looks into the mailbox."""
 SPAM, TWICE = 0.02, 0.03
-"""How probable it is that a letter is taken for spam, and that it is shown twice."""
+"""The probability that a letter is taken for spam, and that it is shown twice."""
 ANEW = 0.3
-"""How probable it is that all letters are numbered anew once in the week."""
+"""The probability that all letters are numbered anew once in the week."""
 
 
 class Provider(Part):

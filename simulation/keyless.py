@@ -39,7 +39,7 @@ ASKS = timedelta(hours=6)
 CONDITIONAL = "dueling-masters", "spaceships"
 """The games whose orders may have conditions."""
 AHEAD = 0.3
-"""How probable it is that the next turn is ordered, too, with a condition."""
+"""The probability that the next turn is ordered, too, with a condition."""
 REGISTERS = timedelta(hours=9)
 """The time between two registrations: strangers get few answers a day."""
 UNHEARD = timedelta(days=2)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simulation.world import World
 
 OFTEN = 0.5
-"""How probable a lie is for each letter that the liar writes."""
+"""The probability of a lie in each letter that the liar writes."""
 REPLY = re.compile(rb"(?m)^Reply-To: (\S+)")
 PLACE = re.compile(r"(?m)^(?:prev|rev) .*\n")
 CODE = "0123-4567-89ab-cdef-0123-4567-89ab-cdef"

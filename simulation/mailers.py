@@ -156,7 +156,7 @@ class Post:
 
 @dataclass
 class Moods:
-    """How probable each mood of a smarthost is, for each letter."""
+    """The probability of each mood of a smarthost, for each letter."""
 
     later: float = 0.02
     """It asks to try again, at any of the four commands."""

@@ -26,7 +26,7 @@ LONG = 20_000, 500
 
 @dataclass
 class Troubles:
-    """How probable each event is."""
+    """The probability of each event."""
 
     cut: float = 0.04
     split: float = 0.5

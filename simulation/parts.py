@@ -47,7 +47,7 @@ class Part:
     name = ""
     """As the week names it."""
     often = 1.0
-    """How probable it is that a week with other parts has it, too."""
+    """The probability that a week with other parts has it, too."""
 
     def __init__(self, world: World) -> None:
         self.world = world

@@ -1,4 +1,4 @@
-"""What is told and counted of matches: checks of letters, bundles and standings against each other after a week.
+"""The checks of matches after a week: their letters, bundles and standings against each other.
 
 docs/bundle.md and docs/threats.md promise all of it. Nothing here knows how the server works: a check compares what
 players were sent with what they can prove.
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from pbem.store.database import Database
     from simulation.world import World
 
-REPORT = re.compile(rb'filename="?(m[0-9]+-game-[0-9]+-turn-[0-9]+\.json)')
+ATTACHED = re.compile(rb'filename="?([^";\r\n]+)')
+REPORT = re.compile(rb"m[0-9]+-game-[0-9]+-turn-[0-9]+\.json")
 POSITION = re.compile(r"m[0-9]+-game-[0-9]+-(position|turn-[0-9]+)\.json")
 SALT = re.compile(rb'\bsalt"?[ :]"?([0-9a-f]{64})')
 
@@ -43,11 +44,16 @@ def told_of_matches(world: World, remembered: Sequence[tuple[str, bytes]], datab
 
 
 def _told_once(world: World, remembered: Sequence[tuple[str, bytes]]) -> Iterator[str]:
-    """Each player gets the report of a turn in one letter, however often that is sent."""
+    """Each player gets the report of a turn in one letter, however often that is sent.
+
+    A letter with nothing but reports was asked for: it has them again.
+    """
     letters: defaultdict[tuple[str, str], set[bytes]] = defaultdict(set)
     for recipient, raw in remembered:
         if recipient in world.people:
-            for name in REPORT.findall(raw):
+            files = set(ATTACHED.findall(raw))
+            reports = set(filter(REPORT.fullmatch, files))
+            for name in reports if files - reports else ():
                 letters[recipient, name.decode()].add(name_of(raw))
     for (recipient, report), names in letters.items():
         if len(names) > 1 and not world.figures.restores:
@@ -120,7 +126,7 @@ def _counted_once(world: World, bundles: dict[str, Bundle], database: Database) 
 
 
 def _names(entries: Sequence[Entry]) -> list[str]:
-    """Who had the seats of a match at its end."""
+    """The players in the seats of a match at its end."""
     seats = {seat: player["name"] for seat, player in entries[0].body["players"].items()}
     for entry in entries:
         if entry.type == "substituted":

@@ -21,7 +21,7 @@ FILE = f"{NAME}.pbem-tournament.zip"
 FORMATS = ("round robin", "round robin", "double round robin")
 TERMS = "programs: yes\nat-once: 2\nsettle: 0"
 LEAVES = 0.1
-"""How probable it is that somebody leaves it at some time of the week."""
+"""The probability that somebody leaves it at some time of the week."""
 OFTEN = 1800.0
 """How often players look whether there is something to enter."""
 CLOSES = timedelta(days=2)

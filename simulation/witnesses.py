@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 HOUR = 3600.0
 MOODS = [("well", 24 * HOUR), ("well", 24 * HOUR), ("away", 24 * HOUR), ("slow", 24 * HOUR)]
 FORGETS = 0.03
-"""How probable it is that a witness goes back to an earlier memory of its own before it answers."""
+"""The probability that a witness goes back to an earlier memory of its own before it answers."""
 PATIENCE = 48 * HOUR
 """How long after the last match a witness may not have cosigned everything."""
 REFUSES = b"Subject: [pbem] A witness refuses our log"

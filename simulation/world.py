@@ -96,30 +96,30 @@ class Week:
     """The longest time in seconds until a player reads a new letter."""
     pace: str = "1d"
     careless: float = 0.5
-    """How probable it is that a player is careless."""
+    """The probability that a player is careless."""
     forged: float = 0.03
     deaths: int = 12
     """About how many deaths of each machine, its server and its desk happen; two are lost half as often besides."""
     accidents: bool = True
     """Whether outages of days happen, and clocks are set."""
     steps: float = 0.3
-    """How probable it is that the server's clock is set wrong, and right again."""
+    """The probability that the server's clock is set wrong, and right again."""
     troubles: bool = True
     """Whether the network and other people's servers have troubles."""
     pauses: float = 0.3
-    """How probable it is that the operator pauses a match."""
+    """The probability that the operator pauses a match."""
     restores: float = 0.1
-    """How probable it is that a backup is restored."""
+    """The probability that a backup is restored."""
     backup: float = 1.0
     """Its age in hours, in which several turns may be played."""
     moves: float = 0.1
-    """How probable it is that the store is moved."""
+    """The probability that the store is moved."""
     liars: float = 0.3
-    """How probable it is that one of the players lies."""
+    """The probability that one of the players lies."""
     held: float = 0.03
-    """How probable it is that a reader on the way takes a player's letter away, or delays it."""
+    """The probability that a reader on the way takes a player's letter away, or delays it."""
     distant: float = 0.3
-    """How probable it is that two servers share a database elsewhere, which they do not always reach."""
+    """The probability that two servers share a database elsewhere, which they do not always reach."""
     lies: int = 3
     """With how many changes a server tries to lie about each match afterwards."""
 

@@ -95,6 +95,8 @@ def write_tournament(bundle: Bundle) -> bytes:
 
 
 def _packed(transcript: str, bundle: Bundle, lists: Mapping[str, bytes]) -> bytes:
+    import zipfile
+
     files = {
         transcript: b"".join(entry.canonical() + b"\n" for entry in bundle.entries),
         "heads.txt": "".join(
@@ -105,8 +107,6 @@ def _packed(transcript: str, bundle: Bundle, lists: Mapping[str, bytes]) -> byte
         **{path: bundle.papers[path] for path in sorted(bundle.papers)},
     }
     buffer = io.BytesIO()
-    import zipfile
-
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for path, content in files.items():
             info = zipfile.ZipInfo(path, _EPOCH)

@@ -32,12 +32,12 @@ class Seals(NamedTuple):
     """True if what is sealed is long, and much of it is the same words again."""
 
     def seal(self, vault: Vault, column: str, row: Row) -> bytes:
-        """What a column of a row holds sealed."""
+        """The sealed octets of a column of this row."""
         plain: bytes = row[column]
         return vault.seal(zlib.compress(plain, _FAST) if self.compressed else plain, self.context.format_map(row))
 
     def open(self, vault: Vault, column: str, row: Row) -> bytes:
-        """What a column of a stored row holds in clear; raises `Sealed`."""
+        """The clear octets of a column of this stored row; raises `Sealed`."""
         opened = vault.open(row[column], self.context.format_map(row))
         return zlib.decompress(opened) if self.compressed else opened
 

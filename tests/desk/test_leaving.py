@@ -201,7 +201,7 @@ def without_rules(found: Bundle) -> list[str]:
 
 
 def test_lies_about_who_left_and_who_shares(shared: Bundle) -> None:
-    """By the rules, and, in nearly all cases, by the entries alone."""
+    """Each lie is convicted by the rules, and nearly all by the entries alone."""
     assert without_rules(shared) == []
     for name, (kind, nth, lie, word) in LIES.items():
         forged = signed_again(with_entry(shared, at(shared, kind, nth), saying(**lie)))
@@ -292,7 +292,7 @@ def test_all_who_remain_agree_and_then_it_ends(shared: Bundle) -> None:
 
 
 def test_an_annulment_needs_nobody_who_left(referee: Referee) -> None:
-    """Who left has no say in it; one of those who play on is enough to prevent it."""
+    """A seat that left has no say in it; one of those that play on is enough to prevent it."""
     ann, bob, carl = begun(referee, "leave", NAMES[:3])
     referee.send(carl, "resign m1 game 1\n")
     referee.send(carl, "annul m1 offer\n")
@@ -417,7 +417,7 @@ def test_both_verifiers_count_who_annuls(referee: Referee) -> None:
 
 
 def test_a_friends_silence_ends_the_game_for_nobody_else(referee: Referee) -> None:
-    """By `forfeit`, too: else a friend could save a player who loses, or is out, by falling silent."""
+    """The term `forfeit` takes out the silent alone: else a friend could save a player who loses, or is out."""
     ann, bob, carl = referee.table("shoot-em-up", "settle: 0\nmax_turns: 2\nmiss: forfeit\ngrace: 1d", SETUPS)
     asked = "You leave the game, and the others play on, if nothing arrives by"
     assert asked in " ".join("\n".join(map(body, carl.letters)).split())

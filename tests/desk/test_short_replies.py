@@ -79,7 +79,7 @@ def test_what_a_mail_program_broke_into_lines_is_read_whole(post: Post) -> None:
 
 
 def test_yes_sends_the_completed_setup(post: Post) -> None:
-    """So does ok, as the form is quoted whole."""
+    """The word `ok` accepts as well, as the form is quoted whole."""
     _, bob = post.agreed()
     post.reply(bob, BOB.replace("DS", "ds"), to=reply_to(bob.find("send your setup")))
     assert not post.referee.match().setups

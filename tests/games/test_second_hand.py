@@ -16,7 +16,7 @@ from pbem.games.spaceships import RULES, conditions
 from verifier.rules.spaceships import Player, holds, may
 
 PLAYED = ((spaceships, 80, 200), (dueling_masters, 25, 27), (shoot_em_up, 240, 240))
-"""How to play each game, how many of it, and how many more at a time at length."""
+"""Each game, the number of its games that are always played, and the number in each batch of the long tests."""
 
 
 @pytest.mark.parametrize(("game", "seed"), [(game, seed) for game, some, _ in PLAYED for seed in range(some)])

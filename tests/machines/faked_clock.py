@@ -17,7 +17,7 @@ LIBRARY = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 """The library; None where it is not installed."""
 
 TRUSTED = '[clock]\ntrusted = true\noutage = "60d"\n'
-"""What a server's configuration says of such a clock."""
+"""The lines of a server's configuration about such a clock."""
 
 _SLEEP = "import select, time\ntime.sleep = lambda seconds: select.select([], [], [], seconds)\n"
 """Sleeping by other means: of `clock_nanosleep` the library makes EINVAL."""

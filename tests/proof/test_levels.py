@@ -362,20 +362,7 @@ class TestSeveralForms:
 
     def test_a_withdrawal_is_the_one_of_this_place(self) -> None:
         self.Given.text = f"clear m1 turn 2\nrev 2\n\nclear m1 turn 2\nprev {'0' * 64}\nrev 2\n"
-        paper = Withdrawal(
-            server=SERVER,
-            match="m1",
-            game=1,
-            turn=2,
-            seat=1,
-            player="ann",
-            rev=2,
-            level="key",
-            key="k",
-            mail="0" * 64,
-            received=AFTERWARDS,
-            salt="0" * 64,
-        )
+        paper = Withdrawal(**ANNS, rev=2, key="k")
         found = turn_2()
         assert (
             self.Given({}).proved_form(found, SignedForm(Clear(match="m1"), rev=2, turn=2), 1, AT_MAILBOX, paper).prev
@@ -394,20 +381,7 @@ class TestSeveralForms:
         found = replace(found, players=(ann, *found.players[1:]))
         self.Given.text = f"orders m1 turn 2\nserver {SERVER}\nplayer ann\nprev {first}\nrev 7\nRv1\nend\n"
         key = ann.former[0][1]["fingerprint"]
-        receipt = Receipt(
-            server=SERVER,
-            match="m1",
-            game=1,
-            turn=2,
-            seat=1,
-            player="ann",
-            rev=7,
-            level="key",
-            key=key,
-            mail="0" * 64,
-            received=AFTERWARDS,
-            salt="0" * 64,
-        )
+        receipt = Receipt(**ANNS, rev=7, key=key)
         letters = self.Given({})
         if said:
             with pytest.raises(ValueError, match=said):
@@ -419,6 +393,19 @@ class TestSeveralForms:
 AFTERWARDS = "2028-06-01T12:00:00Z"
 LETTER = Signed(b"From: ann@mail.example\r\n\r\norders\r\n", "key", "", AFTERWARDS)
 AT_MAILBOX = Signed(b"", "mailbox", "", "", b"x")
+ANNS: dict[str, Any] = {
+    "server": SERVER,
+    "match": "m1",
+    "game": 1,
+    "turn": 2,
+    "seat": 1,
+    "player": "ann",
+    "level": "key",
+    "mail": "0" * 64,
+    "received": AFTERWARDS,
+    "salt": "0" * 64,
+}
+"""A paper about what Ann sent for turn 2, without its revision and key."""
 
 
 @cache

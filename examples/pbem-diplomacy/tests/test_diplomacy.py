@@ -272,7 +272,7 @@ def test_orders_for_later_turns_need_their_form_alone() -> None:
 
 
 def test_orders_are_marked_as_code_in_html() -> None:
-    entitled = Templates().environment.get_template("diplomacy/entitled.html").module.entitled  # type: ignore[attr-defined]
+    entitled = Templates().environment.get_template("diplomacy/entitled.html").module.entitled  # type: ignore[attr-defined]  # a macro
     assert "such as <code>A Par-Bur</code> or <code>F Lon S A Yor-Nth</code>.</p>" in entitled(view(begun(), 1, []))
 
 
