@@ -26,7 +26,7 @@ from pbem.games import Fault, parts
 from pbem.letters.safe_text import escaped
 from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, Reading, masked, parse, row_of
 from pbem.match.changed import replace
-from pbem.match.naming import seen_by
+from pbem.match.naming import others_called
 from pbem.match.state import Match, standing
 from pbem.match.step import here
 from pbem.phrase import Phrase
@@ -220,7 +220,8 @@ def _unplaced(
             facts |= {"level": "mailbox", "yes": against is None and says_something(FINAL.sub("", text))}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:
-        facts = {"faults": [*older, *map(escaped, wrong)], "due": match.play.due(match, seat)}
+        facts = {"faults": [*older, *map(escaped, wrong)], "due": match.play.due(match, seat), "match": match.id}
+        facts["talk"] = mailboxes.is_talk(caller.letter)
         reply = Reply("nearly", facts, at=at, outcome="unplaced")
     else:
         return None
@@ -430,11 +431,11 @@ def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
 
 def _is_for_some(match: Match, seat: int, line: str) -> bool:
     """True if a line begins like `press to NAME`, `to NAME` or `an NAME`, and names some others, but not all."""
-    others = {name for other, name in enumerate(seen_by(match, seat).names, start=1) if other != seat}
+    others = others_called(match, seat)
     words = _WORDS.findall(line.lower())
     begins = len(list(takewhile({"press", "to", "an", "only", "nur", match.id}.__contains__, words)))
-    named = set(takewhile(others.__contains__, words[begins:]))
-    return words[:1] in (["press"], ["to"], ["an"], ["nur"]) and set() < named < others
+    named = {others[word] for word in takewhile(others.__contains__, words[begins:])}
+    return words[:1] in (["press"], ["to"], ["an"], ["nur"]) and set() < named < {*others.values()}
 
 
 def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:

@@ -67,6 +67,8 @@ def subject_of(notice: Notice, *, observed: bool = False) -> Phrase:
     who = match.name(notice.facts.get("seat", told.seat))
     turn = told.turn if notice.kind == "step" else match.turn
     facts = {"who": who, "game": match.game, "turn": turn, "what": asked_for(match), "matter": matter, **notice.facts}
+    if notice.kind == "turn":
+        facts["what"] = _turn(notice.facts["turn"], notice.facts["period"])
     if notice.kind == "ended":
         facts["result"] = _result(match, notice.facts["ended"], 0 if observed else notice.seat)
     return subject.given(**facts)
@@ -91,7 +93,13 @@ def asked_for(match: Match) -> Phrase:
     """The submission that a match asks its players for now."""
     if last := match.awaits:
         return last
-    return Phrase("turn {turn}", turn=match.turn) if match.phase == "playing" else Phrase("setup")
+    if match.phase != "playing":
+        return Phrase("setup")
+    return _turn(match.turn, match.play.period(match, match.under_way))
+
+
+def _turn(turn: int, period: Phrase | None) -> Phrase:
+    return Phrase("turn {turn} ({period})", turn=turn, period=period) if period else Phrase("turn {turn}", turn=turn)
 
 
 def is_for_observers(notice: Notice, notices: Sequence[Notice]) -> bool:

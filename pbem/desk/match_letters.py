@@ -343,14 +343,13 @@ class MatchLetters:
         if deadline is None:
             return []
         asked = asked_for(match)
+        what = match.awaits or (f"turn-{match.turn}" if match.phase == "playing" else "setup")
         summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=asked)
         address = self._composer.sub_address(match.id)
         language = self._writer.language_of(self._players.by_name(match.name(seat)))
         say = partial(self._writer.text, language=language)
         texts = say(summary), say(Phrase("To be sent to {address}", address=address))
-        due = Appointment(
-            match.server, match.id, match.game, asked.replace(" ", "-"), seat, *texts, deadline, match.seq
-        )
+        due = Appointment(match.server, match.id, match.game, what, seat, *texts, deadline, match.seq)
         return [attached(due, now)]
 
     def _position(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:

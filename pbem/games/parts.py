@@ -1,8 +1,9 @@
 """The optional parts of a game: what it can do beside its seven methods, and what holds of a game without them.
 
-A part is found by its name in the game's package (`part_of`). `ahead`, `slips`, `without`, `pace` and `offers` are
-functions, `recall` and `conditions` have several. Here live the calls, each with its default; the parts `sealed`,
-`boards`, `words` and `players` are looked up where they are used, except for what `words` has for a small terminal.
+A part is found by its name in the game's package (`part_of`). `ahead`, `slips`, `without`, `pace`, `period`, `side`
+and `offers` are functions, `recall` and `conditions` have several. Here live the calls, each with its default; the
+parts `sealed`, `boards`, `words` and `players` are looked up where they are used, except for what `words` has for a
+small terminal.
 Implements docs/games.md, "Optional parts".
 """
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     AnyGame = Game[Any, Any, Any, Any]
 
-OF_RULES: Final = ("ahead", "slips", "without", "pace", "recall", "conditions", "offers")
+OF_RULES: Final = ("ahead", "slips", "without", "pace", "period", "side", "recall", "conditions", "offers")
 """The parts that are called here, by name."""
 
 _WHOLE: Final = Fraction(1)
@@ -56,6 +57,16 @@ def without(rules: AnyGame, state: State, seat: int, edition: int) -> State | No
 def pace(rules: AnyGame, state: State) -> Fraction:
     """The fraction of the agreed pace that players have for the turn that is due, such as a day of a week."""
     return _call(rules, "pace", None, _WHOLE, state)
+
+
+def period(rules: AnyGame, state: State) -> Phrase | None:
+    """The name that a game gives to the turn that is due, such as `Fall 1901`; None if it has only a number."""
+    return _call(rules, "period", None, None, state)
+
+
+def side(rules: AnyGame, state: State, seat: int) -> Sequence[str]:
+    """The words, beside its player's name, for what a seat plays, such as `germany` and `deutschland`."""
+    return _call(rules, "side", None, (), state, seat)
 
 
 def view(rules: AnyGame, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> Mapping[str, object]:

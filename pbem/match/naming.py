@@ -7,12 +7,16 @@ is left of the other players: no name, key, level, zone or vacation. Implements 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pbem.match.changed import replace
 from pbem.match.pinned_keys import Player
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pbem.match.state import Match, Submission
 
 SEAT_NAME = re.compile(r"seat-[0-9]+")
@@ -61,6 +65,21 @@ def seen_by(match: Match, reader: int, latest: Match | None = None) -> Match:
         },
         setups={seat: sent if seat == reader else _unproved(sent) for seat, sent in match.setups.items()},
     )
+
+
+def others_called(match: Match, reader: int) -> Mapping[str, int]:
+    """The other seats by each word that a reader may write for them: their names, and what they play.
+
+    A word that could be for two is for none: a player may have the name of what another one plays.
+    """
+    seen, position = seen_by(match, reader), match.position
+    words = {
+        seat: {seen.name(seat), *(match.play.side(match, position, seat) if position is not None else ())}
+        for seat in match.seats
+        if seat != reader
+    }
+    found = Counter(chain.from_iterable(words.values()))
+    return {word: seat for seat, own in words.items() for word in own if found[word] == 1}
 
 
 def _unproved(submission: Submission) -> Submission:

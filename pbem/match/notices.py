@@ -65,9 +65,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
     for one in (
         NoticeSpec("setup", Phrase("game {game}, send your setup"), html=True, starts_clock=True),
         NoticeSpec("begin", Phrase("game {game} begins"), can_wait=True, public=True, html=True, starts_clock=True),
-        NoticeSpec(
-            "turn", Phrase("game {game}, turn {turn}"), can_wait=True, public=True, html=True, starts_clock=True
-        ),
+        NoticeSpec("turn", Phrase("game {game}, {what}"), can_wait=True, public=True, html=True, starts_clock=True),
         NoticeSpec(
             "step",
             Phrase("game {game}, turn {turn}: {who} has played"),

@@ -69,6 +69,14 @@ class Play(msgspec.Struct, frozen=True):
         """The fraction of the agreed pace for what is due."""
         return parts.pace(match.rules, position)
 
+    def period(self, match: Match, position: State) -> Phrase | None:
+        """The name that the game gives to the turn that is due."""
+        return parts.period(match.rules, position)
+
+    def side(self, match: Match, position: State, seat: int) -> Sequence[str]:
+        """The words, beside its player's name, for what a seat plays."""
+        return parts.side(match.rules, position, seat)
+
     def awaits(self, match: Match) -> Phrase | None:
         """The word for the letters that a game over by its rules still waits for; None if it is not over."""
         return None

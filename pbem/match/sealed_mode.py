@@ -77,6 +77,12 @@ class SealedMode(Play, frozen=True):
     def pace(self, match: Match, position: State) -> Fraction:
         return Fraction(1)  # for each step
 
+    def period(self, match: Match, position: State) -> None:
+        return None  # of what all told each other, no game says it yet
+
+    def side(self, match: Match, position: State, seat: int) -> tuple[()]:
+        return ()
+
     def awaits(self, match: Match) -> Phrase | None:
         return Phrase("reveal") if match.phase == "playing" and self.game.ending is not None else None
 

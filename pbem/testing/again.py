@@ -48,7 +48,8 @@ def whole_hash(record: Record) -> str:
         for seat, orders in world.orders[number].items() if number < len(world.orders) else ():
             everything += [faults(judge.order, state, seat, text) for text in _cut(orders)]
         everything += [list(reports), list(state.scores), [*state.due], list(state.remaining)]
-        everything.append(str(parts.pace(judge, state)))
+        sides = [[*parts.side(judge, state, seat)] for seat in range(1, seats + 1)]
+        everything += [str(parts.pace(judge, state)), parts.period(judge, state), sides]
     return sha256_hex(canonical({"all": everything, "told": list(told.values())}))
 
 

@@ -21,6 +21,7 @@ from pbem.games.draws import Draws, play_turn
 from pbem.games.outside import unpinned
 from pbem.json_object import DEPTH, depth
 from pbem.mail.commands import parse
+from pbem.mail.commands.arguments import WRITTEN
 from pbem.match.record import read, write
 from pbem.match.transcript import canonical
 from pbem.phrase import Phrase
@@ -223,6 +224,11 @@ def turns(subject: Subject) -> None:
         demand(len(after.scores) == len(game.setups), f"{what}: scores {after.scores}")
         pace = parts.pace(judge, state)
         demand(isinstance(pace, Fraction) and 0 < pace <= 1, f"{what}: pace {pace!r} is no Fraction up to 1")
+        period = parts.period(judge, state)
+        demand(period is None or isinstance(period, Phrase), f"{what}: period {period!r} is no phrase")
+        words = [word for seat in state.remaining for word in parts.side(judge, state, seat)]
+        names = all(re.fullmatch(WRITTEN["player"], word) for word in words)
+        demand(names, f"{what}: of {words}, some could be no player's name")
         orders = {seat: judge.order(state, seat, text) for seat, text in game.orders[number].items()}
         seed = game.chance[number]
         again = play_turn(judge, state, orders, seed)

@@ -239,6 +239,9 @@ def seen(found: World, reader: int | None, texts: Iterable[str] = ()) -> Iterato
         yield f"view, after turn {number}", parts.view(found.judge, state, reader, told)
         yield f"due, after turn {number}", {seat: forced is None for seat, forced in state.due.items()}
         yield f"pace, after turn {number}", parts.pace(found.judge, state)
+        yield f"period, after turn {number}", parts.period(found.judge, state)
+        sides = [[*parts.side(found.judge, state, seat)] for seat in range(1, len(found.setups) + 1)]
+        yield f"side, after turn {number}", sides
         if reader is not None and reader in state.due:
             own = found.orders[number][reader] if number < len(found.orders) else ""
             yield f"answers to orders, turn {number + 1}", [*answers(found.judge, state, reader, [own, *texts])]

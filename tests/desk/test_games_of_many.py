@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import both, fails, fails_for_both, holds, index, saying, second, with_entry
+from in_a_box.keyless import HOME, answer, registered
 from in_a_box.outside import POWERS, found_in, referee_of
-from in_a_box.referee import Mailbox, Referee, attachment, body
+from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
 from world.mutations import signed_again
 
 from pbem.games import part_of, shoot_em_up
@@ -42,6 +43,17 @@ def retreating(referee: Referee, options: str = AGREED) -> list[Mailbox]:
     ann, bob, cem = people
     referee.turn((ann, "march 5 tell 3 sorry"), (bob, "march 7"), (cem, "hold"))
     return people
+
+
+def with_a_phone(referee: Referee) -> list[Mailbox]:
+    """Ann, Bob and Cem, to whom Ann has written; Bob has no key."""
+    referee.records[HOME.where] = HOME.record
+    ann, cem, bob = referee.registered("ann"), referee.registered("cem"), registered(referee, "bob")
+    referee.send(ann, f"new powers with bob cem\n{AGREED}\nend\n")
+    answer(referee, bob, form_in(body(bob.last), "accept", lines=1))
+    referee.send(cem, form_in(body(cem.last), "accept", lines=1))
+    referee.send(ann, "press m1\nGood morning.\nend\n")
+    return [ann, bob, cem]
 
 
 def later(found: Bundle, at: int, **body: str) -> Bundle:
@@ -82,6 +94,56 @@ def test_without_the_rules_such_a_deadline_is_open(referee: Referee) -> None:
         pass  # no game is enabled any more
     assert both(found) is None
     assert both(later(found, index(found, "missed", turn=2), deadline="2020-01-01T12:00:00Z")) is None
+
+
+def test_a_subject_has_the_name_that_the_game_gives_to_a_turn(referee: Referee) -> None:
+    ann, _, cem = retreating(referee)
+    assert cem.find("turn 1")["subject"] == "[pbem m1] Powers, game 1, turn 1"
+    assert "DESCRIPTION:Powers m1\\, game 1\\, turn 2 (retreats)" in attachment(cem.find("turn 1"), ".ics").decode()
+    referee.turn((cem, "stand"))
+    assert ann.find("turn 2")["subject"] == "[pbem m1] Powers, game 1, turn 2 (retreats)"
+
+
+def test_players_are_written_to_by_what_they_play(referee: Referee) -> None:
+    ann, bob, cem = retreating(referee)
+    referee.send(ann, "press m1 to power-5\nSorry again.\nend\n")
+    assert "Sent on to cem, and to nobody else." in ann.text
+    assert "Sorry again." in cem.text
+    referee.send(cem, "press m1 to p3\nNever mind.\nend\n")
+    assert "Never mind." in ann.text
+    assert not any("Never mind." in body(letter) or "Sorry again." in body(letter) for letter in bob.letters)
+    referee.send(ann, "press m1 to p4\nAnybody?\nend\n")
+    assert "no other player of the match; there are bob, cem" in ann.text
+
+
+def test_words_that_could_be_orders_go_to_the_others_once_it_is_said(referee: Referee) -> None:
+    """A game that finds one fault in a whole text calls any prose nearly right."""
+    ann, bob, cem = with_a_phone(referee)
+    answer(referee, bob, "Sleep well, all of you!\n", letter=bob.find("ann writes"))
+    assert not any("bob writes" in letter["subject"] for letter in cem.letters)
+    assert "If it is a message to the other players, write `press m1` in a line above" in " ".join(bob.text.split())
+    answer(referee, bob, "press m1\nSleep well, all of you!\nend\n")
+    for reader in (ann, cem):
+        assert "Sleep well, all of you!" in body(reader.find("bob writes"))
+    answer(referee, bob, "march 7 north\n", letter=bob.find("begins"))
+    assert "a message" not in bob.text
+
+
+@pytest.mark.parametrize(
+    ("words", "passed"), [("To p5: bob is weak, is he not?", False), ("Sleep well, all of you!", True)]
+)
+def test_plain_words_for_one_power_are_not_passed_on_to_all(referee: Referee, words: str, *, passed: bool) -> None:
+    ann, bob, cem = with_a_phone(referee)
+    answer(referee, bob, "march 7\n", letter=bob.find("begins"))
+    referee.turn((ann, "march 5"), (cem, "hold"))
+    answer(referee, bob, f"{words}\n", letter=bob.find("ann writes"))
+    assert any("bob writes" in letter["subject"] for letter in cem.letters) == passed
+
+
+def test_a_word_that_is_one_player_s_name_and_another_s_power_is_for_none(referee: Referee) -> None:
+    people = referee.table("powers", AGREED, {"ann": "", "p5": "", "cem": ""})
+    referee.send(people[0], "press m1 to p5\nWho are you?\nend\n")
+    assert "no other player of the match" in people[0].text
 
 
 def test_a_secret_is_for_the_seats_that_it_names(referee: Referee) -> None:

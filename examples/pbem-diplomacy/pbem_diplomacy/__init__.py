@@ -52,6 +52,18 @@ _VERBS: Final = {
 """The verbs of orders, by the kind of phase."""
 
 
+SIDES: Final[Mapping[str, tuple[str, ...]]] = {
+    "AUSTRIA": ("austria", "aus", "a", "oesterreich"),
+    "ENGLAND": ("england", "eng", "e"),
+    "FRANCE": ("france", "fra", "f", "frankreich"),
+    "GERMANY": ("germany", "ger", "g", "deutschland"),
+    "ITALY": ("italy", "ita", "i", "italien"),
+    "RUSSIA": ("russia", "rus", "r", "russland"),
+    "TURKEY": ("turkey", "tur", "t", "tuerkei"),
+}
+"""The words by which each power is written to."""
+
+
 class Diplomacy(Game[Options, NoSetup, Written, State]):
     """The rules."""
 
@@ -273,6 +285,16 @@ def slips(text: str) -> str:
 def pace(state: State) -> Fraction:
     """Retreats and adjustments take a part of the pace."""
     return PACES.get(state.kind, Fraction(1))
+
+
+def period(state: State) -> Phrase:
+    """The season and the year."""
+    return state.title
+
+
+def side(state: State, seat: int) -> tuple[str, ...]:
+    """The power of a seat once it is dealt: its name, also short as judges write it, and in German."""
+    return SIDES[state.powers[seat - 1]] if state.powers else ()
 
 
 def offers(view: Mapping[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from pbem_diplomacy import RULES, ahead, offers, pace, without
+from pbem_diplomacy import RULES, ahead, offers, pace, period, side, without
 from pbem_diplomacy.boards import blank, boards, truth
 from pbem_diplomacy.geography import Unit
 from pbem_diplomacy.notation import Reader, written
@@ -299,3 +299,10 @@ def test_before_the_powers_are_dealt_none_is_said_to_lack_a_player() -> None:
     state = RULES.begin(RULES.options({}, 2), [])
     labels = [str(label) for label, _ in standing(view(state, 1, []), {1: "ann", 2: "bob"})]
     assert labels[0] == "Austria, centres 3"
+
+
+def test_letters_name_the_season_and_are_passed_on_by_powers() -> None:
+    assert period(begun()) == "Spring 1901"
+    assert period(at("fall retreats", [], {})) == "Fall 1901, retreats"
+    assert [side(begun(), seat)[:3] for seat in (1, 2)] == [("france", "fra", "f"), ("germany", "ger", "g")]
+    assert side(RULES.begin(RULES.options({}, 2), []), 1) == ()

@@ -13,7 +13,7 @@ from pbem.desk import bulletin
 from pbem.desk.caller import Caller, refused
 from pbem.desk.outcomes import Reply
 from pbem.games import Fault, refuse
-from pbem.match.naming import seen_by
+from pbem.match.naming import others_called, seen_by
 from pbem.match.state import AGREEING, PHASES, standing
 from pbem.match.view import OVER
 from pbem.phrase import Phrase
@@ -83,14 +83,16 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
             items = [bulletin.of_press(match.id, by, text, alone=bool(asked.to))]
             seated.write_to(row.seat, kind, Phrase("{by} writes to you", by=by), caller.now, items, **facts)
     if asked.to:
-        return Reply("press_to", {"to": asked.to} | seated.facts(), at=seated)
+        seen = seen_by(match, seated.seat)
+        return Reply("press_to", {"to": [seen.name(seat) for seat in to]} | seated.facts(), at=seated)
     seated.note_press(own, text, caller.now, everybody=asked.public)
     return Reply("press", seated.facts(), at=seated)
 
 
 def _addressees(match: Match, seat: int, names: tuple[str, ...]) -> list[int]:
     """The seats that are written to: all others, unless some are named; raises `Refused`."""
-    others = {name: other for other, name in enumerate(seen_by(match, seat).names, start=1) if other != seat}
-    unknown = Phrase("this is no other player of the match; there are {names}", names=", ".join(others))
+    others, seen = others_called(match, seat), seen_by(match, seat)
+    there = ", ".join(seen.name(other) for other in match.seats if other != seat)
+    unknown = Phrase("this is no other player of the match; there are {names}", names=there)
     refuse([Fault("to", name, unknown) for name in names if name not in others])
     return sorted({others[name] for name in names} or others.values())

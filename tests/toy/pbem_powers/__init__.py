@@ -192,3 +192,13 @@ def without(state: State, seat: int, edition: int) -> State | None:
 def pace(state: State) -> Fraction:
     """A retreat takes a day where a turn takes a week."""
     return Fraction(1, 7) if state.beaten else Fraction(1)
+
+
+def period(state: State) -> Phrase | None:
+    """Retreats are named so; no year is counted."""
+    return Phrase("retreats") if state.beaten else None
+
+
+def side(state: State, seat: int) -> tuple[str, ...]:
+    """The power of a seat, by two words."""
+    return (f"power-{state.powers[seat - 1]}", f"p{state.powers[seat - 1]}") if state.powers else ()
