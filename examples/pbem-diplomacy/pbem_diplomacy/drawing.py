@@ -16,7 +16,7 @@ from pbem_diplomacy.notation import spelled
 from pbem_diplomacy.orders import BUILD, CONVOY, DISBAND, MOVE, RETREAT, SUPPORT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pbem_diplomacy.map_shapes import Point
     from pbem_diplomacy.orders import Order
@@ -27,13 +27,15 @@ COLOURS: Final[Mapping[str, str]] = {
     "FRANCE": "#5bb0e8",
     "GERMANY": "#55524c",
     "ITALY": "#3f9142",
-    "RUSSIA": "#f4f1ea",
+    "RUSSIA": "#9a4fb0",
     "TURKEY": "#e6b422",
 }
-_LIGHT: Final = frozenset({"FRANCE", "RUSSIA", "TURKEY"})
+_LIGHT: Final = frozenset({"FRANCE", "TURKEY"})
 """The powers on whose colour letters are dark."""
 
 SEA, LAND, NOBODY, INK, FAILED = "#d3e4ee", "#efe6d2", "#cfc8b8", "#33302b", "#b3261e"
+OWNED: Final = 0.55
+"""The strength of its owner's colour on a centre."""
 
 _COASTS: Final[Mapping[str, Point]] = {
     "SPA/NC": (-6, -50),
@@ -48,11 +50,16 @@ _COASTS: Final[Mapping[str, Point]] = {
 NAME: Final = 26
 """The height of names: a telephone of 390 pixels shows them 9 pixels high."""
 _BELOW, _ABOVE = 36, -21
-_NAMED_ABOVE: Final = frozenset({"ARM", "BUL", "CLY", "CON", "HOL", "LON", "LVP", "PAR", "PIC", "STP"})
+_NAMED_ABOVE: Final = frozenset({"ARM", "BUL", "CLY", "CON", "EDI", "HOL", "LON", "LVP", "PAR", "PIC", "STP"})
 """The provinces whose names stand above the unit: below they would meet another name, or a unit. A test says so."""
 
+_BESIDE: Final = 25
+"""The step to the right from a unit to the one that it dislodged: both letters stay visible."""
+_LEFT: Final = frozenset({"BUL", "CLY", "CON", "IRI", "MAR", "PIC", "STP/SC", "TYR"})
+"""The places at which it is a step to the left: on the right is a name, or another coast. A test says so."""
 
-def drawn(view: Mapping[str, Any], orders: Iterable[tuple[Order, bool]] = ()) -> Markup:
+
+def drawn(view: Mapping[str, Any], orders: Sequence[tuple[Order, bool]] = ()) -> Markup:
     """The picture of a view, with orders, each with whether it succeeded."""
     owned: Mapping[str, str] = view["owned"]
     parts = [
@@ -62,8 +69,9 @@ def drawn(view: Mapping[str, Any], orders: Iterable[tuple[Order, bool]] = ()) ->
         *_borders(),
         *(_arrow(order, done) for order, done in orders),
         *_names(),
-        *(_unit(*text.split()) for text in view["units"]),
+        *(_head(order, done) for order, done in orders if order.verb in {MOVE, RETREAT}),
         *(_unit(*each["unit"].split(), dislodged=True) for each in view["dislodged"]),
+        *(_unit(*text.split()) for text in view["units"]),
         "</svg>",
     ]
     return Markup("\n".join(part for part in parts if part))  # noqa: S704 - made of facts: no player's text is in it
@@ -77,7 +85,7 @@ def _provinces(owned: Mapping[str, str]) -> Iterator[str]:
             continue
         owner = owned.get(cell.province, "")
         fill = NOBODY if province is None else COLOURS.get(owner, LAND)
-        faint = ' fill-opacity="0.55"' if owner else ""
+        faint = f' fill-opacity="{OWNED}"' if owner else ""
         path = " ".join(f"{x:.0f},{y:.0f}" for x, y in cell.corners)
         if owner:
             yield f'<polygon points="{path}" fill="{LAND}"/>'
@@ -134,13 +142,21 @@ def place(name: str) -> Point:
     return x + right, y + down
 
 
-def _unit(power: str, kind: str, name: str, *, dislodged: bool = False) -> str:
-    """A unit: a disc for an army, a hull for a fleet, with the letter of its power; beside the other if dislodged."""
+def beside(name: str) -> Point:
+    """The point at which a unit stands that was dislodged."""
     x, y = place(name)
-    x, y = (x + 20, y + 16) if dislodged else (x, y)
+    return x + (-_BESIDE if name in _LEFT else _BESIDE), y
+
+
+def _unit(power: str, kind: str, name: str, *, dislodged: bool = False) -> str:
+    """A unit: a disc for an army, a hull for a fleet, with the letter of its power.
+
+    One that was dislodged stands beside the other, with a red edge: parted by white, as a power is red, too.
+    """
+    x, y = beside(name) if dislodged else place(name)
     colour, letters = COLOURS[power], INK if power in _LIGHT else "#ffffff"
     shape = (
-        f'<path d="M{x - 22:.0f},{y - 10:.0f} H{x + 22:.0f} L{x + 13:.0f},{y + 13:.0f} H{x - 13:.0f} Z"'
+        f'<path d="M{x - 19:.0f},{y - 10:.0f} H{x + 19:.0f} L{x + 13:.0f},{y + 13:.0f} H{x - 13:.0f} Z"'
         if kind == FLEET
         else f'<circle cx="{x:.0f}" cy="{y:.0f}" r="15"'
     )
@@ -149,8 +165,9 @@ def _unit(power: str, kind: str, name: str, *, dislodged: bool = False) -> str:
         f' fill="{letters}">{power[0]}</text>'
     )
     title = f"<title>{power.capitalize()} {kind} {spelled(name)}</title>"
-    edge = f'stroke="{FAILED}" stroke-width="4"' if dislodged else f'stroke="{INK}" stroke-width="2"'
-    return f'<g>{title}{shape} fill="{colour}" {edge}/>{letter}</g>'
+    edges = ((FAILED, 12), ("#ffffff", 5)) if dislodged else ((INK, 2),)
+    body = "".join(f'{shape} fill="{colour}" stroke="{edge}" stroke-width="{width}"/>' for edge, width in edges)
+    return f"<g>{title}{body}{letter}</g>"
 
 
 def _arrow(order: Order, done: bool) -> str:
@@ -162,11 +179,11 @@ def _arrow(order: Order, done: bool) -> str:
         return ""
     x, y = place(order.place)
     if order.verb in {MOVE, RETREAT}:
-        return _line((x, y), place(order.to), done, width=5, head=True)
+        return _line((x, y), place(order.to), done)
     if order.verb in {SUPPORT, CONVOY}:
         of_x, of_y = place(order.of_place)
         to_x, to_y = place(order.to or order.of_place)
-        return _line((x, y), ((of_x + to_x) / 2, (of_y + to_y) / 2), done, width=3, head=False)
+        return _line((x, y), ((of_x + to_x) / 2, (of_y + to_y) / 2), done, thin=True)
     if order.verb == BUILD and done:
         ring = f'<circle cx="{x:.0f}" cy="{y:.0f}" r="25"'
         return f'{ring} fill="{COLOURS[order.power]}" stroke="{INK}" stroke-width="3"/>'
@@ -176,19 +193,28 @@ def _arrow(order: Order, done: bool) -> str:
     return ""
 
 
-def _line(start: Point, end: Point, done: bool, width: float, head: bool) -> str:
+def _line(start: Point, end: Point, done: bool, *, thin: bool = False) -> str:
+    """The shaft of an arrow, or the thin line of who helps."""
+    (x, y), (to_x, to_y) = start, _before(start, end)[0]
+    colour = INK if done else FAILED
+    dashes = ' stroke-dasharray="11 7"' if not done else ' stroke-dasharray="3 7"' if thin else ""
+    return (
+        f'<line x1="{x:.0f}" y1="{y:.0f}" x2="{to_x:.0f}" y2="{to_y:.0f}" stroke="{colour}"'
+        f' stroke-width="{3 if thin else 5}"{dashes}/>'
+    )
+
+
+def _before(start: Point, end: Point) -> tuple[Point, Point]:
+    """The point where a line ends before the unit that stands there, and the direction in which it comes."""
     (x, y), (to_x, to_y) = start, end
     length = hypot(to_x - x, to_y - y) or 1
     right, down = (to_x - x) / length, (to_y - y) / length
-    to_x, to_y = to_x - 16 * right, to_y - 16 * down  # ends before the unit that stands there
-    colour = INK if done else FAILED
-    dashes = "" if done and head else ' stroke-dasharray="3 7"' if done else ' stroke-dasharray="11 7"'
-    line = (
-        f'<line x1="{x:.0f}" y1="{y:.0f}" x2="{to_x:.0f}" y2="{to_y:.0f}" stroke="{colour}"'
-        f' stroke-width="{width}"{dashes}/>'
-    )
-    if not head:
-        return line
+    return (to_x - 16 * right, to_y - 16 * down), (right, down)
+
+
+def _head(order: Order, done: bool) -> str:
+    """The head of an arrow, which is drawn over names: below one it could not be seen."""
+    (x, y), (right, down) = _before(place(order.place), place(order.to))
     tip = [(0, 0), (-18, 8), (-18, -8)]
-    corners = " ".join(f"{to_x + a * right - b * down:.0f},{to_y + a * down + b * right:.0f}" for a, b in tip)
-    return f'{line}<polygon points="{corners}" fill="{colour}"/>'
+    corners = " ".join(f"{x + a * right - b * down:.0f},{y + a * down + b * right:.0f}" for a, b in tip)
+    return f'<polygon points="{corners}" fill="{INK if done else FAILED}"/>'

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import dist
 from xml.etree import ElementTree
 
 from pbem_diplomacy import RULES
 from pbem_diplomacy.boards import EMPTY
-from pbem_diplomacy.drawing import NAME, drawn, named, place
+from pbem_diplomacy.drawing import COLOURS, FAILED, LAND, NAME, NOBODY, OWNED, SEA, beside, drawn, named, place
 from pbem_diplomacy.geography import standard
 from pbem_diplomacy.map_shapes import HEIGHT, WIDTH, cells, points
 from pbem_diplomacy.orders import BUILD, DISBAND, MOVE, SUPPORT, WAIVE, Order
@@ -50,14 +51,32 @@ def test_names_can_be_read_on_a_telephone() -> None:
     names = {
         code: _box(named(code), 25, 19, 39 if board.provinces[code].centre else 25, 5) for code in board.provinces
     }
-    units = [
-        _box(place(each), 17, 14, 17, 14) for code, one in board.provinces.items() for each in (code, *one.coasts)
-    ]
+    places = {each: code for code, one in board.provinces.items() for each in (code, *one.coasts)}
+    units = [_box(place(each), 17, 14, 17, 14) for each in places]
     for code, box in names.items():
         assert 0 < box[0] < box[2] < WIDTH, code
         assert 0 < box[1] < box[3] < HEIGHT, code
-        assert [other for other in names if other != code and _overlap(box, names[other])] == [], code
+        line = box[0], box[1] - 6, box[2], box[3] + 6  # where two names touched, one would be taken for the other
+        assert [other for other in names if other != code and _overlap(line, names[other])] == [], code
         assert [unit for unit in units if _overlap(box, unit)] == [], code
+        nearest = min(places, key=lambda each: dist(place(each), ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)))
+        assert places[nearest] == code
+    for each, code in places.items():
+        retreating = _box(beside(each), 17, 14, 17, 14)
+        assert [name for name, box in names.items() if _overlap(box, retreating)] == [], each
+        close = {places[other] for other in places if dist(place(other), beside(each)) < 24}
+        assert not close, (each, code)
+
+
+def test_who_owns_a_centre_is_seen_by_its_colour() -> None:
+    def mixed(colour: str, share: float = 1.0) -> list[float]:
+        parts = ([int(each[at : at + 2], 16) for at in (1, 3, 5)] for each in (colour, LAND))
+        return [share * one + (1 - share) * other for one, other in zip(*parts, strict=True)]
+
+    shades = {power: mixed(colour, OWNED) for power, colour in COLOURS.items()}
+    shades |= {colour: mixed(colour) for colour in (LAND, NOBODY, SEA)}
+    alike = [pair for pair in combinations(shades, 2) if dist(*(shades[each] for each in pair)) < 30]
+    assert not alike
 
 
 def test_a_winter_shows_what_was_built_and_removed() -> None:
@@ -90,3 +109,18 @@ def test_a_picture_has_units_and_orders() -> None:
         if element.get("stroke-width") in {"5", "3"} and element.tag.endswith("}line")
     ]
     assert lines == [None, "3 7", "11 7"]
+
+
+def test_arrows_have_their_heads_above_the_names() -> None:
+    shown = drawn(EMPTY, [(Order("ITALY", "A", "ROM", MOVE, "VEN"), False)])
+    assert shown.index("<line ") < shown.index(">Ven<") < shown.index(f'" fill="{FAILED}"')
+
+
+def test_a_dislodged_unit_has_a_red_edge_and_leaves_the_letter_of_the_other() -> None:
+    """The edge is parted from the unit by white: Austria's units are red themselves."""
+    view = {**EMPTY, "units": ["RUSSIA A GAL"], "dislodged": [{"unit": "AUSTRIA A GAL"}]}
+    retreating, other = drawn(view).split("<g>")[1:]
+    assert "Austria A Gal" in retreating
+    assert retreating.index(f'stroke="{FAILED}" stroke-width="12"') < retreating.index('stroke="#ffffff"')
+    assert "Russia A Gal" in other
+    assert dist(place("GAL"), beside("GAL")) >= 25
