@@ -89,7 +89,7 @@ def asked(view: Mapping[str, Any]) -> Phrase:
         return Phrase("Write `deal` with a word of your own, such as `deal abracadabra`: then the powers are dealt")
     power = view["powers"][view["seat"] - 1]
     if view["entitled"] == "movement":
-        return Phrase("Write an order for each of your units, such as `A Par-Bur` or `F Lon S A Yor-Nth`")
+        return Phrase("Write an order for each unit, such as `A Par-Bur` or `F Lon S A Yor-Nth`")
     if view["entitled"] == "retreats":
         return Phrase("Write where your dislodged units retreat (`A Bur R Par`), or that they disband (`A Bur D`)")
     count = view["adjustments"].get(power, 0)
