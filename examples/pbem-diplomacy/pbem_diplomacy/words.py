@@ -109,7 +109,7 @@ def told(reports: Sequence[Report], names: Mapping[int, str]) -> Iterator[Phrase
                 yield _of_order(report, power)
             case "dislodged" if report["open"]:
                 facts = {"unit": report["unit"], "places": either(report["open"])}
-                yield Phrase("{power}: {unit} must retreat, to {places}", power=power, **facts)
+                yield Phrase("{power}: {unit} must retreat to {places}", power=power, **facts)
             case "dislodged" | "disbanded":
                 yield Phrase("{power}: {unit} is disbanded", power=power, unit=report["unit"])
             case "removed":
@@ -119,14 +119,14 @@ def told(reports: Sequence[Report], names: Mapping[int, str]) -> Iterator[Phrase
 
 
 def _of_centres(report: Report, power: Phrase) -> Phrase:
-    """The centres of a power after fall, and what it may build or has to remove: judges list them like this."""
+    """The centres of a power after fall, and what it may build or has to remove."""
     if not report["count"]:
         return Phrase("{power} has lost its last centre", power=power)
     says = Phrase("{power}, centres {count}: {places}")
     if report["due"] > 0:
-        says = Phrase("{power}, centres {count}, may build {due}: {places}")
+        says = Phrase("{power}, centres {count}: {places}; may build {due}")
     if report["due"] < 0:
-        says = Phrase("{power}, centres {count}, removes {due}: {places}")
+        says = Phrase("{power}, centres {count}: {places}; has to remove {due}")
     facts = {"count": report["count"], "places": ", ".join(report["places"]), "due": abs(report["due"])}
     return says.given(power=power, **facts)
 

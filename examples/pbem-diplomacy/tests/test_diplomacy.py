@@ -111,8 +111,8 @@ def test_what_belongs_to_whom_is_told_after_fall() -> None:
     units = ["FRANCE A TUN", "GERMANY A MUN", "GERMANY A RUH"]
     _, reports = played(at("fall", units, {"TUN": "ITALY", "PAR": "FRANCE", "MUN": "GERMANY"}), "", "")
     assert [*told(reports, {})] == [
-        "France, centres 2, may build 1: Par, Tun",
-        "Germany, centres 1, removes 1: Mun",
+        "France, centres 2: Par, Tun; may build 1",
+        "Germany, centres 1: Mun; has to remove 1",
         "Italy has lost its last centre",
     ]
 
@@ -274,6 +274,13 @@ def test_orders_for_later_turns_need_their_form_alone() -> None:
 def test_orders_are_marked_as_code_in_html() -> None:
     entitled = Templates().environment.get_template("diplomacy/entitled.html").module.entitled  # type: ignore[attr-defined]  # a macro
     assert "such as <code>A Par-Bur</code> or <code>F Lon S A Yor-Nth</code>.</p>" in entitled(view(begun(), 1, []))
+
+
+def test_no_line_of_an_html_letter_ends_within_a_unit() -> None:
+    position = Templates().environment.get_template("diplomacy/position.html").module.position  # type: ignore[attr-defined]  # a macro
+    assert "centres 3: A\N{NO-BREAK SPACE}Mar, A\N{NO-BREAK SPACE}Par, F" in position(
+        view(begun(), 1, []), [], {1: "ann", 2: "bob"}
+    )
 
 
 def test_what_happened_is_told_in_words() -> None:
