@@ -5,8 +5,8 @@ Each name is imported when it is first used, so that no command waits for what a
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # for mypy: `pbem --help` does without `typing`
 if TYPE_CHECKING:
     from pbem import games
     from pbem.mail.message import read_letter as read_letter

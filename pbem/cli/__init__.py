@@ -8,11 +8,11 @@ A command that is not run costs nothing, so `pbem replay` starts without mail, d
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from pbem.cli.command_table import help_text
 from pbem.cli.ending import exiting
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -11,8 +11,8 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

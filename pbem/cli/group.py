@@ -41,10 +41,10 @@ class _Commands(click.Group):
             raise click.UsageError(f"No such command '{cmd_name}'. {meant}", ctx)
         if _UNUSABLE in ctx.meta and cmd_name != "verify":  # which says what it can without the rules
             raise click.UsageError(ctx.meta[_UNUSABLE])
-        place = COMMANDS[cmd_name]
+        module_name, _ = COMMANDS[cmd_name]
         gc.disable()  # nothing of a module is garbage: to look for it takes a tenth of the time to import them all
         try:
-            module = import_module(place.module)
+            module = import_module(module_name)
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] == "pbem":
                 raise
@@ -61,7 +61,7 @@ class _Commands(click.Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The names of commands, without importing any; and this group's own options."""
         names = [
-            CompletionItem(name, help=place.help) for name, place in COMMANDS.items() if name.startswith(incomplete)
+            CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)
         ]
         return names + click.Command.shell_complete(self, ctx, incomplete)
 

@@ -13,7 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from pbem.cli.command_table import COMMANDS, Entrance
+from pbem.cli.command_table import COMMANDS
 from pbem.cli.ending import Status, exiting
 from pbem.cli.group import group
 
@@ -116,7 +116,7 @@ def test_whatever_is_raised_is_no_verdict(monkeypatch: pytest.MonkeyPatch, raise
     def fail() -> None:
         raise raised
 
-    monkeypatch.setitem(COMMANDS, "fail", Entrance(__name__, "Fails."))
+    monkeypatch.setitem(COMMANDS, "fail", (__name__, "Fails."))
     monkeypatch.setattr(sys.modules[__name__], "fail", click.Command("fail", callback=fail), raising=False)
     done = CliRunner().invoke(group, ["fail"])
     assert done.exit_code == 4
