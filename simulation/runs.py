@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -158,7 +158,7 @@ def _smaller(week: Week) -> Iterator[Week]:
 def said(week: Week) -> str:
     """The unusual values of a week, as `read` takes them."""
     usual = Week()
-    differs = {one.name: getattr(week, one.name) for one in fields(week)}
+    differs = {one.name: getattr(week, one.name) for one in msgspec.structs.fields(week)}
     return msgspec.json.encode(
         {name: value for name, value in differs.items() if value != getattr(usual, name)}
     ).decode()

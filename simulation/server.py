@@ -12,6 +12,7 @@ import shutil
 import signal
 from contextlib import ExitStack
 from contextvars import Context
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,6 @@ from pbem.config.mail import ListenerConfig
 from pbem.config.server import Config, Identity
 from pbem.config.values import Duration, Listen
 from pbem.desk.reading import InProcess
-from pbem.match.changed import replace
 from pbem.server import server_clock
 from pbem.server.daemon import Daemon
 from pbem.server.desk_work import opened

@@ -21,6 +21,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Self
 from unittest.mock import patch
 
+import msgspec
 import structlog
 
 from pbem.player import secret_vault
@@ -84,8 +85,7 @@ def _leap(draw: Random) -> tuple[str, timedelta]:
     return kind, {AT_A_START: YEAR, "ahead": timedelta(hours=draw.uniform(2, 20)), "back": -timedelta(days=1)}[kind]
 
 
-@dataclass(frozen=True)
-class Week:
+class Week(msgspec.Struct, frozen=True):
     """What a simulated week is like."""
 
     days: float = 7.0

@@ -7,7 +7,6 @@ can read them; a salt prevents guessing from the hash. Implements docs/bundle.md
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -283,13 +282,12 @@ _TRACE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SetAside:
+class SetAside(msgspec.Struct, frozen=True):
     """One letter that was set aside, and its paper: a withdrawal, or the receipt of unused orders."""
 
     paper: str
-    letter: bytes = field(repr=False)
-    evidence: bytes = field(default=b"", repr=False)
+    letter: bytes
+    evidence: bytes = b""
 
     @property
     def stem(self) -> str:

@@ -7,8 +7,9 @@ letters that wait and cite the head that was printed before it was revoked. Impl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
@@ -34,8 +35,7 @@ _LETTERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 """The letters that prove each kind of change: signed by an old key, by the new one, or by both."""
 
 
-@dataclass(frozen=True, slots=True)
-class Player:
+class Player(msgspec.Struct, frozen=True):
     """One player of a match: the name, and the public keys that letters may be signed with."""
 
     name: str
@@ -45,7 +45,7 @@ class Player:
     """Revoked keys, each with the head that the last letters had printed then."""
     mailbox: str = ""
     """For a player who had no key at the start: the hash that stands for the mailbox, see `NamedMailbox`."""
-    named: NamedMailbox | None = field(default=None, repr=False, compare=False)
+    named: NamedMailbox | None = None
     """The paper with that hash, where it is at hand."""
     keyless: str = ""
     """The head that the last letters had printed when such a player got the first key."""
@@ -85,8 +85,7 @@ class Player:
         return any(pinned["fingerprint"] == key for pinned in self.keys_at(prev))
 
 
-@dataclass(frozen=True, slots=True)
-class KeyChange:
+class KeyChange(msgspec.Struct, frozen=True):
     """One change: "added", "revoked" or "replaced" (the new key takes the place of all others)."""
 
     change: str
@@ -94,7 +93,7 @@ class KeyChange:
     added: tuple[Mapping[str, str], ...] = ()
     revoked: tuple[str, ...] = ()
     """Fingerprints."""
-    letters: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    letters: Mapping[str, bytes] = {}
     """The letter signed by an old key ("old"), and the one signed by the new key ("new")."""
 
     def body(self, seat: int) -> JsonObject:

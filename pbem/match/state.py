@@ -7,7 +7,6 @@ Implements protocol.md, "A match".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, NamedTuple, Self, TypedDict, overload
 
@@ -99,17 +98,16 @@ class MatchPlace(TypedDict, total=False):
     turn: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(msgspec.Struct, frozen=True):
     """One seat's submission (perhaps withdrawn): canonical text, revision, and its opening or receipt."""
 
     rev: int
     text: str
     paper: str
-    letter: bytes = field(repr=False)
+    letter: bytes
     final: bool = False
     standing: bool = True
-    evidence: bytes = field(default=b"", repr=False)
+    evidence: bytes = b""
     aside: tuple[SetAside, ...] = ()
     """Earlier submissions for the same place that were set aside, without those that a higher revision replaced."""
     written: str = ""

@@ -6,7 +6,6 @@ advance it. Here is the signed letter, too, that brings a form, and the place th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
@@ -161,14 +160,13 @@ class Document(msgspec.Struct, frozen=True):
         return f"Document({self.path!r})"  # what is in it may be secret
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(msgspec.Struct, frozen=True):
     """Something to tell a seat: the kind names the letter's template; the match is as it was at that moment."""
 
     kind: str
     seat: int
-    match: Match = field(repr=False)
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    match: Match
+    facts: Mapping[str, Any] = {}
 
 
 class Step(msgspec.Struct):

@@ -7,6 +7,7 @@ in many ways: what `judge` lets pass, `first_false` names, the seat, the turn an
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +21,6 @@ from pbem.games import GAMES, Refused, parts, rules
 from pbem.games.sealed import COMMIT, Falsehood, SealedRules, SealedStep, sealed_rules, settled
 from pbem.mail.commands.sections import SECTIONS
 from pbem.match import record
-from pbem.match.changed import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
