@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 
 _NAME = r"(?:mailto:|https?://)?([!-+\--:=?-~]{1,320}?)/?"  # visible ASCII, but for what separates names
-_LINKED = re.compile(
+_LINKED = (
+    r"(?ia)"
     # Outlook: `play.example<http://play.example>`; Gmail, Apple Mail and Thunderbird, with a blank or a line end:
     # `ann@mail.example <mailto:ann@mail.example>`, also without `mailto:`.
     rf"(?<![^\s,;])(?:({_NAME})(?: |(\n))?<(?:mailto:|https?://|(?=[^\s<>]*@))\2/?>"
     # Proton Mail: `[play.example](http://play.example)`.
-    rf"|\[({_NAME})\]\((?:mailto:|https?://)\5/?\))(?![^\s,;.:])",
-    re.IGNORECASE | re.ASCII,
+    rf"|\[({_NAME})\]\((?:mailto:|https?://)\5/?\))(?![^\s,;.:])"
 )
 
 
@@ -24,4 +24,4 @@ def unlinked(text: str, *, joined: bool = False) -> str:
 
     A line end before a link stays, so that no line becomes part of a comment; where lines are `joined`, it goes, too.
     """
-    return _LINKED.sub(r"\1\4" if joined else r"\1\3\4", text) if "<" in text or "](" in text else text
+    return re.sub(_LINKED, r"\1\4" if joined else r"\1\3\4", text) if "<" in text or "](" in text else text

@@ -6,9 +6,7 @@ import re
 from pathlib import Path
 from typing import Self
 
-_URL = re.compile(
-    r"postgres(?:ql)?://(?:[^\s@/?#\[\]]*@)?(?P<shown>[A-Za-z0-9._,:%\[\]-]*(?:/[A-Za-z0-9._%-]*)?)(?:\?[^\s#]*)?"
-)
+_URL = r"postgres(?:ql)?://(?:[^\s@/?#\[\]]*@)?(?P<shown>[A-Za-z0-9._,:%\[\]-]*(?:/[A-Za-z0-9._%-]*)?)(?:\?[^\s#]*)?"
 """A connection URI of libpq. We refuse others, because libpq's error texts might quote a part of a password."""
 
 
@@ -16,7 +14,7 @@ class PostgresqlAddress:
     """The address of a database, in libpq's format; as a string, it has no user, password or options."""
 
     def __init__(self, url: str) -> None:
-        found = _URL.fullmatch(url)
+        found = re.fullmatch(_URL, url)
         if found is None:
             raise ValueError(
                 "this is no address of a database such as postgresql://user@host/name; in a password, characters"

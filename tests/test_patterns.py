@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,12 +10,12 @@ from attackers.patterns import called, hostile, superlinear, used, users
 
 from pbem.i18n import LANGUAGES
 from pbem.identity.repairs import opening
+from pbem.mail.commands import COMMANDS
 from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Withdrawal
 from pbem.proof import kept_letters
 from pbem.proof.normal_form import VOCABULARY
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -25,6 +26,8 @@ def made(file: str, line: int) -> re.Pattern[str] | None:
         return None  # of each language's own messages: see below
     if file == "pbem/match/documents.py":
         return None  # of each paper's own fields: see below
+    if file == "pbem/mail/commands/table.py":
+        return None  # of each command's row: see below
     assert file == "pbem/identity/repairs.py", f"{file}:{line} is made of what this test cannot know"
     return opening(VOCABULARY)
 
@@ -62,3 +65,8 @@ def test_case_31_what_letters_are_read_by_is_linear(language: str, name: str, pa
 @pytest.mark.parametrize("paper", [Evidence, NamedMailbox, Opening, Receipt, Withdrawal])
 def test_case_31_the_forms_of_papers_are_linear(paper: type[Receipt]) -> None:
     assert not steep(paper._form(), "fullmatch")
+
+
+@pytest.mark.parametrize("opens", sorted({row.opens for row in COMMANDS.values() if row.opens}))
+def test_case_31_the_words_behind_a_commands_name_are_read_in_linear_time(opens: str) -> None:
+    assert not steep(re.compile(opens, re.IGNORECASE), "match")

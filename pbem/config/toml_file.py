@@ -121,11 +121,11 @@ _READERS: Mapping[type, Callable[[str], object]] = {
 
 def in_words(message: str) -> str:
     """Msgspec's message in the words of the file: keys and tables, not fields and objects."""
-    message = _EXPECTED.sub(_expected, message)
+    message = re.sub(_EXPECTED, _expected, message)
     return re.sub(r" - at `\$\.?([^`]*)`", lambda found: f" (at {found[1]})" if found[1] else "", message)
 
 
-_EXPECTED = re.compile(
+_EXPECTED = (
     r"Expected `(\w+)`(?: of length (?P<length>\d+))?(?: (?P<bound>[<>]=) (?P<most>[\d.]+))?"
     r"(?:, got `(?P<given>\w+)`(?: of length \d+)?|, got \d+)?"
 )

@@ -83,7 +83,7 @@ class ConfigTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """The base of all tables: unknown keys are errors, and nothing changes after loading."""
 
 
-_SUBMISSION = re.compile(r"(https?)://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,253})(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?")
+_SUBMISSION = r"(https?)://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,253})(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?"
 
 
 class Cosigner:
@@ -100,7 +100,7 @@ class Cosigner:
         """Read `name+hash+key url`; raises ValueError. Without TLS, HTTP is for this machine alone."""
         key, _, url = text.strip().partition(" ")
         url = url.strip()
-        place = _SUBMISSION.fullmatch(url)
+        place = re.fullmatch(_SUBMISSION, url)
         if not place or urlsplit(url).port == 0:  # what is no port raises ValueError
             raise ValueError(f'"{text}": write the key, a blank, and its https address')
         if place[1] == "http" and place[2].strip("[]") not in LOOPBACK:

@@ -26,13 +26,11 @@ ADDRESS = re.compile(
 _BETWEEN_MAILBOXES = re.compile("[,;]")
 _AROUND_ADDRESSES = re.compile(r'[\s<>()\[\]",;:]+')
 _SPACED_FROM = re.compile(rb"^from[ \t]++:", re.MULTILINE | re.IGNORECASE)
-_BATV = re.compile(
-    r"(?:prvs=[^=/]++[=/]|btv1==[^=]++==)([^=/].*+)", re.IGNORECASE
-)  # draft-levine-smtp-batv, Barracuda
-_SRS = re.compile(
-    r"(?:srs0|srs1[=+-][^=]++=[^=]++=|[^=+]++\+srs)[=+-][^=]++=[^=]++=([a-z0-9.-]++)=(.++)", re.IGNORECASE
-)  # www.libsrs2.net; the last one, USER+SRS=, is Microsoft 365's
-_VERP = re.compile(r"([^=+]++)\+[^=]++=[^=]++")
+_BATV = r"(?i)(?:prvs=[^=/]++[=/]|btv1==[^=]++==)([^=/].*+)"
+"""draft-levine-smtp-batv, Barracuda."""
+_SRS = r"(?i)(?:srs0|srs1[=+-][^=]++=[^=]++=|[^=+]++\+srs)[=+-][^=]++=[^=]++=([a-z0-9.-]++)=(.++)"
+"""www.libsrs2.net; the last one, USER+SRS=, is Microsoft 365's."""
+_VERP = r"([^=+]++)\+[^=]++=[^=]++"
 
 
 def mailboxes(value: str) -> list[str]:
@@ -90,11 +88,11 @@ def without_tags(address: str) -> str:
     """The address to which all tags were added, as far as their form shows it; the same if there are none."""
     local, at, domain = address.rpartition("@")
     while at:
-        if found := _BATV.fullmatch(local):
+        if found := re.fullmatch(_BATV, local):
             local = found[1]
-        elif found := _SRS.fullmatch(local):
+        elif found := re.fullmatch(_SRS, local):
             domain, local = found.groups()
-        elif found := _VERP.fullmatch(local):
+        elif found := re.fullmatch(_VERP, local):
             local = found[1]
         else:
             return f"{local}@{domain}"

@@ -29,8 +29,8 @@ _ENCODINGS = frozenset({"", "7bit", "8bit", "binary", "quoted-printable", "base6
 _DISPOSITIONS = frozenset({"", "inline", "attachment"})  # RFC 2183 2.8: any other is an attachment, and shown by some
 
 _WORD = r"[!#-'*+.0-9A-Z^-~-]++"  # RFC 2045 5.1
-_PARAMETER = re.compile(rf';[ \t]*+({_WORD})[ \t]*+=[ \t]*+("(?:[^"\\]|\\.)*+"|[^\s;"]++)')
-_FIELD = re.compile(rf"{_WORD}(?:/{_WORD})?(?:[ \t]*+{_PARAMETER.pattern})*+[ \t]*+;?[ \t]*+")
+_PARAMETER = rf';[ \t]*+({_WORD})[ \t]*+=[ \t]*+("(?:[^"\\]|\\.)*+"|[^\s;"]++)'
+_FIELD = rf"{_WORD}(?:/{_WORD})?(?:[ \t]*+{_PARAMETER})*+[ \t]*+;?[ \t]*+"
 _READ_BY = frozenset({"charset", "boundary"})
 """Parameters that decide how a part is read: RFC 2231 lets no program decode or continue them."""
 
@@ -78,11 +78,11 @@ def _in_content(part: Part) -> Iterator[Phrase]:
 
 def _is_plain(name: str, value: str) -> bool:
     """Return whether a header has one word, without comments, and parameters, each once (RFC 2045 5.1)."""
-    if len(value) > PARAMETERS or not _FIELD.fullmatch(value):
+    if len(value) > PARAMETERS or not re.fullmatch(_FIELD, value):
         return False
     if ("/" in value.partition(";")[0]) != (name == "content-type"):
         return False
-    names = [parameter.lower() for parameter, _ in _PARAMETER.findall(value)]
+    names = [parameter.lower() for parameter, _ in re.findall(_PARAMETER, value)]
     return len(set(names)) == len(names) and not any(f"{one}*" in name for name in names for one in _READ_BY)
 
 

@@ -276,7 +276,7 @@ def level_in_words(level: str, key: str) -> str:
     return f"mailbox, {'by the word of the server' if by_server else 'DKIM with the key record that the server kept'}"
 
 
-_TRACE = re.compile(
+_TRACE = (
     r"pbem trace 1\nserver (\S+)\nmatch (\S+)\ngame ([0-9]{1,9})\nturn ([0-9]{1,9})\nsalt ([0-9a-f]{64})\n"
     r"((?:[0-9a-f]{64}  (?:receipts|withdrawals)/[a-z0-9-]+\.txt\n)*)"
 )
@@ -343,7 +343,7 @@ class Trace(msgspec.Struct, frozen=True):
     @classmethod
     def read(cls, text: str) -> Trace:
         """The trace of this very text; raises `NotADocument`."""
-        found = _TRACE.fullmatch(text)
+        found = re.fullmatch(_TRACE, text)
         if found is None:
             raise NotADocument("not 'pbem trace 1'")
         named = {path: sha256 for sha256, path in (line.split("  ") for line in found[6].splitlines())}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-_ODD = re.compile(UNCLEAR.pattern + "|[\ud800-\udfff]")
+_ODD = UNCLEAR.pattern + "|[\ud800-\udfff]"
 """Characters that the server refuses in signed text; and octets that are no UTF-8, which no letter can hold."""
 
 
@@ -71,7 +71,7 @@ def checked(form: str) -> str:
 
 def read_alike(text: str) -> str:
     """The text, if all programs read the same in it; raises `Unfit`."""
-    odd = _ODD.search(text)
+    odd = re.search(_ODD, text)
     if odd is not None:
         raise Unfit(
             f"it contains a character that programs read in different ways, U+{ord(odd[0]):04X}: leave it out"

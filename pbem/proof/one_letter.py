@@ -41,14 +41,14 @@ NAMED = re.compile(r"\A(orders|setup)[:,]?\s+", re.I)
 
 FINAL = re.compile(r"(?<![^\s,;])final(?![^\s,;.])[,;.]?", re.I)
 
-YES = re.compile(
+YES = (
     r"yes|yeah|yep|sure|accept(ed)?|agreed?"
     r"|ja|jawohl|gerne?|klar|einverstanden|angenommen|abgemacht|akzeptiert?|akzeptiere|nehme|dabei"
 )
 RECEIVED = re.compile(r"ok|okay|fine|passt")
 """The words that may also mean that a letter was read: enough for a form that came back, and not for terms."""
 
-POLITE = re.compile(
+POLITE = (
     r"i|we|with|it|of|course|the|this|match|game|please|thanks|thank|you|very|much|gladly|play|to|all|right"
     r"|let|us|s|d|m|ll|am|in|love|like|would|happy|glad|ready"
     r"|ich|wir|bin|sind|an|die|das|diese|partie|spiel|bitte|danke|sehr|doch|natürlich|alles|spielen|mit"
@@ -141,9 +141,9 @@ def _is_here(command: AnyCommand, match: Match) -> bool:
 def consents(text: str, *, to_terms: bool = False) -> bool:
     """True if a text says yes, and nothing else."""
     words = _LETTERS.findall(text.lower())
-    agree = [word for word in words if YES.fullmatch(word) or (not to_terms and RECEIVED.fullmatch(word))]
-    others = [word for word in words if not (YES.fullmatch(word) or RECEIVED.fullmatch(word))]
-    return bool(agree) and all(map(POLITE.fullmatch, others)) and not _DOUBT.search(text)
+    agree = [word for word in words if re.fullmatch(YES, word) or (not to_terms and RECEIVED.fullmatch(word))]
+    others = [word for word in words if not (re.fullmatch(YES, word) or RECEIVED.fullmatch(word))]
+    return bool(agree) and all(re.fullmatch(POLITE, word) for word in others) and not _DOUBT.search(text)
 
 
 def says_something(text: str) -> bool:

@@ -61,29 +61,28 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I | re.A)
 WRITTEN: Mapping[str, str] = {"match": _MATCH.pattern, "player": _NAME.pattern}
 """The patterns of matches' and players' names, in either case."""
 _HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
-_TIME = re.compile(r"([1-9][0-9]{0,5})([mhd])", re.I)
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_KEY_TYPE = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+", re.I)
+# A pattern that few letters need is text, which `re` compiles at its first use.
+_TIME = r"(?i)([1-9][0-9]{0,5})([mhd])"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_KEY_TYPE = r"(?i)(ssh|ecdsa|sk)-[a-z0-9@.-]+"
 _KEY_BLOCK = re.compile(
     r"-----BEGIN (PGP PUBLIC KEY BLOCK|CERTIFICATE|PUBLIC KEY|[A-Z ]{0,20}PRIVATE KEY[A-Z ]{0,6})-----"
     r"(?:[^-]|-(?!----))*-----END \1-----"
 )
 _STRINGS = {"ssh-ed25519": 2, "sk-ecdsa-sha2-nistp256@openssh.com": 4}
 """The strings of RFC 4251 that a key consists of; those of other types of three."""
-_KEY_START = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+$|-----BEGIN", re.I)
-_FINGERPRINT = re.compile(r"[A-Za-z0-9+/:=]{4,200}")
-_WHOLE_FINGERPRINT = re.compile(
-    r"SHA256:[A-Z0-9+/]{43}=?|[0-9A-F]{40}|[0-9A-F]{64}|(?:[0-9A-F]{2}:){31}[0-9A-F]{2}", re.I
-)
-_GROUP = re.compile(r"[0-9A-F]{4}", re.I)
-_CODE_PIECE = re.compile(r"[0-9a-f-]{2,39}", re.I)
+_KEY_START = r"(?i)(ssh|ecdsa|sk)-[a-z0-9@.-]+$|-----BEGIN"
+_FINGERPRINT = r"[A-Za-z0-9+/:=]{4,200}"
+_WHOLE_FINGERPRINT = r"(?i)SHA256:[A-Z0-9+/]{43}=?|[0-9A-F]{40}|[0-9A-F]{64}|(?:[0-9A-F]{2}:){31}[0-9A-F]{2}"
+_GROUP = r"(?i)[0-9A-F]{4}"
+_CODE_PIECE = r"(?i)[0-9a-f-]{2,39}"
 _CODE = re.compile(r"(?<![0-9A-Fa-f-])[0-9A-Fa-f]{4}(?:(?:-\s?)?[0-9A-Fa-f]{4}){7}(?![0-9A-Fa-f-])")
 _CODE_DIGITS = 32
-_MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,189}")
+_MAILBOX = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,189}"
 _A_TOPIC = "https://ntfy.example/TOPIC"
-TOPIC = re.compile(r"https://([a-z0-9.-]{1,253}(?::[1-9][0-9]{0,4})?)/([A-Z0-9_-]{1,64})", re.I | re.A)
+TOPIC = r"(?ia)https://([a-z0-9.-]{1,253}(?::[1-9][0-9]{0,4})?)/([A-Z0-9_-]{1,64})"
 """The address of a topic, with the characters that ntfy allows: its host, perhaps with a port, and its name."""
-_NOTIFY_CODE = re.compile(r"[a-z2-7]{8}")
+_NOTIFY_CODE = r"[a-z2-7]{8}"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
@@ -183,15 +182,15 @@ def _setting(words: Words, given: Given) -> Phrase | None:
 
 def _notify(words: Words, given: Given) -> Phrase | None:
     value = words.bare()
-    if topic := TOPIC.fullmatch(value):
+    if topic := re.fullmatch(TOPIC, value):
         return _noted(words, given, 1, value=f"https://{topic[1].lower()}/{topic[2]}")
-    if value.lower() == "off" or _NOTIFY_CODE.fullmatch(value.lower()):
+    if value.lower() == "off" or re.fullmatch(_NOTIFY_CODE, value.lower()):
         return _noted(words, given, 1, value=value.lower())
     return Phrase("write the address of your topic, such as {url}; the code posted there; or off", url=_A_TOPIC)
 
 
 def _time(words: Words, given: Given) -> Phrase | None:
-    duration = _TIME.fullmatch(words.bare())
+    duration = re.fullmatch(_TIME, words.bare())
     if duration is None:
         return Phrase("say how long, such as 3d or 12h")
     return _noted(words, given, 1, seconds=int(duration[1]) * {"m": 60, "h": 3600, "d": 86400}[duration[2].lower()])
@@ -201,7 +200,7 @@ def _days(words: Words, given: Given) -> Phrase | None:
     if words.bare().lower() == "off":
         return _noted(words, given, 1, off=True)
     first, last = words.bare(), words.bare(2)
-    if words.low(1) != "to" or not _DATE.fullmatch(first) or not _DATE.fullmatch(last):
+    if words.low(1) != "to" or not re.fullmatch(_DATE, first) or not re.fullmatch(_DATE, last):
         return Phrase("write `vacation 2026-12-20 to 2027-01-03`, or `vacation off`")
     return _noted(words, given, 3, first=first, last=last)
 
@@ -287,7 +286,7 @@ def _key(words: Words, given: Given) -> Phrase | None:
         words.move_to(block.end())
         return None
     # An SSH key is one line, its comment last, and a mail program may have wrapped it anywhere.
-    if not _KEY_TYPE.fullmatch(words.word()):
+    if not re.fullmatch(_KEY_TYPE, words.word()):
         return None
     kind = words.take()
     blob = _joined_key(words, kind)
@@ -326,11 +325,11 @@ def _is_whole(blob: str, strings: int) -> bool:
 
 
 def _fingerprint(words: Words, given: Given) -> Phrase | None:
-    if not _FINGERPRINT.fullmatch(words.bare()) or words.bare().lower() in RESERVED:
+    if not re.fullmatch(_FINGERPRINT, words.bare()) or words.bare().lower() in RESERVED:
         return Phrase("name the key by its fingerprint, or enough of its beginning; `whoami` lists your keys")
     parts = [words.bare()]
     words.take()
-    while _GROUP.fullmatch(parts[-1]) and _GROUP.fullmatch(words.bare()):  # gpg prints fingerprints in groups
+    while re.fullmatch(_GROUP, parts[-1]) and re.fullmatch(_GROUP, words.bare()):  # gpg prints fingerprints in groups
         parts.append(words.bare())
         words.take()
     given["fingerprint"] = "".join(parts)
@@ -340,7 +339,7 @@ def _fingerprint(words: Words, given: Given) -> Phrase | None:
 def _key_or_fingerprint(words: Words, given: Given) -> Phrase | None:
     if _key(words, given) is None and "key" in given:
         return None
-    if _WHOLE_FINGERPRINT.fullmatch(words.bare()) or (words.same_line() and _GROUP.fullmatch(words.bare())):
+    if re.fullmatch(_WHOLE_FINGERPRINT, words.bare()) or (words.same_line() and re.fullmatch(_GROUP, words.bare())):
         return _fingerprint(words, given)
     return None
 
@@ -348,8 +347,8 @@ def _key_or_fingerprint(words: Words, given: Given) -> Phrase | None:
 def _code(words: Words, given: Given) -> Phrase | None:
     # Take even a mistyped code as the code: otherwise the answer would quote it among the lines that were ignored.
     code = ""
-    while words.more and len(code) < _CODE_DIGITS and not _KEY_START.match(words.word()):
-        if words.low() in RESERVED or not (words.same_line() or _CODE_PIECE.fullmatch(words.word())):
+    while words.more and len(code) < _CODE_DIGITS and not re.match(_KEY_START, words.word()):
+        if words.low() in RESERVED or not (words.same_line() or re.fullmatch(_CODE_PIECE, words.word())):
             break
         code += words.take().lower().replace("-", "")
     if code:
@@ -359,7 +358,7 @@ def _code(words: Words, given: Given) -> Phrase | None:
 
 def _address(words: Words, given: Given) -> Phrase | None:
     address = words.bare().strip("<>")
-    if not _MAILBOX.fullmatch(address):
+    if not re.fullmatch(_MAILBOX, address):
         return Phrase("give the address, such as anna@mail.example")
     return _noted(words, given, 1, address=address)
 

@@ -73,8 +73,8 @@ class CommandSpec(msgspec.Struct, frozen=True):
     """True if it must be the only command in its letter."""
     level: Literal["anyone", "mailbox", "key"] = "mailbox"
     """The lowest level of proof of identity at which it is obeyed."""
-    opens: re.Pattern[str] | None = None
-    """The pattern of the words behind the name; without a match, the line is prose that begins with this word."""
+    opens: str | None = None
+    """The pattern of the words behind the name, in any case; without a match, the line is prose."""
     bulky: bool = False
     """True if its answer is long, a drawing or an archive: one letter may ask for only a few of those."""
     secret: bool = False
@@ -104,7 +104,7 @@ class CommandSpec(msgspec.Struct, frozen=True):
 
     def begins(self, follows: str) -> bool:
         """True if the name, followed by these two words, begins the command, and is not just a word in prose."""
-        return self.opens is None or self.opens.match(follows) is not None
+        return self.opens is None or re.match(self.opens, follows, re.I) is not None
 
     @property
     def signed(self) -> bool:
@@ -175,23 +175,22 @@ class CommandSpec(msgspec.Struct, frozen=True):
         return " ".join(words)
 
 
-# Patterns for `opens`, matched against the two words behind the name.
-_A_MATCH = re.compile(r"(m?[0-9]\S*|turn|game)( |$)", re.I)
-_A_TOURNAMENT = re.compile(r"t[0-9]\S*( |$)", re.I)
-_A_GAME = re.compile(r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$", re.I)
-_A_BLOCK = re.compile(
+# Patterns for `opens`, matched against the two words behind the name; compiled when a letter first has the name.
+_A_MATCH = r"(m?[0-9]\S*|turn|game)( |$)"
+_A_TOURNAMENT = r"t[0-9]\S*( |$)"
+_A_GAME = r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$"
+_A_BLOCK = (
     r"[a-z][a-z0-9_-]*( (server|player|end|#\S*|help|games|whoami|standings|rules|sheet|register|confirm|key|recover"
     r"|address|set|vacation|new|list|accept|decline|join|withdraw|setup|seal|step|reveal|orders|clear|status|preview"
     r"|report|transcript|diary|press|observe|unobserve|block|unblock|resign|draw|annul|extend|claim|substitute"
-    r"|tournament|enter|leave|challenge|rule))?$",
-    re.I,
+    r"|tournament|enter|leave|challenge|rule))?$"
 )
 """A name, and then the end, a field, a comment or another command: not `block the way`."""
-_A_SETTING = re.compile(rf"({'|'.join(SETTINGS)})( |$)", re.I)
-_A_VACATION = re.compile(r"([0-9]|off\b)", re.I)
-_A_CHALLENGE = re.compile(r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$", re.I)
+_A_SETTING = rf"({'|'.join(SETTINGS)})( |$)"
+_A_VACATION = r"([0-9]|off\b)"
+_A_CHALLENGE = r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$"
 
-_A_RECOVERY = re.compile(r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|end\b|$)", re.I)
+_A_RECOVERY = r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|end\b|$)"
 
 # Kinds of commands that have most properties in common.
 _of_keys = partial(CommandSpec, level="key", place="player", topic="keys", open=True)
