@@ -217,7 +217,7 @@ class PagePort(LimitedThreads, HTTPServer):
         self._held = _held(self.server_address[1])
         self._token, self._session = random(16).hex(), random(16).hex()
         self._entered = threading.Lock()
-        self._thread = threading.Thread(target=self.serve_forever, name="page", daemon=True)
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), name="page", daemon=True)
         self._thread.start()
 
     @property

@@ -214,7 +214,7 @@ def test_what_is_no_reply_is_no_verdict(reply: bytes) -> None:
     async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await hears(reader, writer)
         writer.write(reply)
-        await reader.read()
+        await reader.readuntil(b"QUIT\r\n")
 
     against(babble, says(Temporary, "Malformed|too long"))
 
