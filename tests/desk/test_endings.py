@@ -75,9 +75,9 @@ class Table:
         return [json.loads(row[0]) for row in rows]
 
 
-def begun(referee: Referee, game: str, options: str, *, sealed: bool) -> Table:
-    """The match in its second turn or later."""
-    key = (game, options, sealed)
+def begun(referee: Referee, game: str, options: str, first: str, *, sealed: bool) -> Table:
+    """The match in its second turn or later; after the first end, if that is a regular one: it is long."""
+    key = (game, options, sealed, first == "regular")
 
     def open_(_: object = None) -> list[Mailbox]:
         table = Table(referee, game, [])
@@ -89,6 +89,8 @@ def begun(referee: Referee, game: str, options: str, *, sealed: bool) -> Table:
             table.boxes = referee.agreed(options, game)
             while referee.match().turn < 2:
                 assert any([table.answer(1), table.answer(2)])
+        if first == "regular":
+            table.play()
         _SEATS[key] = [deepcopy(seat, {id(seat.box): None}) for seat in table.seats]
         _RANDOM[key] = table.random.getstate()
         return list(table.boxes)
@@ -99,6 +101,8 @@ def begun(referee: Referee, game: str, options: str, *, sealed: bool) -> Table:
         seat.box = box
     table = Table(referee, game, boxes, seats)
     table.random.setstate(_RANDOM[key])
+    if first != "regular":
+        (SEALED if sealed else OPEN)[first](table, 2)
     return table
 
 
@@ -297,8 +301,7 @@ ONE_WINNER = ("game", "first", "then", "miss", "kind")
 @pytest.mark.parametrize(ONE_WINNER, pairs(OPEN))
 @pytest.mark.parametrize("seat", [1, 2])
 def test_one_winner(referee: Referee, game: str, first: str, then: str, miss: str, kind: str, seat: int) -> None:
-    table = begun(referee, game, f"settle: 0\n{OPTIONS[game]}\nmiss: {miss}\nkind: {kind}", sealed=False)
-    OPEN[first](table, 2)
+    table = begun(referee, game, f"settle: 0\n{OPTIONS[game]}\nmiss: {miss}\nkind: {kind}", first, sealed=False)
     OPEN[then](table, seat)
     check(table)
 
@@ -308,8 +311,7 @@ def test_one_winner(referee: Referee, game: str, first: str, then: str, miss: st
 def test_one_winner_sealed(
     referee: Referee, game: str, first: str, then: str, miss: str, kind: str, seat: int
 ) -> None:
-    table = begun(referee, game, f"{OPTIONS[game]}\nmiss: {miss}\nkind: {kind}", sealed=True)
-    SEALED[first](table, 2)
+    table = begun(referee, game, f"{OPTIONS[game]}\nmiss: {miss}\nkind: {kind}", first, sealed=True)
     SEALED[then](table, seat)
     if table.referee.match().awaits:
         reveals(own=True, other=True)(table, 1)

@@ -63,6 +63,8 @@ class SealedSeat(SealedWriter):
     stands: dict[str, Any] = field(default_factory=dict)
     """The match by the last bulletin."""
     texts: dict[str, bytes] = field(default_factory=dict)
+    replayed: tuple[Any, Any] = (None, None)
+    """What letters had brought when it was replayed, and the moment that it came to."""
     letters: int = 0
     commitment: str = ""
     plan: dict[int, str] = field(default_factory=dict)
@@ -108,14 +110,17 @@ class SealedSeat(SealedWriter):
         return PaperPlace(told["server"], told["match"], told["game"], told["seat"], told["player"])
 
     def play(self) -> SealedMoment:
-        """Replay what was signed."""
-        sealed, told = sealed_rules(self.told["rules"]), self.told
-        assert sealed is not None
-        where = told["server"], told["match"], told["game"], tuple(told["names"]), self.stands["hash"]
-        restored = bool(self.stands["restored"])
-        begun = SealedMoment(sealed, *where, SealedGameState({}, {}), sealed.begin(self.options), restored)
-        keys = told["sealed"]["keys"]
-        return fold(begun, keys, {}, [SignedText(text) for text in self.texts.values()], {}).play
+        """Replay what was signed, once for what letters brought."""
+        told, stands, texts = brought = self.told, self.stands, {**self.texts}
+        if brought != self.replayed[0]:
+            sealed = sealed_rules(told["rules"])
+            assert sealed is not None
+            where = told["server"], told["match"], told["game"], tuple(told["names"]), stands["hash"]
+            restored = bool(stands["restored"])
+            begun = SealedMoment(sealed, *where, SealedGameState({}, {}), sealed.begin(self.options), restored)
+            signed = [SignedText(text) for text in texts.values()]
+            self.replayed = brought, fold(begun, told["sealed"]["keys"], {}, signed, {}).play
+        return self.replayed[1]
 
     @property
     def owes(self) -> list[str]:

@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 PRESS = [{"game": 1, "turn": 2, "by": "ann", "text": "<b>Hm</b>"}]
 
 
-@pytest.fixture(params=["race", "marbles"])
-def match(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Referee, bytes]]:
+@pytest.fixture(scope="module", params=["race", "marbles"])
+def match(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[tuple[Referee, bytes]]:
     """A match that is over: one of a game that draws, one of a game in words alone."""
-    with enabled(tmp_path / "site", request.param, {"race": RACE, "marbles": MARBLES}[request.param]):
-        referee = Referee(tmp_path, templates=Templates())
+    folder = tmp_path_factory.mktemp("match")
+    with enabled(folder / "site", request.param, {"race": RACE, "marbles": MARBLES}[request.param]):
+        referee = Referee(folder, templates=Templates())
         people = referee.agreed("", game=request.param)
         for person in people if request.param == "marbles" else ():
             referee.send(person, person.filled("setup", "hide 5"))
@@ -80,25 +83,28 @@ def test_nothing_runs_in_it_and_the_bundle_comes_out_whole(match: tuple[Referee,
     assert "not the very code" not in page
 
 
-def test_other_rules_than_the_agreed_ones_are_named(match: tuple[Referee, bytes], tmp_path: Path) -> None:
+def test_other_rules_than_the_agreed_ones_are_named(
+    match: tuple[Referee, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     game, here = next(iter(outside.PACKAGES.items()))
-    outside.PACKAGES[game] = here._replace(code=None)
+    monkeypatch.setitem(outside.PACKAGES, game, here._replace(code=None))
     assert "The package here is not the very code that was agreed on." in replay(bundle.read(match[1]))
     file = tmp_path / "m1.pbem.zip"
     file.write_bytes(match[1])
     assert "<!DOCTYPE html>" in CliRunner().invoke(group, ["publish", str(file)]).output
-    module = GAMES.pop(game)
+    monkeypatch.delitem(GAMES, game)
     done = CliRunner().invoke(group, ["publish", str(file)])
-    GAMES[game] = module
     assert done.exit_code == 2
     assert f'the game "{game}" of pbem-{game} 0.1.0 is not enabled: pbem --game {game}' in done.output
 
 
-def test_a_site_has_it_where_the_rules_are_the_agreed_ones(match: tuple[Referee, bytes]) -> None:
+def test_a_site_has_it_where_the_rules_are_the_agreed_ones(
+    match: tuple[Referee, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     referee, _ = match
     game, here = next(iter(outside.PACKAGES.items()))
     pages = files(referee)
     assert 'id="game-1-turn-1"' in pages["m1.html"]
     assert "Zug 1" in pages["m1.de.html"]
-    outside.PACKAGES[game] = here._replace(code="0" * 64)
+    monkeypatch.setitem(outside.PACKAGES, game, here._replace(code="0" * 64))
     assert "m1.html" not in files(referee)
