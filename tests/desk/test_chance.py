@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import fails_for_both, saying, with_entry
 from in_a_box.inquiries import held
 from in_a_box.outside import RACE, found_in, install
-from in_a_box.referee import Mailbox, Referee, attachment
+from in_a_box.referee import Referee, attachment
 from world.mutations import signed_again
 
 from pbem.games import rules
@@ -24,16 +25,18 @@ from pbem.testing import CHECKS, subject, write_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from email.message import EmailMessage
     from pathlib import Path
 
 
-@pytest.fixture(params=["open", "secret"])
-def site(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
-    module = install(tmp_path / "site", "pbem-race", game="race", source=RACE)
+@pytest.fixture(scope="module", params=["open", "secret"])
+def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("site")
+    module = install(folder, "pbem-race", game="race", source=RACE)
     if request.param == "open":
         source = (module / "__init__.py").read_text()
         (module / "__init__.py").write_text(source.replace("secret_chance = True", "secret_chance = False"))
-    with found_in(tmp_path / "site"):
+    with found_in(folder):
         enable(["race"])
         yield request.param
 
@@ -46,23 +49,25 @@ def referee(site: str, tmp_path: Path) -> Iterator[Referee]:
     referee.close()
 
 
-def play(referee: Referee, *people: Mailbox) -> bytes:
-    """A race to its end; the bundle."""
-    for turn in range(100):
-        person = people[turn % 2]
-        referee.send(person, person.filled("orders", f"final\nthrow {'abcdefghij'[turn % 10]}"))
-        if turn == 2:
-            referee.read_cold()
-        if any("the end" in str(letter["Subject"]) for letter in person.letters):
-            return attachment(person.find("the end"), ".zip")
+@pytest.fixture(scope="module")
+def end(site: str, tmp_path_factory: pytest.TempPathFactory) -> EmailMessage:
+    """The letter at the end of a race."""
+    assert site
+    with closing(Referee(tmp_path_factory.mktemp("race"), templates=Templates())) as referee:
+        people = referee.agreed("", game="race")
+        for turn in range(100):
+            person = people[turn % 2]
+            referee.send(person, person.filled("orders", f"final\nthrow {'abcdefghij'[turn % 10]}"))
+            if turn == 2:
+                referee.read_cold()
+            if any("the end" in str(letter["Subject"]) for letter in person.letters):
+                return person.find("the end")
     raise AssertionError("nobody has won")
 
 
-def test_a_race_is_played_and_proved(referee: Referee, site: str) -> None:
-    ann, bob = referee.agreed("", game="race")
-    content = play(referee, ann, bob)
-    assert held(ann.find("the end"))
-    found = bundle.read(content)
+def test_a_race_is_played_and_proved(end: EmailMessage, site: str) -> None:
+    assert held(end)
+    found = bundle.read(attachment(end, ".zip"))
     bodies = [entry.body for entry in found.entries]
     turns = [entry.body for entry in found.entries if entry.type == "turn"]
     (revealed,) = [entry.body for entry in found.entries if entry.type == "revealed"]
@@ -84,8 +89,8 @@ def test_a_race_is_played_and_proved(referee: Referee, site: str) -> None:
     assert replay(record).result["winner"] in {1, 2}
 
 
-def test_a_link_of_another_chain_convicts(referee: Referee) -> None:
-    found = bundle.read(play(referee, *referee.agreed("", game="race")))
+def test_a_link_of_another_chain_convicts(end: EmailMessage) -> None:
+    found = bundle.read(attachment(end, ".zip"))
     at = max(number for number, entry in enumerate(found.entries) if "chance" in entry.body)
     forged = signed_again(with_entry(found, at, saying(chance="0" * 64)), at)
     fails_for_both(forged, "does not belong to the game's chain")
