@@ -16,7 +16,6 @@ from in_a_box.terminal import Terminal
 
 from pbem.cli.play.terminal import Terminal as Front
 from pbem.games import GAMES, outside, part_of, parts, rules
-from pbem.letters.render import Templates
 from pbem.pages import hash_of
 from pbem.player import program_config, trial_server
 from pbem.player.account_file import places
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Terminal]:
     with enabled(tmp_path / "site", *getattr(request, "param", ())):
-        referee = Referee(tmp_path, templates=Templates())
+        referee = Referee(tmp_path)
         found = Terminal(tmp_path, referee)
         monkeypatch.setenv("HOME", str(found.home))
         monkeypatch.setattr(PlayTable, "now", lambda _: referee.now)
@@ -85,7 +84,7 @@ def test_other_code_than_the_servers_is_told_before_it_is_agreed_on(terminal: Te
 
 def test_whoever_does_not_enable_it_is_told_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with enabled(tmp_path / "site"):
-        referee = Referee(tmp_path, templates=Templates())
+        referee = Referee(tmp_path)
         terminal = Terminal(tmp_path, referee)
         monkeypatch.setattr(PlayTable, "now", lambda _: referee.now)
         begun(terminal)
@@ -287,7 +286,7 @@ def test_the_operator_sees_what_is_enabled(house: House, tmp_path: Path) -> None
 def test_a_server_does_not_start_without_its_games(tmp_path: Path) -> None:
     """It does not start with two packages of one game, nor without a game of which it keeps matches."""
     with enabled(tmp_path / "one"):
-        referee = Referee(tmp_path, templates=Templates())
+        referee = Referee(tmp_path)
         referee.agreed(game="marbles")
         referee.close()
     house = House(tmp_path)

@@ -15,7 +15,6 @@ from world.mutations import signed_again
 from pbem.games import rules
 from pbem.games.draws import Draws
 from pbem.games.outside import enable
-from pbem.letters.render import Templates
 from pbem.match.dealt import hashed
 from pbem.match.record import Illegal, read, replay, write
 from pbem.match.transcript import sha256_hex
@@ -44,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
 @pytest.fixture
 def referee(site: str, tmp_path: Path) -> Iterator[Referee]:
     assert site
-    referee = Referee(tmp_path, templates=Templates())
+    referee = Referee(tmp_path)
     yield referee
     referee.close()
 
@@ -53,7 +52,7 @@ def referee(site: str, tmp_path: Path) -> Iterator[Referee]:
 def end(site: str, tmp_path_factory: pytest.TempPathFactory) -> EmailMessage:
     """The letter at the end of a race."""
     assert site
-    with closing(Referee(tmp_path_factory.mktemp("race"), templates=Templates())) as referee:
+    with closing(Referee(tmp_path_factory.mktemp("race"))) as referee:
         people = referee.agreed("", game="race")
         for turn in range(100):
             person = people[turn % 2]

@@ -7,11 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from attackers.forgers import checked, proof, second
-from in_a_box.outside import MARCH, enabled
+from in_a_box.outside import MARCH, referee_of
 from in_a_box.referee import Referee, body, form_in
 from judges.honest import accused
-
-from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,8 +47,7 @@ def begun(referee: Referee) -> list[Mailbox]:
 
 
 def test_answers_that_name_all_others_are_no_wider_than_a_letter(tmp_path: Path) -> None:
-    with enabled(tmp_path / "site", "march", MARCH):
-        referee = Referee(tmp_path, templates=Templates())
+    with referee_of(tmp_path, "march", MARCH) as referee:
         ann, *_ = begun(referee)
         answers = {
             "observe m1\n": "You now watch m1",
@@ -67,8 +64,7 @@ def test_answers_that_name_all_others_are_no_wider_than_a_letter(tmp_path: Path)
 
 
 def test_seven_play_to_a_draw_of_three(tmp_path: Path) -> None:
-    with enabled(tmp_path / "site", "march", MARCH):
-        referee = Referee(tmp_path, templates=Templates())
+    with referee_of(tmp_path, "march", MARCH) as referee:
         people = begun(referee)
         ann, bob, carl, dan, erin, fay, gus = people
         walk(referee, *people)

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from desk.test_tournaments import Club
-from in_a_box.outside import MARCH, enabled
-from in_a_box.referee import START, Referee, body, placed
+from in_a_box.outside import MARCH, referee_of
+from in_a_box.referee import START, body, placed
 from judges.golden import reads_like
 
 from pbem.desk.public import Public
 from pbem.desk.tournament.tournament_pages import public_tournaments
-from pbem.letters.render import Templates
 from pbem.pages.site import pages, publish
 
 if TYPE_CHECKING:
@@ -37,10 +36,8 @@ miss: leave
 
 @pytest.fixture
 def club(tmp_path: Path) -> Iterator[Club]:
-    with enabled(tmp_path / "site", "march", MARCH):
-        referee = Referee(tmp_path, templates=Templates())
+    with referee_of(tmp_path, "march", MARCH) as referee:
         yield Club(referee, *NAMES)
-        referee.close()
 
 
 def raced(club: Club, pairing: Pairing) -> None:

@@ -20,7 +20,6 @@ from judges.messages import PLACE
 from playing import random_players
 
 from pbem.cli.group import group
-from pbem.letters.render import Templates
 from pbem.testing import subject
 
 ROOT = Path(__file__).parents[2]
@@ -109,7 +108,7 @@ def verified(file: Path, *games: str) -> tuple[int, str]:
 def test_a_match_by_mail_is_proved_where_the_package_is(game: str, tmp_path: Path) -> None:
     file = tmp_path / "m1.pbem.zip"
     with enabled(tmp_path / "site", game, source(game)):
-        referee = Referee(tmp_path, templates=Templates())
+        referee = Referee(tmp_path)
         file.write_bytes(play(referee, game))
         referee.close()
     status, said = verified(file)
@@ -135,7 +134,7 @@ def test_a_sealed_match_is_proved_and_a_false_answer_convicted(
         players = subject(game).players
         monkeypatch.setitem(random_players.PLAYERS, game, players)
         raw, _ = players.options[0]
-        referee = Referee(tmp_path, templates=Templates())
+        referee = Referee(tmp_path)
         lines = "".join(f"{key}: {value}\n" for key, value in raw.items())
         ann, bob = agreed(referee, "ann", "bob", game=game, options=lines)
         if lie:

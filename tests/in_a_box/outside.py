@@ -13,7 +13,6 @@ from in_a_box.referee import Referee
 
 from pbem import games
 from pbem.games import outside
-from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,6 +81,11 @@ def enabled(site: Path, game: str = "marbles", source: Path = MARBLES) -> Iterat
 
 @contextmanager
 def referee_of(folder: Path, game: str = "marbles", source: Path = MARBLES) -> Iterator[Referee]:
-    """A referee whose operator has installed and enabled this game."""
-    with enabled(folder / "site", game, source), closing(Referee(folder, templates=Templates())) as referee:
-        yield referee
+    """A referee whose operator has enabled this game, installed once for the tests of a run: one set of templates."""
+    site = folder.parent / f"site-of-{game}"
+    if not site.exists():
+        install(site, source.name.replace("_", "-"), game=game, source=source)
+    with found_in(site):
+        outside.enable([game])
+        with closing(Referee(folder)) as referee:
+            yield referee

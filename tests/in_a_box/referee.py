@@ -28,6 +28,7 @@ from pbem.desk.letter_handling import WorkingDesk
 from pbem.desk.reading import InProcess
 from pbem.desk.wiring import Desk
 from pbem.games import rules
+from pbem.games.outside import template_folders
 from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer, Generation
@@ -59,10 +60,8 @@ ANN = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
 BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
 
 
-@functools.cache
-def _templates() -> Templates:
-    """The templates of all tests: to compile them takes longer than most tests do."""
-    return Templates()
+_templates = functools.cache(Templates)
+"""The templates of all tests with the same games: to compile them takes longer than most tests do."""
 
 
 @functools.cache
@@ -256,7 +255,6 @@ class Referee:
         self,
         folder: Path,
         seed: str = "die",
-        templates: Templates | None = None,
         openings: Openings | None = None,
     ) -> None:
         self.config = Config(
@@ -268,7 +266,7 @@ class Referee:
         self.now = START
         self.die = Die(seed)
         self.folder = folder
-        self.templates = templates or _templates()
+        self.templates = _templates(*template_folders())
         self.nonces = Die("nonce")
         self.vault = Vault(bytes(32), self.nonces)
         store = folder / "store.sqlite"

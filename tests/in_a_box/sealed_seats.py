@@ -120,7 +120,8 @@ class SealedSeat(SealedWriter):
             begun = SealedMoment(sealed, *where, SealedGameState({}, {}), sealed.begin(self.options), restored)
             signed = [SignedText(text) for text in texts.values()]
             self.replayed = brought, fold(begun, told["sealed"]["keys"], {}, signed, {}).play
-        return self.replayed[1]
+        moment: SealedMoment = self.replayed[1]
+        return moment
 
     @property
     def owes(self) -> list[str]:

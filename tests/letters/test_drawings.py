@@ -11,7 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from in_a_box.outside import RACE, found_in, install
+from in_a_box.outside import RACE, referee_of
 from in_a_box.referee import SERVER, Mailbox, Referee, body
 from judges.golden import FOLDER
 from letters.test_html import SEATS, WIDEST
@@ -23,7 +23,6 @@ from pbem.boards import TINTS
 from pbem.boards.drawn import DrawnBoard, mark
 from pbem.boards.picture import TEXT, draw, font, sheet
 from pbem.games import GAMES, part_of, parts, rules
-from pbem.games.outside import enable
 from pbem.games.squares import PLAIN, Board, Panel, Square
 from pbem.i18n import LANGUAGES
 from pbem.letters.render import Templates
@@ -164,12 +163,8 @@ def test_a_piece_has_its_number(seat: int) -> None:
 
 @pytest.fixture
 def people(tmp_path: Path) -> Iterator[tuple[Referee, list[Mailbox]]]:
-    install(tmp_path / "site", "pbem-race", game="race", source=RACE)
-    with found_in(tmp_path / "site"):
-        enable(["race"])
-        referee = Referee(tmp_path, templates=Templates())
+    with referee_of(tmp_path, "race", RACE) as referee:
         yield referee, [*referee.agreed("", game="race")]
-        referee.close()
 
 
 def pictures(letter: EmailMessage) -> list[EmailMessage]:

@@ -14,7 +14,6 @@ from pages.test_site import files
 
 from pbem.cli.group import group
 from pbem.games import GAMES, outside
-from pbem.letters.render import Templates
 from pbem.match import record
 from pbem.pages.match_page import replay
 from pbem.proof import bundle
@@ -34,7 +33,7 @@ def match(
     """A match that is over: one of a game that draws, one of a game in words alone."""
     folder = tmp_path_factory.mktemp("match")
     with enabled(folder / "site", request.param, {"race": RACE, "marbles": MARBLES}[request.param]):
-        referee = Referee(folder, templates=Templates())
+        referee = Referee(folder)
         people = referee.agreed("", game=request.param)
         for person in people if request.param == "marbles" else ():
             referee.send(person, person.filled("setup", "hide 5"))

@@ -10,7 +10,6 @@ from in_a_box.outside import RACE, enabled, found_in, install, record
 from in_a_box.referee import SERVER, Referee, new
 
 from pbem.games.outside import enable
-from pbem.letters.render import Templates
 from pbem.player.account_file import BadAccount
 from pbem.player.blind import replayed, seeds
 from pbem.player.opponent import is_played
@@ -44,7 +43,7 @@ def site(tmp_path: Path) -> Iterator[Path]:
 
 def played(folder: Path, game: str, *orders: str) -> tuple[bytes, list[bytes]]:
     """A match against the house; its bundle, and the seed that the house opened."""
-    referee = Referee(folder, templates=Templates())
+    referee = Referee(folder)
     house = Machine(referee, referee.person("house"), folder / "house" / "memory.sqlite")
     bob = referee.registered("bob")
     house.live()

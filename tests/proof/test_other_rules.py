@@ -17,7 +17,6 @@ from world.mutations import mutated, signed_again
 
 from pbem.cli.group import group
 from pbem.games import outside
-from pbem.letters.render import Templates
 from pbem.match.changed import replace
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
@@ -37,7 +36,7 @@ def proof(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The bundle of a match of two games of marbles, by pbem-marbles 0.1.0."""
     folder = tmp_path_factory.mktemp("marbles")
     with enabled(folder / "site"):
-        referee = Referee(folder, templates=Templates())
+        referee = Referee(folder)
         ann, bob = referee.agreed("kind: scored\ngames: 2\nkeys: demanded", game="marbles")
         for _ in range(2):
             referee.send(ann, ann.filled("setup", "hide 3"))

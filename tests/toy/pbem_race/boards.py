@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 FIELD = Markup('<circle cx="{x}" cy="{y}" r="14" fill="{fill}" stroke="#a8a29e"/>')
 NUMBER = Markup('<text x="{x}" y="{y}" font-size="11" text-anchor="middle" dominant-baseline="central">{at}</text>')
 TRACK = Markup(
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 240" font-family="sans-serif">'
-    '<rect width="400" height="240" fill="#fbfbfa"/>{fields}{pieces}</svg>'
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 130" font-family="sans-serif">'
+    '<rect width="400" height="130" fill="#fbfbfa"/>{fields}{pieces}</svg>'
 )
 
 
 def _place(at: int) -> tuple[int, int]:
     """The middle of a field: the track winds in three rows of ten, from the start below."""
     row, column = divmod(min(at, 30), 10)
-    return 40 + 35 * (column if row % 2 == 0 else 9 - column), 205 - 60 * row
+    return 40 + 35 * (column if row % 2 == 0 else 9 - column), 110 - 30 * row
 
 
 def boards(view: Mapping[str, Any]) -> list[DrawnBoard]:
@@ -35,7 +35,7 @@ def boards(view: Mapping[str, Any]) -> list[DrawnBoard]:
         for at, (x, y) in enumerate(map(_place, range(31)))
     )
     pieces = Markup("").join(
-        mark(seat, x, y - 12 * (seat == 1) + 12 * (seat == 2), 12)
+        mark(seat, x, y - 8 * (seat == 1) + 8 * (seat == 2), 8)
         for seat, (x, y) in enumerate(map(_place, scores), start=1)
     )
     words = Phrase("A track of thirty fields: seat 1 is on field {first}, seat 2 on field {second}.", **_at(scores))
