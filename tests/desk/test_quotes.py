@@ -38,16 +38,18 @@ def sends(table: Table, said: str, program: str, letter: EmailMessage | None = N
     return " ".join(table.bob.text.split())
 
 
-@pytest.mark.parametrize("program", REPLIES)
-def test_orders_and_yes_above_it_count_at_once(table: Table, program: str) -> None:
-    assert "Your orders for turn 1 stand" in sends(table, "Gx4", REPLIES[program], table.begins)
-    assert table.orders() == "Gx4"
-    sends(table, "gx3", REPLIES[program])
-    assert table.orders() == "Gx4"
-    answer = sends(table, "Yes", REPLIES[program])
-    assert table.orders() == "Gx3"
-    assert "Not understood" not in answer
-    table.referee.turn((table.ann, ""))
+@pytest.mark.parametrize("first", range(9))
+def test_orders_and_yes_above_it_count_at_once(table: Table, first: int) -> None:
+    """In each turn of a match by another program: every ninth, from the first on."""
+    for turn, program in enumerate([*REPLIES][first::9], start=1):
+        assert f"Your orders for turn {turn} stand" in sends(table, "Gx4", REPLIES[program]), program
+        assert table.orders() == "Gx4"
+        sends(table, "gx3", REPLIES[program])
+        assert table.orders() == "Gx4", program
+        answer = sends(table, "Yes", REPLIES[program])
+        assert table.orders() == "Gx3", program
+        assert "Not understood" not in answer
+        table.referee.turn((table.ann, ""))
     table.proof()
 
 
