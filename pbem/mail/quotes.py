@@ -106,12 +106,12 @@ def _introduced(lines: list[str], at: int) -> int:
         return 0
     for count in range(1, _BROKEN + 1):
         some = lines[at : at + count]
+        if not some[-1].endswith((":", "\uff1a")) or not all(some) or any(map(_is_marked, some)):
+            continue
         clocks = [_CLOCK.search(line) is not None for line in some]
         timed = count == 1 or clocks == [True, *[False] * (count - 1)]
-        if not all(some) or any(map(_is_marked, some)) or not timed:
-            continue
         following = _next(lines, at + count - 1)
-        if some[-1].endswith((":", "\uff1a")) and following < len(lines) and _is_marked(lines[following]):
+        if timed and following < len(lines) and _is_marked(lines[following]):
             return count
     return 0
 
@@ -140,13 +140,11 @@ def _fields_of_a_sender(lines: list[str], at: int) -> int:
 
 def _says_who_wrote(some: list[str]) -> bool:
     """True if these lines say who wrote what is below them, and when."""
-    if not all(some) or any(map(_is_marked, some)):
+    first, said = some[0], " ".join(some)
+    if len(said) > _LONGEST or not all(some) or any(map(_is_marked, some)):
         return False
-    said = " ".join(some)
-    if len(said) > _LONGEST or not _WHEN.search(said):
-        return False
-    first = some[0]
-    return bool((_ON.match(first) and _WROTE.match(said)) or (_BY.match(first) and _WROTE_ON.fullmatch(said)))
+    wrote = (_ON.match(first) and _WROTE.match(said)) or (_BY.match(first) and _WROTE_ON.fullmatch(said))
+    return bool(wrote and _WHEN.search(said))
 
 
 def _next(lines: list[str], at: int) -> int:
