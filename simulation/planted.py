@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pbem.store.tokens import Token
     from simulation.world import World
 
-__all__ = ["FALSE", "LYING", "ONE", "PLANTED", "QUIET", "SHORT_CALM", "Fault", "planted"]
+__all__ = ["FALSE", "LYING", "ONE", "PLANTED", "SHORT_CALM", "Fault", "planted"]
 
 BUSY = Week(days=0.5, games=("spaceships",), parts=(), leisure=1800.0, pace="4h", deaths=30)
 ONE = replace(BUSY, deaths=2, lies=0, **dict.fromkeys(set(CHANCES) - {"careless", "forged"}, 0.0))

@@ -24,7 +24,7 @@ from pbem.tournament import crosstable
 from pbem.tournament.tournament_entries import result_of
 from pbem.tournament.tournament_state import Tournament
 from pbem.tournament.tournament_step import TournamentStep
-from simulation.planted import LYING, ONE, PLANTED, QUIET, SHORT_CALM, planted
+from simulation.planted import LYING, ONE, PLANTED, SHORT_CALM, planted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["PLANTED"]
 
 
-@planted(QUIET, cheap=True)
+@planted(replace(SHORT_CALM, days=4.0, games=("spaceships",), leisure=3600.0, pace="12h", accidents=True), cheap=True)
 def miss_in_an_outage(_world: World) -> Iterator[None]:
     """An outage of the server moves no deadline."""
     with patch.object(Outages, "add", lambda *_: None):
