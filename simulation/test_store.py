@@ -293,7 +293,7 @@ def test_case_30_a_backup_that_is_restored_is_there_or_the_store_that_was(tmp_pa
                 database.engine.backup(backup)
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     seen, steps = set(), 0
-    for seed in range(200):
+    for seed in range(100):
         with of_seed(tmp_path, seed, old.read_bytes()) as (disk, path):
             numbers = path.with_name("store.db.numbers")
             numbers.write_text('{"inbox": 1000000}', "ascii")
