@@ -67,6 +67,8 @@ class Case:
     def __init__(self, file: Path) -> None:
         self.settings = load(file)
         signing.make(file.with_name("witness_ed25519"), "w.example")
+        # As the program does: of many threads that make a memory at once, some find it locked, and do not wait.
+        Witness(self.settings).close()
         self.said: list[str] = []
         self.listener = WitnessListener(self.settings, lambda: NOW, self.said.append)
         self.port = int(self.listener.server_address[1])
