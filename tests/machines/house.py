@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pbem.server.desk_work import DeskLike
     from pbem.store.vault import Vault
 
+PATIENCE = 60  # seconds for a start or a scene that hangs; a busy machine takes ten for what a quiet one does at once
 TEXT = b"From: anna@example.org\r\nSubject: hello\r\n\r\nsecret orders\r\n"
 
 
@@ -173,9 +174,9 @@ def run(config: Config, scene: Callable[[House], Awaitable[None]], **more: Any) 
         house = House(config, **more)
         running = asyncio.create_task(house.daemon.run())
         try:
-            await asyncio.wait_for(house.until(lambda: bool(house.places) or running.done()), 10)
+            await asyncio.wait_for(house.until(lambda: bool(house.places) or running.done()), PATIENCE)
             if not running.done():
-                await asyncio.wait_for(scene(house), 20)
+                await asyncio.wait_for(scene(house), PATIENCE)
         finally:
             house.daemon.stop()
             await running

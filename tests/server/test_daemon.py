@@ -289,15 +289,20 @@ def test_a_terminal_is_told_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("pbem.server.desk_work.TROUBLE_WAIT", 0.01)
+    read = list[str]()
+
+    def printed() -> str:
+        read.append(capsys.readouterr().err)
+        return "".join(read)
 
     async def scene(house: House) -> None:
         house.desk.trouble = [ValueError("secret orders")]
         await house.send()
-        await house.until(lambda: bool(house.post.sent))
+        await house.until(lambda: "went out" in printed())
 
     configure_logs(LogConfig(format="text"))
     run(configured(tmp_path), scene)
-    time, lines = r"\d\d:\d\d:\d\d  ", capsys.readouterr().err.splitlines()
+    time, lines = r"\d\d:\d\d:\d\d  ", printed().splitlines()
     assert re.fullmatch(f"{time}ERROR: desk trouble, .*exception ValueError.*", lines[0])
     assert re.fullmatch(f"{time}Letter 1 went out.", lines[1])
     assert [line[10:] for line in lines[2:]] == ["Stopping ...", "Stopped."]

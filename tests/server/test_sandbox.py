@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import threading
-import time
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -249,8 +248,9 @@ def test_a_reader_that_cannot_be_started_costs_no_letter_an_attempt(
 ) -> None:
     with closing(Worker(Limits())) as worker:
         referee.desk.reader = worker
-        os.kill(pid(worker), signal.SIGKILL)
-        time.sleep(0.05)
+        killed = pid(worker)
+        os.kill(killed, signal.SIGKILL)
+        os.waitid(os.P_PID, killed, os.WEXITED | os.WNOWAIT)
         monkeypatch.setattr("sys.executable", "/nowhere/python")
         referee.inbox.put(Envelope("x@mail.example", ("pbem@play.example",)), SMALL, referee.now)
         for _ in range(5):
