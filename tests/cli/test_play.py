@@ -214,9 +214,10 @@ def test_nobody_is_asked_to_sign_what_makes_no_sense(terminal: Terminal) -> None
     assert "Sign and send?" not in shown
 
 
-def test_what_changed_is_cut_to_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    boards = [("a space", "", part_of("spaceships", "boards").blank()[0])]
-    _show_glance([f"change {at}" for at in range(40)], Glance(boards, ["a sign"]), ["next"])
+@pytest.mark.parametrize("spaces", [1, 2])
+def test_what_changed_is_cut_to_a_terminal(capsys: pytest.CaptureFixture[str], spaces: int) -> None:
+    boards = [("a space", "", part_of("spaceships", "boards").blank()[0])] * spaces
+    _show_glance([f"change {at}" for at in range(40)], Glance(boards, ["a sign"]), ["due", "due", "next"])
     shown = capsys.readouterr().out.splitlines()
     assert "  ... (--full says it all)" in shown
     assert len(shown) == 21  # with the prompt, the match and the headline

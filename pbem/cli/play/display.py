@@ -41,7 +41,7 @@ _TITLE, _LONGEST_TITLE = 34, 60
 """The columns of the titles in a list, and the longest title that is not cut."""
 
 _PART_END = re.compile(r"(?<=[;.]) ")
-_FEWEST = 6
+_FEWEST = 4
 """The lines for what changed that are shown in any case."""
 
 DOUBTFUL = (
