@@ -77,14 +77,18 @@ CLONE_USER ?=
 test-clone:
 	PYTHON="$(PYTHON)" CLONE_USER="$(CLONE_USER)" .ci/clone
 
-# The same on each supported Python that is here, also in a version manager's folder; says at the end which were not.
-test-pythons:
-	missing=; \
+# The same on each supported Python, also in a version manager's folder; uv fetches what is not here. Each is tried, and one that
+# failed, or could not be fetched, is named at the end and fails it all.
+test-pythons: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-pythons.lock
+	failed=; missing=; \
 	for version in 3.11 3.12 3.13 3.14; do \
-		if python=$$(.ci/python $$version); then PYTHON="$$python" CLONE_USER="$(CLONE_USER)" .ci/clone || exit 1; \
+		if python=$$(.ci/python $$version || { $(BIN)/uv python install --quiet $$version && .ci/python $$version; }); then \
+			PYTHON="$$python" CLONE_USER="$(CLONE_USER)" .ci/clone || failed="$$failed $$version"; \
 		else missing="$$missing $$version"; fi; \
 	done; \
-	echo "---- not here, so not tested:$${missing:- none}"
+	echo "---- failed:$${failed:- none}; not here, so not tested:$${missing:- none}"; \
+	test -z "$$failed$$missing"
 
 # Odd mail of somebody else's beside our own: all .eml and .mbox below CORPORA=folder.
 test-corpora:
@@ -171,6 +175,8 @@ lock:
 		--constraint requirements.lock --group docs -o requirements-docs.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group mutation -o requirements-mutation.lock
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--constraint requirements.lock --group pythons -o requirements-pythons.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 		--constraint requirements.lock --group release -o requirements-release.lock
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
