@@ -43,9 +43,11 @@ def in_a_thread(
 
 
 async def _end_all(server: asyncio.Server) -> None:
-    server.close()
-    await asyncio.sleep(0.001)  # a connection that was just accepted begins before it is ended
     loop = asyncio.get_running_loop()
+    for listening in server.sockets:
+        loop.remove_reader(listening)
+    await asyncio.sleep(0.001)  # a connection that was just accepted begins: asyncio would lose it in a closed server
+    server.close()
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()
