@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -187,43 +187,6 @@ def test_what_is_done_after_the_failure_has_no_effect(disk: Disk, folder: Path) 
         assert words(connection) == []
 
 
-def test_a_commit_that_was_synced_stays(folder: Path) -> None:
-    lost = 0
-    for seed in SEEDS:
-        with of_seed(folder, seed) as (disk, path):
-            said: list[str] = []
-            path.touch()
-            disk.process().sync(path.parent)
-            for _ in range(5):
-                connection = opened(disk.process(), path)
-                connection.execute("PRAGMA wal_autocheckpoint = 4")
-                assert words(connection) == said
-                for _ in range(disk.random.randrange(5)):
-                    put(connection, word := f"{len(said):03}{'x' * disk.random.randrange(9000)}")
-                    said.append(word)
-                connection.execute("BEGIN")
-                put(connection, "open")
-                disk.power_cut()
-            lost += disk.lost
-    assert lost
-
-
-@pytest.mark.parametrize("synchronous", ["OFF", "NORMAL"])
-def test_a_commit_that_was_not_synced_is_lost_within_a_few_seeds(folder: Path, synchronous: str) -> None:
-    found = set()
-    for seed in range(10):
-        with of_seed(folder, seed) as (disk, path):
-            opened(disk.process(), path)
-            disk.process().sync(path.parent)
-            connection = opened(disk.process(), path, synchronous)
-            put(connection, "word")
-            disk.power_cut()
-            with closing(disk.process().connect(path, wait=0)) as connection:
-                tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-                found.add(bool(tables and words(connection)))
-    assert found == {True, False}
-
-
 def test_a_process_dies_alone_and_lets_go_of_its_locks(disk: Disk, folder: Path) -> None:
     one, other = disk.process(), disk.process()
     dying, living = (opened(process, folder / "a.db") for process in (one, other))
@@ -240,25 +203,6 @@ def test_a_process_dies_alone_and_lets_go_of_its_locks(disk: Disk, folder: Path)
     living.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with pytest.raises(sqlite3.OperationalError, match="unable to open"):
         one.connect(folder / "a.db", wait=0)
-
-
-def test_the_power_may_fail_anywhere(folder: Path) -> None:
-    """In the middle of a commit or checkpoint: what was acknowledged is there, the next may be, and nothing else."""
-    for steps in range(0, 60, 2):
-        with of_seed(folder, steps) as (disk, path):
-            connection = opened(disk.process(), path)
-            disk.process().sync(path.parent)
-            connection.execute("PRAGMA wal_autocheckpoint = 4")
-            disk.fails_after = steps
-            said = 0
-            while not disk.down:
-                with suppress(sqlite3.OperationalError):
-                    put(connection, f"{said:03}")
-                    said += 1
-            disk.restart()
-            with closing(opened(disk.process(), path)) as connection:
-                assert words(connection) in ([f"{n:03}" for n in range(rows)] for rows in (said, said + 1))
-                assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
 def test_a_sync_that_fails_is_said_and_may_have_lost_what_it_was_to_keep(folder: Path) -> None:
@@ -300,27 +244,3 @@ def test_a_full_disk_is_said_and_nothing_is_half_there(folder: Path) -> None:
             disk.power_cut()
             with closing(opened(disk.process(), path)) as connection:
                 assert set(words(connection)) >= set(said)
-
-
-def test_the_same_seed_loses_the_same(tmp_path: Path) -> None:
-    def run(folder: Path, seed: int) -> list[object]:
-        folder.mkdir()
-        random = Random(seed)
-        with closing(Disk(folder, random)) as disk:
-            for _ in range(20):
-                process = disk.process()
-                for name in "abc":
-                    (folder / name).write_bytes(random.randbytes(random.randrange(5000)))
-                    if random.random() < 0.3:
-                        process.sync(folder / name)
-                connection = opened(process, folder / "a.db", random.choice(["OFF", "FULL"]))
-                put(connection, f"{random.random()}")
-                disk.power_cut()
-            return [
-                (disk.lost, disk.torn),
-                *((path.name, path.read_bytes()) for path in sorted(folder.iterdir()) if len(path.name) == 1),
-            ]
-
-    first, again, other = (run(tmp_path / f"{number}", seed) for number, seed in enumerate((1, 1, 2)))
-    assert first == again
-    assert first != other

@@ -87,18 +87,3 @@ def test_a_server_that_sleeps_is_deposed(tmp_path: Path) -> None:
         assert decides(world) is not one
         wait(world, LEASE + IDLE)
         assert decides(world) is other(world, one)
-
-
-@pytest.mark.long
-def test_letters_are_answered_whoever_is_lost(tmp_path: Path) -> None:
-    """Each server in turn: a letter comes in at either, and one answers it, once."""
-    with both(tmp_path) as world:
-        for machine in world.machines:
-            for _ in range(2):
-                world.stranger.write()
-            machine.down_until = world.loop.time() + 3 * LEASE
-            machine.kill()
-            wait(world, 4 * LEASE)
-        assert len(world.answered) == 4
-        assert len({taken.raw for taken in world.taken}) == len(world.taken)
-        assert world.machine.waits() == 0

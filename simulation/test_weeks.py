@@ -16,12 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pbem.match.changed import replace
-from pbem.match.sealed_game import HONEST, SILENT
 from pbem.player.memory import SentForm
 from simulation.invariants import check
-from simulation.liars import Liar
 from simulation.runs import CALM, outcomes, run, said
-from simulation.sealed import untrue
 from simulation.server import LONGEST_WAIT, Desk
 from simulation.two_worlds import letters_of
 from simulation.world import GAMES, PARTS, Week, World, logs
@@ -91,34 +88,6 @@ def test_another_process_tells_it_as_well(*, whole: bool) -> None:
         env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
     )
     assert told.stdout.strip() == (run(7, week) if whole else of_seed(7)).trace
-
-
-@pytest.mark.parametrize(
-    ("way", "told"),
-    [("board", True), *(pytest.param(way, False, marks=pytest.mark.long) for way in ("reveal", "silence"))],
-)
-def test_a_lie_in_a_sealed_match_is_found(tmp_path: Path, way: str, *, told: bool) -> None:
-    """False answers convict; who reveals something else, or nothing, has not revealed; neither has won.
-
-    It is the first seed that tells such a lie.
-    """
-    for seed in range(13, 60):
-        week = replace(HOURS, games=(GAMES_IN_TURN[seed % 3],), parts=("sealed",), liars=1.0, days=1.0)
-        (folder := tmp_path / f"{seed}").mkdir()
-        with World(folder, f"{seed}", week) as world:
-            (liar,) = (one for one in world.players.values() if isinstance(one, Liar))
-            if liar.agent.way("m1") != way:
-                continue
-            world.run()
-            check(world)
-            bundles = [proved.bundle for proved in world.proved.values() if proved.bundle][:1]
-            verdicts = [one.body["verdicts"] for found in bundles for one in found.entries if one.type == "verdict"]
-            if verdicts and bool(untrue(world)) is told:
-                said = verdicts[0][str(liar.letters.matches.standing("m1").seat)]
-                assert (said == SILENT) is not told
-                assert said != HONEST
-                return
-    pytest.fail("no seed tells such a lie")
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -213,20 +182,4 @@ def test_nor_by_whoever_kills_the_server_at_work(tmp_path: Path, monkeypatch: py
         monkeypatch.setattr(Desk, "_let_others", work_for_long)
         world.run()
         assert world.figures.kills > 3
-        check(world)
-
-
-@pytest.mark.parametrize("seed", [2, 3])
-def test_what_a_killed_server_could_not_sync_takes_nothing_with_it(tmp_path: Path, seed: int) -> None:
-    """The disk fails to sync; the server is killed, restarts and goes on; then the power fails."""
-    week = replace(HOURS, games=(GAMES_IN_TURN[seed % 3],))
-    with World(tmp_path, f"unsynced {seed}", week) as world:
-        faults, machine = world.machine.disk.faults, world.machine
-        for hour in range(1, 5):
-            begins = hour * 3600.0
-            world.loop.call_later(begins, setattr, faults, "sync", 0.5)
-            world.loop.call_later(begins + 1800, machine.kill)
-            world.loop.call_later(begins + 1800, setattr, faults, "sync", 0.0)
-            world.loop.call_later(begins + 3500, machine.cut_power)
-        world.run()
         check(world)
