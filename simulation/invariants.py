@@ -156,10 +156,11 @@ def _answered_as_before(world: World, lost: Collection[tuple[bytes, str]]) -> It
 
     A letter may be handled a day after it came, or after days in a mailbox: those of the days around count with it.
     """
-    days = Counter(day for (_, sender), day in world.answered.items() if sender == world.stranger.address)
+    days = Counter(at.date() for (_, sender), at in world.answered.items() if sender == world.stranger.address)
     answers = [taken.raw for taken in world.taken if taken.recipient == world.stranger.address]
     answered = {hashed for raw in answers for hashed in answered_by(raw)}
-    for (raw, sender), day in world.answered.items():
+    for (raw, sender), at in world.answered.items():
+        day = at.date()
         within = world.handled_within + bool(world.figures.steps)  # the server's days may begin at other hours
         around = sum(days[day + timedelta(days=by)] for by in range(-within, within + 1))
         asked = sender == world.stranger.address and (raw, sender) not in lost

@@ -6,18 +6,21 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from pbem.desk.letter_handling import WorkingDesk
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_letters import MatchLetters
 from pbem.desk.tournament.tournament_director import Director
 from pbem.games import parts, rules
 from pbem.games.spaceships.space import names
 from pbem.match.changed import replace
+from pbem.match.events.clocks import OUTAGE
 from pbem.match.seat_clock import Clock, vacation_stop
 from pbem.match.state import PAUSE
 from pbem.match.step import Environment
 from pbem.player.correspondence.belief import Belief
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import Secrets
+from pbem.store.inbox import Inbox
 from pbem.store.noted_time import Outages
 from pbem.store.tlog import TransparencyLog
 from pbem.tournament import crosstable
@@ -25,6 +28,8 @@ from pbem.tournament.tournament_entries import result_of
 from pbem.tournament.tournament_state import Tournament
 from pbem.tournament.tournament_step import TournamentStep
 from simulation.planted import LYING, ONE, PLANTED, SHORT_CALM, planted
+from simulation.players import Habits
+from simulation.runs import CALM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,11 +45,45 @@ if TYPE_CHECKING:
 
 __all__ = ["PLANTED"]
 
+REGISTERED = 36_000.0  # seconds after which a match is under way
+
 
 @planted(replace(SHORT_CALM, days=4.0, games=("spaceships",), leisure=3600.0, pace="12h", accidents=True), cheap=True)
 def miss_in_an_outage(_world: World) -> Iterator[None]:
     """An outage of the server moves no deadline."""
     with patch.object(Outages, "add", lambda *_: None):
+        yield
+
+
+@planted(
+    replace(CALM, games=("dueling-masters",), days=3.0, leisure=5 * 3600.0, pace="8h", accidents=True, steps=0.0)
+)
+def outage_counted_twice(_world: World) -> Iterator[None]:
+    """Clocks stand in an outage, and their time is lengthened by it as well."""
+    with_stops = Clock.with_stops
+
+    def lengthened(clock: Clock, reason: str, stops: Sequence[Stop]) -> Clock:
+        stood = sum((stop.ended - stop.began for stop in stops if stop.ended), timedelta())
+        longer = replace(clock, time=clock.time + int(stood.total_seconds()))
+        return with_stops(longer if reason == OUTAGE else clock, reason, stops)
+
+    with patch.object(Clock, "with_stops", lengthened):
+        yield
+
+
+@planted(replace(SHORT_CALM, days=1.0, careless=1.0))
+def miss_beside_a_letter(world: World) -> Iterator[None]:
+    """A server that dies at work on late letters looks at the clock first, and not which of them came in time."""
+    world.later(REGISTERED, world.machine.planned.extend, ["letter leased"] * 9)
+    for player in world.players.values():
+        player.habits = Habits(last=1.0)
+    handle_next = WorkingDesk.handle_next
+
+    def hastily(desk: WorkingDesk, now: datetime) -> int:
+        desk.tick(now)
+        return handle_next(desk, now)
+
+    with patch.object(Inbox, "oldest_unhandled", lambda _: None), patch.object(WorkingDesk, "handle_next", hastily):
         yield
 
 

@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from world.correspondent import SERVER, TO, Correspondent
+from world.promises import items_of
 
 from pbem.games.spaceships.words import EXAMPLE, FURTHER_EXAMPLE
 from pbem.mail.dkim_signing import DkimSigner
+from pbem.match.transcript import utc
 from pbem.player.account_file import Account
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from simulation.world import World
 
 TOGETHER = 0.4  # share of the longest time until a player looks: many look at these hours at once
+
+GRACE = 3600.0  # seconds of the shortest grace of a week's matches
+MINUTES = 180.0  # seconds before its end in which the last answers are written
 
 BACK = 600.0  # seconds at most from the end of a vacation to the first look
 
@@ -50,6 +55,8 @@ class Habits(NamedTuple):
 
     late: float = 0.0
     """The mailbox is read days later."""
+    last: float = 0.0
+    """An answer is written in the last minutes of the grace."""
     double: float = 0.0
     """A letter is sent twice, octet for octet."""
     again: float = 0.0
@@ -80,7 +87,7 @@ class Player(Correspondent):
 
     def may_be_late(self, match: str) -> bool:  # noqa: ARG002 - a liar's answers to that differ
         """Whether this player may miss deadlines of a match."""
-        return self.habits.late > 0
+        return self.habits.late > 0 or self.habits.last > 0
 
     @property
     def is_away(self) -> bool:
@@ -104,6 +111,10 @@ class Player(Correspondent):
                 wait = math.ceil((now + wait) / hours) * hours - now
             if self.random.random() < self.habits.late:
                 wait += timedelta(days=0.5 + 2.5 * self.random.random()).total_seconds()
+            if self.random.random() < self.habits.last:
+                deadlines = (utc(item["deadline"]) for item in items_of(raw) if item.get("deadline"))
+                left = [(deadline - self.world.now()).total_seconds() for deadline in deadlines]
+                wait = max([wait, *(one + GRACE - self.random.random() * MINUTES for one in left)])
             self.world.loop.call_later(0 if self.world.hurried else wait, self.look)
 
     def look(self) -> None:

@@ -11,15 +11,18 @@ import json
 import re
 from collections import Counter, defaultdict
 from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from world.promises import items_of, name_of
+from world.promises import items_of, misses, name_of
 
 from pbem.match.transcript import utc
 from simulation.operators import RESTORED
+from simulation.server import SKEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import datetime
 
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
@@ -31,6 +34,13 @@ REPORT = re.compile(rb"m[0-9]+-game-[0-9]+-turn-[0-9]+\.json")
 POSITION = re.compile(r"m[0-9]+-game-[0-9]+-(position|turn-[0-9]+)\.json")
 SALT = re.compile(rb'\bsalt"?[ :]"?([0-9a-f]{64})')
 
+ASKS = {"agreed", "commitments", "turn"}
+"""The entries that ask for a setup or for orders."""
+FURTHER = {"extended", "substituted", "vacation", "delivery", "unreachable", "step", "sealed"}
+"""The entries, and reasons in them, with which a deadline may move further than time goes by."""
+BEAT = timedelta(minutes=2)
+"""An outage is counted from the last heartbeat, which may be a minute older than a letter."""
+
 
 def told_of_matches(world: World, remembered: Sequence[tuple[str, bytes]], database: Database) -> Iterator[str]:
     """Everything that does not hold; `remembered` are the letters that the server knows to have sent."""
@@ -39,6 +49,8 @@ def told_of_matches(world: World, remembered: Sequence[tuple[str, bytes]], datab
     yield from _told_no_more(world)
     yield from _salts_differ(bundles)
     yield from _grace_is_whole(world, bundles)
+    yield from _received_in_time(world)
+    yield from _moved_no_further(world, bundles)
     yield from _counted_once(world, bundles, database)
     yield from _break_is_noticed(world)
 
@@ -112,6 +124,53 @@ def _grace_is_whole(world: World, bundles: dict[str, Bundle]) -> Iterator[str]:
         for entry in bundle.entries:
             if entry.type == "missed" and utc(entry.time) < utc(entry.body["deadline"]) + grace:
                 yield f"{match}: missed before the grace was over, at {entry.time}: {entry.body}"
+
+
+def _received_in_time(world: World) -> Iterator[str]:
+    """Nobody misses a turn whose orders count, and were answered with 250 before the end of the grace."""
+    came = {(name_of(raw).decode(), sender): at for (raw, sender), at in reversed(world.answered.items())}
+    sure = not (world.figures.steps or world.figures.restores)
+    for (match, _), proved in world.proved.items() if sure else ():
+        assert proved.bundle is not None
+        for entry, name in misses(proved):
+            entries, player = proved.bundle.entries[: entry.seq - 1], world.players[name]
+            asked = max(utc(earlier.time) for earlier in entries if earlier.type in ASKS)
+            ends = utc(entry.body["deadline"]) + timedelta(seconds=entries[0].body["terms"]["grace"] - SKEW)
+            game, turn = entry.body["game"], entry.body["turn"]
+            what, place = ("orders", f"game {game} turn {turn}") if turn else ("setup", f"game {game}")
+            for sent in player.memory.sent(what, match, place):
+                at = came.get((sent.message_id, player.address), ends)
+                # Orders for a later turn are judged once more when it comes.
+                if sent.state == "done" and asked <= at < ends:
+                    yield f"{match}: {name} missed a turn, with orders that came at {at}: {entry.body}"
+
+
+def _moved_no_further(world: World, bundles: dict[str, Bundle]) -> Iterator[str]:
+    """No deadline moves further, from one letter to the next about the same turn, than time went by between them.
+
+    It may, if others gave time, the seat changed hands, the player has days off, a letter was late, a setup was asked
+    for once more, or a clock was set right.
+    """
+    if world.figures.steps or world.figures.restores:
+        return
+    plain = {match for match, bundle in bundles.items() if not any(map(_moves_further, bundle.entries))}
+    told: dict[tuple[object, ...], tuple[datetime, datetime]] = {}
+    for taken in world.taken:
+        for item in items_of(taken.raw):
+            if item.get("about") != "match" or item["match"] not in plain or item["deadline"] is None:
+                continue
+            turn = item["match"], item["seat"], item["game"], item["turn"]
+            sent, deadline = parsedate_to_datetime(email.message_from_bytes(taken.raw)["Date"]), utc(item["deadline"])
+            earlier, before = told.get(turn, (sent, deadline))
+            if deadline - before > max(sent - earlier, timedelta()) + BEAT:
+                yield f"{turn}: the deadline moved from {before} to {deadline} between {earlier} and {sent}"
+            told[turn] = sent, deadline
+
+
+def _moves_further(entry: Entry) -> bool:
+    """True if an entry may move a deadline further than a pause does; in a sealed match, each step asks anew."""
+    again = entry.type == "missed" and not entry.body["turn"]
+    return again or entry.type in FURTHER or entry.body.get("reason") in FURTHER
 
 
 def _counted_once(world: World, bundles: dict[str, Bundle], database: Database) -> Iterator[str]:

@@ -15,7 +15,7 @@ import re
 import sys
 from contextvars import copy_context
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
@@ -192,8 +192,8 @@ class World:
         """The trace in words."""
         self.hurried = False
         """Whether the week is over, and the rest is being finished."""
-        self.answered: dict[tuple[bytes, str], date] = {}
-        """Letters that were answered with 250, who sent them, and the day."""
+        self.answered: dict[tuple[bytes, str], datetime] = {}
+        """Letters that were answered with 250, who sent them, and when."""
         self.deaths: list[datetime] = []
         """When a server or its desk died, hung or slept."""
         self.aside: dict[int, datetime] = {}
@@ -272,7 +272,7 @@ class World:
 
     def _habits(self, draw: Random) -> Habits:
         careless = draw.random() < self.week.careless
-        rates = draw.random() * 0.1, draw.random() * 0.2, draw.random() * 0.2
+        rates = draw.random() * 0.1, draw.random() * 0.5, draw.random() * 0.2, draw.random() * 0.2
         return Habits(*rates) if careless else Habits()
 
     def now(self) -> datetime:
@@ -322,7 +322,7 @@ class World:
         if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
             self.refused[raw, sender] = None
         if reply.startswith("250") and (raw, sender) not in self.answered:
-            self.answered[raw, sender] = self.now().date()
+            self.answered[raw, sender] = self.now()
             self.figures.letters_in += 1
             if sender in self.people:
                 self.third.hear(raw, sender)
