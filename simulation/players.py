@@ -111,7 +111,7 @@ class Player(Correspondent):
                 wait = math.ceil((now + wait) / hours) * hours - now
             if self.random.random() < self.habits.late:
                 wait += timedelta(days=0.5 + 2.5 * self.random.random()).total_seconds()
-            if self.random.random() < self.habits.last:
+            if self.habits.last and self.random.random() < self.habits.last:
                 deadlines = (utc(item["deadline"]) for item in items_of(raw) if item.get("deadline"))
                 left = [(deadline - self.world.now()).total_seconds() for deadline in deadlines]
                 wait = max([wait, *(one + GRACE - self.random.random() * MINUTES for one in left)])
