@@ -43,9 +43,8 @@ def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
 @pytest.fixture
 def referee(site: str, tmp_path: Path) -> Iterator[Referee]:
     assert site
-    referee = Referee(tmp_path)
-    yield referee
-    referee.close()
+    with closing(Referee(tmp_path)) as referee:
+        yield referee
 
 
 @pytest.fixture(scope="module")

@@ -72,8 +72,9 @@ def found_in(*sites: Path) -> Iterator[None]:
 
 @contextmanager
 def enabled(site: Path, game: str = "marbles", source: Path = MARBLES) -> Iterator[None]:
-    """Our example, or another package, installed into a folder and enabled."""
-    install(site, source.name.replace("_", "-"), game=game, source=source)
+    """Our example, or another package, installed into a folder unless it is there, and enabled."""
+    if not (site / source.name).exists():
+        install(site, source.name.replace("_", "-"), game=game, source=source)
     with found_in(site):
         outside.enable([game])
         yield
@@ -81,11 +82,6 @@ def enabled(site: Path, game: str = "marbles", source: Path = MARBLES) -> Iterat
 
 @contextmanager
 def referee_of(folder: Path, game: str = "marbles", source: Path = MARBLES) -> Iterator[Referee]:
-    """A referee whose operator has enabled this game, installed once for the tests of a run: one set of templates."""
-    site = folder.parent / f"site-of-{game}"
-    if not site.exists():
-        install(site, source.name.replace("_", "-"), game=game, source=source)
-    with found_in(site):
-        outside.enable([game])
-        with closing(Referee(folder)) as referee:
-            yield referee
+    """A referee whose operator has enabled this game, installed where other tests have it: its templates too."""
+    with enabled(folder.parent / f"site-of-{game}", game, source), closing(Referee(folder)) as referee:
+        yield referee

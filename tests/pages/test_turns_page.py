@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from in_a_box.outside import MARBLES, RACE, enabled
+from in_a_box.outside import MARBLES, RACE, referee_of
 from in_a_box.referee import Referee, attachment
 from pages.test_site import files
 
@@ -23,31 +23,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+Played = tuple[Referee, bytes]
 PRESS = [{"game": 1, "turn": 2, "by": "ann", "text": "<b>Hm</b>"}]
 
 
 @pytest.fixture(scope="module", params=["race", "marbles"])
-def match(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[tuple[Referee, bytes]]:
+def match(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Played]:
     """A match that is over: one of a game that draws, one of a game in words alone."""
-    folder = tmp_path_factory.mktemp("match")
-    with enabled(folder / "site", request.param, {"race": RACE, "marbles": MARBLES}[request.param]):
-        referee = Referee(folder)
-        people = referee.agreed("", game=request.param)
-        for person in people if request.param == "marbles" else ():
+    game, source = request.param, {"race": RACE, "marbles": MARBLES}[request.param]
+    with referee_of(tmp_path_factory.mktemp("match"), game, source) as referee:
+        people = referee.agreed("", game=game)
+        for person in people if game == "marbles" else ():
             referee.send(person, person.filled("setup", "hide 5"))
         for turn in range(60):
-            orders = "throw it" if request.param == "race" else f"guess {(4, 9, 5)[turn % 3]}"
+            orders = "throw it" if game == "race" else f"guess {(4, 9, 5)[turn % 3]}"
             person = people[turn % 2]
             referee.send(person, person.filled("orders", f"final\n{orders}"))
             if any("the end" in str(letter["Subject"]) for letter in person.letters):
                 break
         yield referee, attachment(people[0].find("the end"), ".zip")
-        referee.close()
 
 
-def test_each_turn_has_one_picture(match: tuple[Referee, bytes]) -> None:
+def test_each_turn_has_one_picture(match: Played) -> None:
     found = bundle.read(match[1])
     page = replay(found, press=PRESS)
     played = record.read(found.papers["records/game-1.pbem.toml"].decode())
@@ -69,7 +66,7 @@ def test_each_turn_has_one_picture(match: tuple[Referee, bytes]) -> None:
     assert "Seen from the side of bob." in replay(found, seat=2)
 
 
-def test_nothing_runs_in_it_and_the_bundle_comes_out_whole(match: tuple[Referee, bytes]) -> None:
+def test_nothing_runs_in_it_and_the_bundle_comes_out_whole(match: Played) -> None:
     page = replay(bundle.read(match[1]))
     assert "<script" not in page
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
@@ -83,7 +80,7 @@ def test_nothing_runs_in_it_and_the_bundle_comes_out_whole(match: tuple[Referee,
 
 
 def test_other_rules_than_the_agreed_ones_are_named(
-    match: tuple[Referee, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    match: Played, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game, here = next(iter(outside.PACKAGES.items()))
     monkeypatch.setitem(outside.PACKAGES, game, here._replace(code=None))
@@ -97,9 +94,7 @@ def test_other_rules_than_the_agreed_ones_are_named(
     assert f'the game "{game}" of pbem-{game} 0.1.0 is not enabled: pbem --game {game}' in done.output
 
 
-def test_a_site_has_it_where_the_rules_are_the_agreed_ones(
-    match: tuple[Referee, bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_site_has_it_where_the_rules_are_the_agreed_ones(match: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     referee, _ = match
     game, here = next(iter(outside.PACKAGES.items()))
     pages = files(referee)
