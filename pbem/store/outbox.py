@@ -112,11 +112,9 @@ class Outbox(SealedRows):
 
         Raises ValueError if this recipient and Message-ID already have other bytes.
         """
-        fingerprint = self._vault.digest(raw)
         row = {
             "recipient": recipient,
             "message_id": message_id,
-            "fingerprint": fingerprint,
             "size": len(raw),
             "raw": raw,
             "created": to_db(created),
@@ -125,8 +123,7 @@ class Outbox(SealedRows):
         }
         if self._database.add("outbox", **self._sealed("outbox", **row)):
             return
-        query = "SELECT fingerprint FROM outbox WHERE message_id = ? AND recipient = ?"
-        if self._database.scalar(query, (message_id, recipient)) != fingerprint:
+        if self._secret("outbox", "raw", message_id=message_id, recipient=recipient) != raw:
             raise ValueError(f"{message_id} was already given to another letter")
 
     def return_token(self, recipient: str, message_id: str) -> str:

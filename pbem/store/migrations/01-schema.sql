@@ -273,7 +273,7 @@ CREATE INDEX held_due ON held (due);
 -- Every letter to send, in fixed bytes under a fixed Message-ID; `token` is its return path.
 CREATE TABLE outbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT, recipient TEXT NOT NULL, message_id TEXT NOT NULL, token TEXT NOT NULL UNIQUE,
-    fingerprint TEXT NOT NULL, size INTEGER NOT NULL, created TEXT NOT NULL, due TEXT NOT NULL,
+    size INTEGER NOT NULL, created TEXT NOT NULL, due TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'leased', 'delivered', 'failed')),
     owner TEXT NOT NULL DEFAULT '', attempts INTEGER NOT NULL DEFAULT 0,
     reply TEXT, settled TEXT, told INTEGER NOT NULL DEFAULT 0, raw BLOB NOT NULL,
