@@ -5,7 +5,6 @@ Words come in as phrases, and are set once they are in the reader's language. No
 
 from __future__ import annotations
 
-import re
 from functools import cache, lru_cache
 from itertools import zip_longest
 from string import Formatter
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 WIDTH: Final = 76
 TITLE: Final = 74
 _NO_BREAK: Final = "\xa0"
-_FIELD: Final = re.compile(r"\{([a-z]+):([<>]?)([0-9]+)\}")
 
 
 class Listed(Protocol):
@@ -83,8 +81,8 @@ def starting(text: str, starts: Sequence[str]) -> str:
 class TextSetter:
     """The filters with which templates set words, in one language: `say` gives a phrase's words."""
 
-    def __init__(self, say: Callable[[object], object]) -> None:
-        self.say: Callable[[object], str] = lambda words: str(say(words))
+    def __init__(self, say: Callable[[object], str]) -> None:
+        self.say = say
 
     def wrap(self, words: str, width: int = TITLE, indent: int = 0) -> str:
         """Words in lines of this many characters, all but the first indented."""
@@ -115,39 +113,39 @@ class TextSetter:
     def lines(self, found: Iterable[Listed], pattern: str, between: str = "; ", page: int = WIDTH) -> str:
         """Lines of a list: fields by a pattern such as `{label:3}`, then the parts; no word is broken."""
         found = list(found)
-        pattern = self._with_room(found, pattern)
-        indent = _indent(pattern)
+        labels, indent = self._labels(found, pattern)
         told = [
-            self._labels(one, pattern) + wrapped(self.joined(one.parts, between), page - indent, indent, words=False)
-            for one in found
+            label + wrapped(self.joined(one.parts, between), page - indent, indent, words=False)
+            for label, one in zip(labels, found, strict=True)
         ]
         return "\n".join([line.rstrip() for line in told])
 
     def pieces(self, found: Iterable[Listed], pattern: str, page: int = WIDTH) -> str:
         """Lines of a list, none of which ends within a part; an entry without parts is left out."""
         found = [one for one in found if one.parts]
-        pattern = self._with_room(found, pattern)
-        indent = _indent(pattern)
+        labels, indent = self._labels(found, pattern)
         told = []
-        for one in found:
-            # A line may end between the parts, as it may after a colon.
-            words = ", ".join([self.say(part).replace(" ", _NO_BREAK) for part in one.parts])
-            words = wrapped(words.replace(f":{_NO_BREAK}", ": "), page - indent, indent)
-            told.append(self._labels(one, pattern) + words.replace(_NO_BREAK, " "))
+        for label, one in zip(labels, found, strict=True):
+            words = self.joined(one.parts, ", ")
+            if len(words) > page - indent:
+                # A line may end between the parts, as it may after a colon.
+                words = ", ".join([self.say(part).replace(" ", _NO_BREAK) for part in one.parts])
+                words = wrapped(words.replace(f":{_NO_BREAK}", ": "), page - indent, indent).replace(_NO_BREAK, " ")
+            told.append(label + words)
         return "\n".join(told)
 
-    def _with_room(self, found: Sequence[Listed], pattern: str) -> str:
-        """The pattern, its fields as wide as the longest words in them: what follows stands in one column."""
+    def _labels(self, found: Sequence[Listed], pattern: str) -> tuple[list[str], int]:
+        """The labels of a list by a pattern, and the column in which the text after all of them begins.
 
-        def field(place: re.Match[str]) -> str:
-            name, aligned, width = place.groups()
-            longest = max((len(self.say(getattr(one, name))) for one in found), default=0)
-            return f"{{{name}:{aligned}{max(int(width), longest)}}}"
-
-        return _FIELD.sub(field, pattern)
-
-    def _labels(self, one: object, pattern: str) -> str:
-        return pattern.format_map({name: self.say(getattr(one, name)) for name in _fields(pattern)})
+        A field is as wide as the longest words in it.
+        """
+        labels, indent = [""] * len(found), 0
+        for before, name, pad, least in _fields(pattern):
+            said = [self.say(getattr(one, name)) if name else "" for one in found]
+            width = max([least, *map(len, said)]) if least else 0
+            labels = [label + before + pad(words, width) for label, words in zip(labels, said, strict=True)]
+            indent += len(before) + width
+        return labels, indent
 
     def table(self, rows: Iterable[Sequence[object]], pattern: str) -> str:
         """Rows by a pattern of `str.format`, a place for each of their cells."""
@@ -155,12 +153,10 @@ class TextSetter:
 
 
 @cache
-def _fields(pattern: str) -> list[str]:
-    """The names of the fields in a pattern."""
-    return [name for _, name, _, _ in Formatter().parse(pattern) if name]
-
-
-@cache
-def _indent(pattern: str) -> int:
-    """The column where the text after the labels begins."""
-    return len(pattern.format_map(dict.fromkeys(_fields(pattern), "")))
+def _fields(pattern: str) -> list[tuple[str, str, Callable[[str, int], str], int]]:
+    """The fields of a pattern: the text before each, its name, alignment and least width; the last is only text."""
+    parsed = [(before, name or "", spec or "") for before, name, spec, _ in Formatter().parse(pattern)]
+    return [
+        (before, name, str.rjust if spec.startswith(">") else str.ljust, int(spec.strip("<>") or 0))
+        for before, name, spec in parsed
+    ]

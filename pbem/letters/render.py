@@ -25,7 +25,7 @@ from pbem.i18n import ENGLISH, Catalogue, catalogue, say
 from pbem.phrase import Moment, Phrase, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, MutableMapping
+    from collections.abc import Callable, Iterable, Mapping, MutableMapping
     from datetime import datetime
     from pathlib import Path
 
@@ -108,8 +108,9 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
         autoescape=lambda name: name is not None and name.endswith(".html"),  # text is not HTML
     )
     _teach(environment, known, language)
-    # What boards, and the words beside them, are set with.
-    text, table = TextSetter(in_words), BoardTable(in_words)
+    # What boards, and the words beside them, are set with; an English phrase is its own text.
+    spoken: Callable[[object], str] = str if language == ENGLISH else lambda words: str(in_words(words))
+    text, table = TextSetter(spoken), BoardTable(in_words)
     setters = (
         *(columns, numbered, starting, text.wrap),
         *(text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),
