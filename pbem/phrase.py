@@ -31,7 +31,7 @@ class Phrase(str):
 
     def __new__(cls, template: str, /, **facts: object) -> Self:
         """The sentence with its facts filled in; places without a fact stay as they are."""
-        phrase = super().__new__(cls, fill(template, facts) if facts else template)
+        phrase = str.__new__(cls, fill(template, facts) if facts else template)
         phrase.template = template
         phrase.facts = facts
         return phrase

@@ -27,7 +27,7 @@ from pbem.mail.compose import LETTER, Composer, Content, Encrypting
 from pbem.mail.marks import asked_for
 from pbem.match.changed import replace
 from pbem.match.seat_clock import zone_named
-from pbem.match.transcript import canonical, sha256_hex
+from pbem.match.transcript import canonical, dumped, sha256_hex
 from pbem.pages import Home, composer, fragment, page_file
 from pbem.phrase import Phrase
 
@@ -214,7 +214,7 @@ class LetterWriter:
             return b""
         server, key = (self._composer.server, self._composer.generation), self._archive.key
         document = bulletin.unsigned(*server, address, now, letter.bulletin, letter.attachments, key)
-        return canonical(document | {"signature": self._archive.announce(sha256_hex(canonical(document)))})
+        return dumped(document | {"signature": self._archive.announce(sha256_hex(canonical(document)))})
 
     def written(self, out: OutgoingLetter, language: str) -> WrittenLetter:
         """A letter with its words, its picture and its files, in a language."""
