@@ -22,7 +22,7 @@ from pbem.boards.text_boards import TextSetter, columns, numbered, starting
 from pbem.games import part_of
 from pbem.games.outside import template_folders
 from pbem.i18n import ENGLISH, Catalogue, catalogue, say
-from pbem.phrase import Moment, Phrase, Span
+from pbem.phrase import Moment, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, MutableMapping
@@ -188,7 +188,7 @@ def _teach(environment: Environment, known: Catalogue, language: str) -> None:
     environment.extend(known=known)
 
     def filled(context: EvalContext, text: str, facts: Mapping[str, object]) -> str:
-        if any(isinstance(fact, Phrase) for fact in facts.values()):
+        if language != ENGLISH:
             facts = {name: say(fact, known) for name, fact in facts.items()}
         if context.autoescape:
             facts = {name: escape(fact) for name, fact in facts.items()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import binascii
 import hashlib
 import re
-from base64 import encodebytes
+from base64 import b64encode
 from email.header import Header
 from email.utils import format_datetime, quote
 from itertools import count
@@ -198,7 +198,7 @@ class Composer:
         ]
         told = self._listed(*mailing) if mailing else []
         if bulletin:
-            told.append("\r\n ".join([f"{BULLETIN}:", *encodebytes(bulletin).decode("ascii").split()]))
+            told.append("\r\n ".join([f"{BULLETIN}:", *_base64(bulletin)]))
         token = [f"{RETURN}: {returns}"] if returns else []
         if encrypting:
             files = [(LETTER, "text/plain", content.text.encode("utf-8", "replace"))]
@@ -299,7 +299,13 @@ def _file(kind: str, disposition: str, filename: str, content: bytes, *more: str
         *more,
         f"Content-Disposition: {disposition};\r\n filename{quoted}",
     )
-    return _Entity(headers, encodebytes(content).replace(b"\n", b"\r\n"))
+    return _Entity(headers, "\r\n".join([*_base64(content), ""]).encode("ascii"))
+
+
+def _base64(content: bytes) -> list[str]:
+    """The lines of octets in base64 (RFC 2045 6.8)."""
+    code = b64encode(content).decode("ascii")
+    return [code[at : at + 76] for at in range(0, len(code), 76)]
 
 
 def _protected(headers: Sequence[str], outside: Sequence[str], body: _Entity) -> bytes:
