@@ -203,7 +203,9 @@ def test_the_octets_of_cached_matches_are_kept_and_not_added_up(begun: Callable[
     ann = referee.people["ann@mail.example"]
     for text in (ORDERS, ORDERS.lower(), "Rw1", ""):
         referee.send(ann, ann.filled("orders", text, rev=len(text) + 1), follow=False)
-        assert archive._all_octets == sum(archive._octets.values())
+        assert archive._all_octets == sum(
+            kept.octets for _, match, _ in archive._warm.values() for kept in match.waiting
+        )
     assert archive._all_octets > 0
     archive.begin()
     archive._drop(1)

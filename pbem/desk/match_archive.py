@@ -7,7 +7,7 @@ restores the cache. Implements design.md, "The rules interface": only orders are
 from __future__ import annotations
 
 import base64
-from collections import OrderedDict
+import json
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
@@ -57,7 +57,7 @@ LETTERS = 128 * 1024 * 1024
 
 def at_rest(row: MatchRow, server: str = "", replies: str = "") -> Match:
     """A match by its row alone, as it was proposed, whatever it has become."""
-    terms, taken = Terms.read(row.terms), {seat.seat: seat.player for seat in row.seats}
+    terms, taken = Terms.read(json.loads(row.terms)), {seat.seat: seat.player for seat in row.seats}
     players = [taken.get(seat, f"?{seat}") for seat, _ in enumerate(terms.players, start=1)]
     return proposed(f"m{row.number}", server, terms, phase=row.phase, replies=replies, players=players)
 
@@ -80,15 +80,14 @@ class MatchRepository:
     _sign: Callable[[bytes], bytes] = nothing_is_signed
     key: str = ""
     _log: TransparencyLog | None = None
-    _warm: OrderedDict[int, tuple[int, Match]] = field(default_factory=OrderedDict)
-    """The cached matches, with the versions of their rows, the least recently used first."""
-    _octets: dict[int, int] = field(default_factory=dict)
-    """The octets of the letters that wait in each cached match."""
+    _warm: dict[int, tuple[int, Match, int]] = field(default_factory=dict)
+    """The cached matches, each with the version of its row before it and the octets of the letters that wait in it
+    behind; the least recently used first."""
     _all_octets: int = 0
-    """Their sum: to add them up at each load would take longer the more matches are cached."""
+    """The sum of these octets: to add them up at each load would take longer the more matches are cached."""
     _last: dict[int, EntryRow] = field(default_factory=dict)
     """The last entries of cached matches, as they were signed: each letter about a match shows one."""
-    _before: dict[int, tuple[int, Match] | None] = field(default_factory=dict)
+    _before: dict[int, tuple[int, Match, int] | None] = field(default_factory=dict)
     """The cached matches that this decision changed, as they were before it: the decision may be undone."""
 
     def begin(self) -> None:
@@ -122,7 +121,7 @@ class MatchRepository:
 
     def _loaded(self, row: MatchRow) -> tuple[Match, MatchRow]:
         number = row.number
-        version, match = self._warm.get(number, (None, None))
+        version, match, _ = self._warm.get(number, (None, None, 0))
         if match is None or version != row.version:
             match = self._restore(row)
         match = match.folded()
@@ -164,21 +163,18 @@ class MatchRepository:
         before = self._warm.get(number)
         if before is None or before[0] != version:
             self._before.setdefault(number, before)
-        self._put(number, version, match)
+        octets = before[2] if before and before[1] is match else sum(kept.octets for kept in match.waiting)
+        self._put(number, version, match, octets)
         while len(self._warm) > WARM or (self._all_octets > LETTERS and len(self._warm) > 1):
             self._drop(next(iter(self._warm)))
 
-    def _put(self, number: int, version: int, match: Match) -> None:
-        self._warm[number] = version, match
-        self._warm.move_to_end(number)
-        self._all_octets -= self._octets.get(number, 0)
-        self._octets[number] = sum(kept.octets for kept in match.waiting)
-        self._all_octets += self._octets[number]
+    def _put(self, number: int, version: int, match: Match, octets: int) -> None:
+        self._all_octets += octets - self._warm.pop(number, (0, None, 0))[2]
+        self._warm[number] = version, match, octets
 
     def _drop(self, number: int) -> None:
-        self._warm.pop(number, None)
+        self._all_octets -= self._warm.pop(number, (0, None, 0))[2]
         self._last.pop(number, None)
-        self._all_octets -= self._octets.pop(number, 0)
 
     def _restore(self, row: MatchRow) -> Match:
         if row.head == BEFORE:
@@ -196,7 +192,7 @@ class MatchRepository:
                 if row.game == match.game and _ahead(row, match)
             }
             match = replace(match, orders=waiting, stored=stored)
-        clock = row.clock or {"clocks": {}, "banks": {}}
+        clock = json.loads(row.clock or '{"clocks": {}, "banks": {}}')
         return replace(
             match,
             resolve_at=from_db(row.resolve_at) if row.resolve_at else None,

@@ -95,8 +95,8 @@ class SeatContext(msgspec.Struct):
         """
         match = self.match
         received = (time for submission in match.waiting for time in submission.received)
-        times = [match.time, self._seats.time_beside(match), *received]
-        now = max([now, *(utc(time) for time in times if time)])
+        last = max([match.time, self._seats.time_beside(match), *received])  # in the order of time as texts, too
+        now = max(now, utc(last)) if last else now
         return Step(self.match, replace(self._seats.world(now), oldest_unhandled=oldest_unhandled))
 
     def commit(self, step: Step) -> None:

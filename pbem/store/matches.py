@@ -37,17 +37,17 @@ class SeatRow(msgspec.Struct, frozen=True):
 
 
 class MatchRow(msgspec.Struct, frozen=True):
-    """A match as its row says: number, phase, terms as a JSON object, head, when to resolve, and its seats."""
+    """A match as its row says: number, phase, terms as JSON, head, when to resolve, and its seats."""
 
     number: int
     phase: str
-    terms: JsonObject
+    terms: str
     head: str
     version: int
     """Another one whenever what is written of the match has changed, its submissions too."""
     resolve_at: str | None
-    clock: JsonObject | None
-    """The state of its clocks, as a JSON object."""
+    clock: str | None
+    """The state of its clocks, as JSON."""
     seats: tuple[SeatRow, ...]
     """Those that are taken."""
 
@@ -180,10 +180,9 @@ class Matches(Registers):
         rows = self._database.execute(query, (number,)).fetchall()
         if not rows:
             return None
-        phase, terms, head, version, resolve_at, clocks, *_ = rows[0]
-        clock = json.loads(clocks) if clocks else None
+        phase, terms, head, version, resolve_at, clock, *_ = rows[0]
         seats = [SeatRow(seat, player, bool(accepted)) for *_, seat, player, accepted in rows if seat is not None]
-        return MatchRow(number, phase, json.loads(terms), head, version, resolve_at, clock, tuple(seats))
+        return MatchRow(number, phase, terms, head, version, resolve_at, clock, tuple(seats))
 
     def known(self, number: int) -> MatchRow:
         """The match of a number that must exist; raises `LookupError`."""

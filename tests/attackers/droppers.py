@@ -325,8 +325,8 @@ class Dropper:
     # What the server does.
 
     def put(self, **changes: Any) -> None:
-        version, match = self.referee.desk.archive._warm[1]
-        self.referee.desk.archive._put(1, version, replace(match, **changes))
+        version, match, octets = self.referee.desk.archive._warm[1]
+        self.referee.desk.archive._put(1, version, replace(match, **changes), octets)
 
     def forget(self, turn: int, by: Submission | None = None) -> None:
         """Bob's orders for a turn, or default orders, are forgotten, or replaced by these."""
