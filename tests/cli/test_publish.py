@@ -12,7 +12,7 @@ import pytest
 from attackers.forgers import with_entry
 from click.testing import CliRunner
 from in_a_box.referee import Referee, attachment
-from vectors.make import good
+from vectors.matches import good
 
 from pbem.cli.group import group
 from pbem.match.changed import replace

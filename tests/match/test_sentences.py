@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from vectors.make import good
+from vectors.matches import good
 
 from pbem.match.events import TYPES
 from pbem.match.transcript import Entry

@@ -15,7 +15,7 @@ from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, form_in, new
 from judges.strange_place import TAG
 from pages.test_site import PAGES, SMALL, SMALL_ANN, SMALL_BOB, play
 from playing.random_players import PLAYERS, sensible_orders
-from vectors.make import good
+from vectors.matches import good
 
 from pbem.desk.public import Public
 from pbem.desk.tournament.tournament_pages import public_tournaments

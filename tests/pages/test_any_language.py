@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from judges.messages import pseudo_language
 from judges.strange_place import TAG, run, strange_place
-from vectors.make import VECTORS
+from vectors.matches import VECTORS
 
 from pbem.i18n import template_folder
 from pbem.letters.render import Templates

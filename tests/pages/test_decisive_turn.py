@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from data.material import EXAMPLES
-from vectors.make import VECTORS
+from vectors.matches import VECTORS
 
 from pbem.match import record
 from pbem.match.changed import replace

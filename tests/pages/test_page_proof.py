@@ -17,7 +17,7 @@ from in_a_box.referee import Referee, form_in
 from in_a_box.sealed_seats import agreed, play
 from page_scripts.javascript import PAGES, Scripts
 from signing.dresses import beside, part, several
-from vectors.make import VECTORS, good
+from vectors.matches import VECTORS, good
 from world.mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten, signed_again
 
 from pbem.desk.public import Public, signed_form

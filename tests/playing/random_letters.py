@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from in_a_box.referee import SERVER, Mailbox, form_in, placed
-from vectors.make import home, reply
+from vectors.matches import home, reply
 
 if TYPE_CHECKING:
     from random import Random

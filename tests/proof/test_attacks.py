@@ -9,7 +9,7 @@ import pytest
 from attackers.forgers import against, fails, fails_for_both, holds, nth, proof
 from in_a_box.inquiries import early, sentence_of
 from in_a_box.referee import Mailbox, Referee, body
-from vectors.make import good
+from vectors.matches import good
 from world.mutations import signed_again
 
 from pbem.desk.commands import proposals

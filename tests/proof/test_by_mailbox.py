@@ -10,7 +10,7 @@ import pytest
 from attackers.forgers import both, holds, index, proof, with_entry, with_papers
 from in_a_box.referee import Mailbox, Referee
 from judges.honest import accused
-from vectors.make import asked, good, home, keyless, reply
+from vectors.matches import asked, good, home, keyless, reply
 from world.mutations import signed_again
 
 from pbem.match.changed import replace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from vectors.make import VECTORS
+from vectors.matches import VECTORS
 from world.mutations import SERVER_KEY, signed_again
 
 from pbem.match.changed import replace

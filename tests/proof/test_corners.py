@@ -9,8 +9,8 @@ import pytest
 from attackers.forgers import Store, against, fails, holds, index, proof, saying, with_entry
 from in_a_box.referee import Mailbox, Referee, form_in
 from judges.honest import accused
-from vectors.make import SETUPS, SMALL, THREE, good, key
-from vectors.make import by as sent_by
+from vectors.matches import SETUPS, SMALL, THREE, good, key
+from vectors.matches import by as sent_by
 from world.mutations import rewritten, signed_again
 
 from pbem.desk import dispatch

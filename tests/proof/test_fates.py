@@ -9,7 +9,7 @@ import pytest
 from attackers.droppers import second_standing
 from attackers.forgers import with_papers
 from judges.profiled import calls
-from vectors.make import good
+from vectors.matches import good
 from world.mutations import signed_again
 
 from pbem.match.changed import replace

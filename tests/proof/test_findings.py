@@ -12,7 +12,7 @@ from attackers import forgers
 from attackers.forgers import checked, fails, holds, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.witnessed import KEY, proof, witness
-from vectors.make import good
+from vectors.matches import good
 from world.mutations import signed_again
 
 from pbem.desk.sealed_files import of_seat

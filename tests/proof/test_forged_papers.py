@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers.forgers import fails, fails_for_both, holds, index, letter_by, proof, with_entry, with_papers
 from in_a_box.referee import form_in
-from vectors.make import good
+from vectors.matches import good
 from world.mutations import rewritten, signed_again
 
 from pbem.match import record

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from attackers.forgers import against, both
-from vectors.make import SMALL, good
+from vectors.matches import SMALL, good
 from world.mutations import SERVER_KEY, signed_again
 
 from pbem.match.changed import replace

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.referee import Mailbox, Referee
 from judges.honest import accused
-from vectors.make import GOOD, SETUPS, SMALL
+from vectors.matches import GOOD, SETUPS, SMALL
 
 from pbem.store.operator import Instructions, begin_generation
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from in_a_box.referee import Mailbox, Referee, form_in, new
 from judges.honest import accused
-from vectors.make import SETUPS, SMALL, early, proof
+from vectors.matches import SETUPS, SMALL, early, proof
 
 from pbem.match.documents import Receipt
 from pbem.match.transcript import Entry

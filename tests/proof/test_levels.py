@@ -12,7 +12,7 @@ from attackers.forgers import proved
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER
 from signing.domains import Domain, rsa_key
-from vectors.make import VECTORS
+from vectors.matches import VECTORS
 
 from pbem.identity import parse_key, ssh
 from pbem.mail import commands

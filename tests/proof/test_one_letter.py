@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import fails, holds
-from vectors.make import good, home
+from vectors.matches import good, home
 from world.mutations import rewritten
 
 from pbem.mail.commands import clean, holds_commands, parse

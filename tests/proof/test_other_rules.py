@@ -12,7 +12,8 @@ from attackers.forgers import fails_for_both, renamed, saying, second, with_entr
 from click.testing import CliRunner
 from in_a_box.outside import enabled, found_in, install
 from in_a_box.referee import Referee, attachment
-from vectors.make import GOOD, KEPT, VECTORS, good
+from vectors.make import KEPT
+from vectors.matches import GOOD, VECTORS, good
 from world.mutations import mutated, signed_again
 
 from pbem.cli.group import group

@@ -12,7 +12,7 @@ from in_a_box.bulletins import bulletin
 from in_a_box.inquiries import early, sentence_of
 from in_a_box.referee import SERVER, body, form_in, new
 from in_a_box.sealed_seats import agreed
-from vectors.make import by, key
+from vectors.matches import by, key
 from world.mutations import signed_again
 
 from pbem.identity import parse_key, ssh

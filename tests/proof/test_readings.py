@@ -12,7 +12,7 @@ from attackers.forgers import fails, holds, proof, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER, Referee
 from judges.honest import accused
-from vectors.make import SETUPS, SMALL, good
+from vectors.matches import SETUPS, SMALL, good
 from world.mutations import signed_again
 
 from pbem.identity import BadKey, Verdict, parse_key, ssh

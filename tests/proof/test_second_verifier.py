@@ -13,7 +13,9 @@ from attackers.forgers import checked, proof
 from data.material import KEYS
 from in_a_box.referee import Referee, new
 from signing.dresses import DRESSES, WAYS, by_ssh, part, several
-from vectors.make import GOOD, KEPT, LIES, VECTORS, lied, made
+from vectors.lies import LIES, lied
+from vectors.make import KEPT
+from vectors.matches import GOOD, VECTORS, made
 from world.mutations import mutated, with_body
 
 from pbem.identity import parse_key

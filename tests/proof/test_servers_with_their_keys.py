@@ -6,19 +6,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import (
-    against,
-    fails,
-    fails_for_both,
-    holds,
-    proof,
-    retold,
-    saying,
-    with_entry,
-)
+from attackers.forgers import against, fails, fails_for_both, holds, proof, retold, saying, with_entry
 from in_a_box.inquiries import sentence_of
 from in_a_box.referee import Referee, body, placed, whole_sentence
-from vectors.make import asked, good, home, keyless, reply
+from vectors.matches import asked, good, home, keyless, reply
 from world.mutations import rewritten, signed_again, with_body
 
 from pbem.match.changed import replace

@@ -10,7 +10,7 @@ from attackers.forgers import holds
 from in_a_box.referee import SERVER, Mailbox, Referee, form_in, placed
 from judges.honest import bundles_now
 from playing.random_letters import Table
-from vectors.make import SETUPS, SMALL, asked, home, keyless, proposed, reply
+from vectors.matches import SETUPS, SMALL, asked, home, keyless, proposed, reply
 
 from verifier import verified
 

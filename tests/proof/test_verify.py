@@ -9,19 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers import forgers
-from attackers.forgers import (
-    checked,
-    holds,
-    index,
-    letter_by,
-    nth,
-    remembering,
-    retold,
-    with_entry,
-    with_papers,
-)
+from attackers.forgers import checked, holds, index, letter_by, nth, remembering, retold, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from vectors.make import good
+from vectors.matches import good
 from world.mutations import SERVER_KEY, rewritten, signed_again
 
 from pbem.identity import ssh

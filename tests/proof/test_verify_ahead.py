@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers.forgers import fails_for_both, nth, with_entry
-from vectors.make import good
+from vectors.matches import good
 from world.mutations import rewritten, signed_again
 
 from pbem.match.changed import replace

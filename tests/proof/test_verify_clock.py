@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers.forgers import fails, fails_for_both, holds, nth, retold, without_entry
 from in_a_box.referee import Referee, attachment
-from vectors.make import SETUPS, SMALL, good
+from vectors.matches import SETUPS, SMALL, good
 from world.mutations import signed_again
 
 from pbem.match.changed import replace

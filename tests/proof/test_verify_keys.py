@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers.forgers import fails, fails_for_both, holds, letter_by, nth, own_key, proof, with_entry
 from in_a_box.referee import SERVER, form_in
-from vectors.make import SETUPS, SMALL, by, good, key
+from vectors.matches import SETUPS, SMALL, by, good, key
 from world.mutations import rewritten, signed_again
 
 from pbem.identity import parse_key, ssh

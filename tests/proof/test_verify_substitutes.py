@@ -19,8 +19,8 @@ from attackers.forgers import (
     without_entry,
 )
 from in_a_box.referee import Referee, attachment, form_in, placed
-from vectors.make import asked, good, home, reply
-from vectors.make import proof as bundle_of
+from vectors.matches import asked, good, home, reply
+from vectors.matches import proof as bundle_of
 from world.mutations import rewritten
 
 from pbem.identity import parse_key, ssh

@@ -9,7 +9,7 @@ import pytest
 from in_a_box.referee import Referee
 from in_a_box.stores import connection, of_sqlite
 from judges.honest import bundles_now
-from vectors.make import proof
+from vectors.matches import proof
 
 from pbem.proof.bundle import is_tournament
 from pbem.proof.tournament_proof import verify_tournament

@@ -11,7 +11,7 @@ import pytest
 from in_a_box.club import Club, names
 from in_a_box.signed_club import SignedClub, signed_tournament
 from tournament.test_proof import chained, checks, fails, forged, holds, verdict
-from vectors.make import THREE, TURNS
+from vectors.matches import THREE, TURNS
 
 from pbem.games import Refused, Result
 from pbem.match.changed import replace

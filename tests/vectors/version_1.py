@@ -11,7 +11,7 @@ from pathlib import Path
 
 from in_a_box.referee import Referee, form_in
 from in_a_box.signed_club import SignedClub
-from vectors.make import SETUPS, SMALL, VECTORS, keyless, made, proof
+from vectors.matches import SETUPS, SMALL, VECTORS, keyless, made, proof
 
 FOLDER = VECTORS.parent / "data" / "version-1"
 BUNDLES = ("continued", "mailbox", "one-leaves", "running", "sealed")
