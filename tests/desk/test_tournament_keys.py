@@ -6,9 +6,9 @@ import re
 from datetime import timedelta
 
 import pytest
-from desk.test_key_life import code_of
 from desk.test_keyless import Phones
 from desk.test_tournaments import CLOSES, RULED, SMALL, Club, club, planned
+from in_a_box.key_letters import code_of
 from in_a_box.keyless import HOME, answer, registered
 from in_a_box.referee import Referee, another, body, form_in, placed
 
