@@ -89,8 +89,7 @@ def test_a_notice(copy: Path) -> None:
 def test_a_type_of_entry(copy: Path) -> None:
     told = run(
         copy,
-        "sys.path.insert(0, sys.path[1] + '/match')\n"
-        "from test_events import Table\nfrom pbem.match import events\nfrom pbem.match.events import greeted\n"
+        "from match.by_hand import Table\nfrom pbem.match import events\nfrom pbem.match.events import greeted\n"
         "table = Table().agree()\nstep = table.step()\ngreeted.greet(step, 2)\n(entry,) = step.entries\n"
         "events.check(entry, 2)\nprint(entry.type, events.TYPES['greeted'].sentence(entry, {}))\n"
         "from letters.test_catalogues import test_the_diary_has_words_for_every_type_of_entry as diary\ndiary()\n"

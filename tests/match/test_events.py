@@ -2,187 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from in_a_box.referee import Die
+from match.by_hand import ANN, BOB, RECEIVED, START, Table, faults, here, refused, signed
 
 from pbem.games import Refused
-from pbem.match import progress, stored_orders, submissions
+from pbem.match import stored_orders, submissions
 from pbem.match.changed import replace
-from pbem.match.events import (
-    begun,
-    clocks,
-    endings,
-    interventions,
-    keys_changed,
-    substituted,
-)
-from pbem.match.events.silence import claimable_seats
-from pbem.match.modes import proposed
+from pbem.match.events import clocks, endings, keys_changed, substituted
 from pbem.match.pinned_keys import KeyChange, Player
-from pbem.match.remaking import Remaking
-from pbem.match.seat_clock import Calendar, Stop
-from pbem.match.state import Match, losing_seats, seated
-from pbem.match.step import Environment, Signed, Step
-from pbem.match.step import here as at_present
-from pbem.match.terms import Terms
-from pbem.match.transcript import Entry, TranscriptError
-from pbem.requests import (
-    DEFAULT,
-    Annul,
-    Clear,
-    Draw,
-    Extend,
-    Resign,
-    SignedForm,
-    SubmitOrders,
-    SubmitSetup,
-    Substitute,
-)
+from pbem.match.step import Signed
+from pbem.requests import DEFAULT, Annul, Draw, Extend, Resign, Substitute
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pbem.match.state import Submission
-    from pbem.match.step import Document
-    from pbem.requests import AnyRequest
-
-START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-ANN = "MD Rv1 Rv2 Rv3"
-BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
-SHOTS = ("Rv1", "Rv3", "Bz5")
-
-
-RECEIVED = "2026-03-01T12:00:00Z"
-
-
-def here(match: Match, seat: int, rev: int, request: AnyRequest | None = None) -> SignedForm[Any]:
-    """The form of a request, if it matters, at the present place of the match."""
-    return at_present(match, seat, rev, request or Clear())
-
-
-def signed(letter: bytes) -> Signed:
-    """A letter that a key signed."""
-    return Signed(letter, "key", "k", received=RECEIVED)
-
-
-class Table:
-    """A match played by hand: events go in, and what they led to is kept."""
-
-    def __init__(self, game: str = "spaceships", *players: Player, **lines: str) -> None:
-        lines = {**({"fleet": "cost:3"} if game == "spaceships" else {}), "settle": "0", **lines}
-        self.players = players or (Player("ann", ()), Player("bob", ()))
-        terms = Terms.propose(game, lines, [player.name for player in self.players], timedelta(minutes=10))
-        self.match = proposed("m1", "play.example", terms)
-        self.now = START
-        self.die = Die()
-        self.entries: list[Entry] = []
-        self.papers: list[Document] = []
-        self.kinds: list[tuple[str, int]] = []
-
-    def step(self) -> Step:
-        return Step(self.match, Environment(self.now, self.die, "pbem 0", "00" * 32))
-
-    def done(self, step: Step) -> None:
-        progress.advance(step)
-        self.match = step.match
-        self.entries += step.entries
-        self.papers += step.papers
-        self.kinds = [(notice.kind, notice.seat) for notice in step.notices]
-
-    def agree(self) -> Table:
-        step = self.step()
-        begun.agree(step, self.players, [signed(player.name.encode()) for player in self.players])
-        self.done(step)
-        return self
-
-    def form(self, seat: int, text: str, **changes: Any) -> SignedForm[Any]:
-        match = self.match
-        place: dict[str, Any] = {"game": match.game} if match.phase == "setup" else {"turn": match.turn}
-        request: Any = (SubmitSetup if match.phase == "setup" else SubmitOrders)(match=match.id, text=text)
-        if "final" in changes:
-            request = replace(request, final=changes.pop("final"))
-        return replace(SignedForm(request, match.server, match.name(seat), match.prev, 1, **place), **changes)
-
-    def setup(self, seat: int, text: str, **changes: Any) -> Submission:
-        step = self.step()
-        submission = submissions.setup(step, seat, self.form(seat, text, **changes), signed(text.encode()))
-        self.done(step)
-        return submission
-
-    def order(self, seat: int, text: str, **changes: Any) -> Submission:
-        step = self.step()
-        submission = submissions.order(step, seat, self.form(seat, text, **changes), signed(text.encode()))
-        self.done(step)
-        return submission
-
-    def clear(self, seat: int) -> Submission:
-        step = self.step()
-        sent = self.match.submissions.get(seat)
-        rev = sent.rev + 1 if sent else 1
-        submission = submissions.clear(step, seat, here(self.match, seat, rev), signed(b"clear"))
-        self.done(step)
-        return submission
-
-    def resign(self, seat: int, *, match: bool = False) -> None:
-        step = self.step()
-        form = here(self.match, seat, self.rev(seat, "resign"), Resign(whole=match))
-        endings.resign(step, seat, form, signed(b"resign"))
-        self.done(step)
-
-    def rev(self, seat: int, word: str) -> int:
-        """The next revision of what a seat says with this word."""
-        return self.match.sentence_revs.get((seat, word), 0) + 1
-
-    def nominate(self, by: int, seat: int, name: str = "carl") -> None:
-        step = self.step()
-        form = here(self.match, by, self.rev(by, "substitute"), Substitute(name=name))
-        substituted.nominate(step, by, seat, form, signed(b"substitute"))
-        self.done(step)
-
-    def draw(self, seat: int, word: str) -> None:
-        step = self.step()
-        form = here(self.match, seat, self.rev(seat, "draw"), Draw(word=word))
-        endings.agree(step, seat, form, signed(word.encode()))
-        self.done(step)
-
-    def take(self, seat: int) -> None:
-        """Carl takes this seat."""
-        step, carl = self.step(), Player("carl", ())
-        substituted.take_over(step, seat, carl, here(seated(self.match, seat, carl), seat, 1), signed(b"take"))
-        self.done(step)
-
-    def begin(self, ann: str = ANN, bob: str = BOB) -> Table:
-        self.setup(1, ann)
-        self.setup(2, bob)
-        return self
-
-    def win(self, seat: int) -> None:
-        """A game in which this seat shoots the other's three gunboats."""
-        self.begin(*((ANN, BOB) if seat == 1 else (BOB, ANN)))
-        for shot in SHOTS:
-            self.order(seat, shot)
-            self.order(3 - seat, "")
-
-    @property
-    def types(self) -> list[str]:
-        return [entry.type for entry in self.entries]
-
-
-def faults(event: Any, *arguments: Any, **named: Any) -> list[tuple[str, str | None]]:
-    """What is wrong with an event that may not be: the rule, and what was written that breaks it."""
-    with pytest.raises(Refused) as caught:
-        event(*arguments, **named)
-    assert all(str(fault.message) not in {"", "None"} for fault in caught.value.faults)
-    return [(fault.rule, fault.token) for fault in caught.value.faults]
-
-
-def refused(event: Any, *arguments: Any, **named: Any) -> list[str]:
-    """The faults' rules of an event that may not be."""
-    return [rule for rule, _ in faults(event, *arguments, **named)]
+    from pbem.match.state import Match
 
 
 class TestPhases:
@@ -387,62 +224,6 @@ def test_a_match_that_demands_keys_takes_nothing_at_level_mailbox() -> None:
     assert table.match.orders == {}
 
 
-# What happens by the server's word where no clock runs, or stands already.
-
-
-class TestWithoutClocks:
-    def test_a_vacation_is_told_all_the_same(self) -> None:
-        table = Table(pace="none").agree()
-        step = table.step()
-        clocks.announce(step, 1, [], None)
-        table.done(step)
-        assert table.types == ["agreed", "vacation"]
-        assert table.kinds == [("vacation", 2)]
-
-
-@pytest.mark.parametrize(
-    ("kind", "body", "unreachable"),
-    [
-        ("halted", {"seat": 2, "reason": "unreachable"}, {1, 2}),
-        ("halted", {"seat": 2, "reason": "delivery"}, {1}),
-        ("moved", {"seats": [1], "reason": "unreachable"}, set()),
-        ("moved", {"seats": [2], "reason": "unreachable"}, {1}),
-        ("moved", {"seats": [1, 2], "reason": "delivery"}, {1}),
-        ("moved", {"seats": [1, 2], "reason": "outage"}, {1}),
-    ],
-)
-def test_who_can_be_reached_is_remade_from_the_servers_word(
-    kind: str, body: dict[str, Any], unreachable: set[int]
-) -> None:
-    """Or the others could give away the seat of somebody who is there again."""
-    match = replace(Table(unreachable="stands").agree().begin().match, unreachable={1: START})
-    time = "2026-03-02T12:00:00Z"
-    entry = Entry(match.seq + 1, match.head, time, kind, body)
-    source: Any = None
-    step = clocks.remake(Remaking(match, entry, source, [entry], {}, lambda _: None))
-    assert [(made.type, made.body) for made in step.entries] == [(kind, body)]
-    assert set(step.match.unreachable) == unreachable
-    assert step.match.unreachable.get(1, START) == START
-    assert step.match.unreachable.get(2, START + timedelta(days=1)) == START + timedelta(days=1)
-
-
-def test_after_the_end_there_are_no_words_about_clocks() -> None:
-    table = Table().agree().begin()
-    table.resign(1, match=True)
-    source: Any = None
-    match = table.match
-    entry = Entry(match.seq + 1, match.head, "2026-03-02T12:00:00Z", "halted", {"seat": 1, "reason": "delivery"})
-    replay = Remaking(match, entry, source, [entry], {}, lambda _: None)
-    with pytest.raises(TranscriptError, match="`halted` does not follow here"):
-        clocks.remake(replay)
-
-
-def test_how_long_the_others_wait_for_who_is_out_of_reach() -> None:
-    """Pace and grace, at least a week; a month where there are no deadlines."""
-    for pace, grace, days in (("3d", "1d", 7), ("6d", "2d", 8), ("none", "0", 30), ("none", "90d", 30)):
-        assert clocks.long_enough(Table(pace=pace, grace=grace).match.terms) == timedelta(days=days)
-
-
 class TestSubstitutes:
     """Carl takes Ann's seat: what was hers is given up, and what is Bob's stays."""
 
@@ -490,125 +271,6 @@ class TestSubstitutes:
         match = self.taken(table)
         assert (set(match.orders), match.resolve_at) == ({2}, None)
         assert table.kinds == [("welcome", 1), ("substituted", 2)]
-
-
-class TestClocks:
-    HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-
-    def test_time_is_over_with_its_last_second(self) -> None:
-        table = Table(pace="1d", grace="1d").agree()
-        for late, told in ((timedelta(seconds=-1), []), (timedelta(), ["missed", "missed"])):
-            table.now = START + 2 * self.DAY + late
-            step = table.step()
-            progress.tick(step)
-            assert [entry.type for entry in step.entries] == told
-
-    def test_what_is_handled_after_a_miss_came_after_it(self) -> None:
-        told = replace(Table().agree().match, late_from={1: START})
-        early = START - self.HOUR
-        counted = [told.play.counted_as_received(told, seat, early, default=False) for seat in (1, 2)]
-        assert counted == [START, early]
-
-    def test_a_claim_is_from_who_was_silent(self) -> None:
-        """In a match that waits for its players, and by somebody for whom it does not wait."""
-        table = Table().agree()
-        table.setup(1, ANN)
-        late = replace(table.match, missed=frozenset({2}))
-        assert claimable_seats(late, 1) == [2]
-        assert claimable_seats(late, 2) == []
-        assert claimable_seats(table.match, 1) == []
-        assert claimable_seats(replace(late, phase="closed"), 1) == []
-        assert claimable_seats(replace(late, terms=replace(late.terms, miss="pass")), 1) == []
-
-    def test_default_orders_that_were_withdrawn_leave_a_trace_at_the_end(self) -> None:
-        table = Table(miss="default").agree().begin()
-        form = table.form(1, "", turn=DEFAULT)
-        step = table.step()
-        submissions.store(step, 1, form, signed(b"orders"))
-        submissions.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
-        table.done(step)
-        table.papers.clear()
-        table.resign(2)
-        assert len([paper for paper in table.papers if paper.path.startswith("withdrawals/")]) == 1
-
-    def test_default_orders_that_could_not_be_played_leave_a_trace(self) -> None:
-        """At the end of the game, of a seat that had missed its turn."""
-        ann = Player("ann", ({"format": "ssh", "fingerprint": "k", "public": "k"},))
-        table = Table("spaceships", ann, Player("bob", ()), miss="default").agree().begin()
-        form = table.form(1, "Rv5", turn=DEFAULT)
-        step = table.step()
-        submissions.store(step, 1, form, signed(b"orders"))
-        stored = step.match.stored[1, DEFAULT]
-        illegal = replace(stored, text="Rv5 Rv4 Rv3 Rv2 Rv1")
-
-        def unused(what: str = "end", **changes: Any) -> int:
-            closing = Step(replace(step.match, **changes), step.world)
-            closing.file_trace(what, 1)
-            return sum("-unused-" in paper.path for paper in closing.papers if paper.path.startswith("receipts/"))
-
-        place = (1, DEFAULT)
-        assert unused(missed=frozenset({1}), stored={place: illegal}) == 1
-        assert unused(missed=frozenset({2}), stored={place: illegal}) == 0
-        assert unused(missed=frozenset({1}), stored={place: stored}) == 0
-        assert unused(missed=frozenset({1}), stored={place: replace(illegal, standing=False)}) == 0
-        assert unused("turn-1", missed=frozenset({1}), stored={place: illegal}) == 0
-
-    def test_a_vacation_that_was_announced_before_stops_the_clock(self) -> None:
-        away = Stop(START + self.DAY, START + 3 * self.DAY, "vacation")
-        calendars = {"ann": Calendar("Europe/Berlin", (away,)), "bob": Calendar()}
-        table = Table(pace="3d")
-        step = Step(table.match, Environment(START, table.die, "pbem 0", "00" * 32, calendars.__getitem__))
-        begun.agree(step, table.players, [signed(player.name.encode()) for player in table.players])
-        clocks = step.match.clocks
-        assert {seat: (clock.zone, clock.stops) for seat, clock in clocks.items()} == {
-            1: ("Europe/Berlin", (away,)),
-            2: (Calendar().zone, ()),
-        }
-        assert clocks[2].deadline == START + 3 * self.DAY
-        assert clocks[1].deadline == START + 5 * self.DAY
-
-    def test_who_loses_by_silence(self) -> None:
-        """By two missed turns in a row, or by one where that was agreed; nobody in a match that waits."""
-        silent = {"missed": frozenset({1, 2}), "misses": {1: (7,), 2: (5, 8)}}
-        found = {
-            miss: losing_seats(replace(Table(miss=miss).agree().begin().match, **silent))
-            for miss in ("pass", "pass always", "forfeit", "wait", "default")
-        }
-        assert found == {"pass": [2], "pass always": [], "forfeit": [1, 2], "wait": [], "default": []}
-
-
-class TestPauses:
-    def test_a_restore_stops_a_clock_that_stands_no_second_time(self) -> None:
-        table = Table(pace="3d").agree()
-        for event in (
-            partial(interventions.pause, reason="the server moves"),
-            partial(interventions.restored, generation=2),
-        ):
-            step = table.step()
-            event(step)
-            table.done(step)
-            table.now += timedelta(days=1)
-        assert [len(clock.stops) for clock in table.match.clocks.values()] == [1, 1]
-
-    def test_a_seat_that_is_taken_meanwhile_gets_a_clock_that_stands(self) -> None:
-        table = Table(pace="3d").agree()
-        step = table.step()
-        interventions.pause(step, "the server moves")
-        table.done(step)
-        for by in (1, 2):
-            table.nominate(by, 1)
-        table.take(1)
-        assert [clock.deadline for clock in table.match.clocks.values()] == [None, None]
-
-    def test_nobody_misses_the_time_meanwhile_that_was_over_before(self) -> None:
-        table = Table(pace="3d").agree()
-        table.now += timedelta(days=100)
-        step = table.step()
-        interventions.pause(step, "the server was out of reach")
-        table.done(step)
-        step = table.step()
-        progress.tick(step)
-        assert (step.entries, step.notices) == ([], [])
 
 
 # Words that make no sense at this point.
