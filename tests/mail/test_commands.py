@@ -6,51 +6,23 @@ import hashlib
 from typing import TYPE_CHECKING
 
 import pytest
-from data.material import KEYS
 from hypothesis import given
 from hypothesis import strategies as st
-from judges.reasons import is_whole
+from mail.one_command import HASH, KEY, asked, only
 
 from pbem.mail.commands import COMMANDS, AnyCommand, CommandSpec, asked_by_nothing, asked_by_subject, parse
-from pbem.mail.commands.sections import written
-from pbem.requests import DEFAULT, Propose, Section, Sections
+from pbem.requests import DEFAULT, Propose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-HASH = "8c1f" * 16
 ORDERS = f"orders m17 turn 5\nserver play.example\nplayer anna\nprev {HASH}\nrev 1\nGx3 bGx1Gx3 m2\nOx4 sYw3\nend\n"
-KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAw362hYWQR531Y7nR5wcGcvoixDAdC31uo4y4apagdp"
-
-
-def asked(command: AnyCommand) -> dict[str, object]:
-    """The arguments before a block: those of the request that are no defaults, and its game and turn."""
-    request, form = command.request, command.form
-    of_blocks = {"text", "options", "sections"}
-    found = {name: getattr(request, name) for name in request.__struct_fields__ if name not in of_blocks}
-    bare = type(request)()
-    place = {"game": form.game, "turn": form.turn}
-    asked = {name: value for name, value in found.items() if value != getattr(bare, name)}
-    return asked | {name: value for name, value in place.items() if value is not None}
-
-
-def sections_of(command: AnyCommand) -> tuple[Section, ...]:
-    """The sections of a letter of a sealed match."""
-    assert isinstance(command.request, Sections)
-    return command.request.sections
 
 
 def options_of(command: AnyCommand) -> dict[str, str]:
     """The options of a proposal."""
     assert isinstance(command.request, Propose)
     return command.request.options
-
-
-def only(text: str) -> AnyCommand:
-    found = parse(text).commands
-    assert len(found) == 1, found
-    assert all(is_whole(fault.message) for fault in found[0].faults)
-    return found[0]
 
 
 def gist(text: str) -> list[tuple[str, Mapping[str, object], Mapping[str, str], list[str] | None, bool]]:
@@ -277,39 +249,6 @@ def test_the_challenge_form() -> None:
     assert only("confirm anna server play.example challenge ab and more end").faults[0].token == "and"
 
 
-@pytest.mark.parametrize(
-    "pasted",
-    [
-        KEY,
-        KEY + " anna@home",
-        KEY.replace(" ", "\n"),
-        KEY[:40] + "\n" + KEY[40:],
-        KEY[:20] + "\r\n" + KEY[20:60] + "\r\n" + KEY[60:] + "\r\nanna@home",
-        KEY + " my old laptop end",
-        KEY + "\nend\n",
-    ],
-)
-def test_a_pasted_key(pasted: str) -> None:
-    reading = parse(f"Register Anna\n{pasted}\nhelp")
-    assert [command.name for command in reading.commands] == ["register", "help"]
-    assert reading.ignored == []
-    command = reading.commands[0]
-    assert asked(command)["name"] == "anna"
-    assert str(asked(command)["key"]).split()[:2] == KEY.split()
-
-
-@pytest.mark.parametrize("name", ["ed25519-sk", "ecdsa-sk", "passkey", "ecdsa", "rsa"])
-def test_a_longer_key_may_be_wrapped_too(name: str) -> None:
-    """A passkey's, too long for a line of most mail programs."""
-    kind, text, comment = (KEYS / f"ssh-{name}.pub").read_text().split()
-    pieces = [text[at : at + 70] for at in range(0, len(text), 70)]
-    for wrapped in ("\n".join([kind, *pieces, comment]), "\n".join([f"{kind} {pieces[0]}", *pieces[1:], comment])):
-        assert (
-            asked(only(f"key add\n{wrapped}\nserver play.example\nplayer anna\nend\n"))["key"]
-            == f"{kind} {text} {comment}"
-        )
-
-
 def test_a_proposal() -> None:
     command = only(
         "new Spaceships with Rolf, nora\nkind: continued\nVictory: sum of scores # or so\n ships: RG\n RG DS\nend"
@@ -483,154 +422,9 @@ def test_large_letters_are_read_in_linear_time(filler: str) -> None:
     parse(filler * (256 * 1024 // len(filler)))
 
 
-CODE = "3f2a-91bc-0d4e-77aa-3f2a-91bc-0d4e-77aa"
-
-
-@pytest.mark.parametrize(
-    ("text", "given"),
-    [
-        (f"key add\n{KEY}", {"key": KEY}),
-        ("key add SHA256:" + "x" * 43, {"fingerprint": "SHA256:" + "x" * 43}),
-        ("key revoke SHA256:tYw4Jk.", {"fingerprint": "SHA256:tYw4Jk"}),
-        ("key revoke ABCD EF01 2345\n6789", {"fingerprint": "ABCDEF0123456789"}),
-        ("key\nkeep", {}),
-        ("address add <anna@mail.example>", {"address": "anna@mail.example"}),
-        (f"recover {CODE}\n{KEY}", {"code": CODE.replace("-", ""), "key": KEY}),
-        (f"recover\n{KEY}", {"key": KEY}),
-        ("recover 0O1l-what", {"code": "0o1lwhat"}),
-        (f"recover {CODE[:20]}\n{CODE[20:].upper()}", {"code": CODE.replace("-", "")}),
-    ],
-)
-def test_keys(text: str, given: dict[str, str]) -> None:
-    assert asked(only(text)) == given
-
-
-@pytest.mark.parametrize(
-    "missing",
-    ["key revoke", "key revoke end", "key revoke server play.example", "address add", "address add nobody"],
-)
-def test_what_is_missing_is_said(missing: str) -> None:
-    assert only(missing).faults
-
-
 @pytest.mark.parametrize("text", [*EXAMPLES.values(), f"press m1\nThe seed is {'0123' * 8}.\nend"])
 def test_programs_know_a_command_by_its_words(text: str) -> None:
     """As docs/attachments.md has it: all of them, even those that are masked in an echo, but of a secret one none."""
     (command,) = parse(f"> quoted\n\n  {text}\n-- \nAnn").commands
     said = f"{command.name} ..." if COMMANDS[command.name].secret else " ".join(text.split())
     assert command.words == hashlib.sha256(said.encode()).hexdigest()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"recover {CODE}",
-        f"recover {CODE[:-1]}",
-        f"recover {CODE} {KEY}",
-        f"recover O{CODE}",
-        f"recovr {CODE}",
-        f"hello {CODE.upper()}",
-        f"> {CODE}",
-        f"-- \n{CODE}",
-        f"press m17\nmy code is {CODE}\nend",
-        f"recover {CODE[:20]}\n{CODE[20:]}",
-        f"help {CODE.replace('-', '')}",
-    ],
-)
-def test_a_recovery_code_is_never_repeated(text: str) -> None:
-    reading = parse(text)
-    told = " ".join([*(command.echo for command in reading.commands), *reading.ignored])
-    assert "91bc" not in told.lower()
-    faults = " ".join(f"{fault.token} {fault.message}" for command in reading.commands for fault in command.faults)
-    assert "91bc" not in faults.lower()
-
-
-# The letters of sealed matches.
-
-STEP = f"""step m17 game 2 turn 5
-server play.example
-player anna
-prev {HASH}
-answers {"ab" * 32} {"cd" * 32}
-beam Rv1 miss
-strike Gx3 hit explodes Gx3 Gx4
-done
-commit {"ef" * 32}
-note QUJDREVG
-R0hJ
-end
-"""
-
-
-def test_a_step_is_read_section_by_section() -> None:
-    step = only(STEP)
-    assert step.faults == ()
-    assert step.fields == {"server": "play.example", "player": "anna", "prev": HASH}
-    assert (asked(step)["game"], asked(step)["turn"]) == (2, 5)
-    assert sections_of(step) == (
-        ("answers", ("ab" * 32, "cd" * 32), "beam Rv1 miss\nstrike Gx3 hit explodes Gx3 Gx4"),
-        ("commit", ("ef" * 32,), ""),
-        ("note", (), "QUJDREVGR0hJ"),
-    )
-
-
-def test_a_reveal_brings_the_setup_and_the_orders_of_many_turns() -> None:
-    reveal = only(
-        f"reveal m17 game 2 seed {HASH} setup DS Rv1 Rv2\nKC Gx1 done orders 1 Gx3 done orders 12 pass done end"
-    )
-    assert reveal.faults == ()
-    assert sections_of(reveal) == (
-        ("seed", (HASH,), ""),
-        ("setup", (), "DS Rv1 Rv2\nKC Gx1"),
-        ("orders", ("1",), "Gx3"),
-        ("orders", ("12",), "pass"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("block", "token", "says"),
-    [
-        ("commit 12ab", "12ab", "64 hex digits"),
-        ("commit", None, "64 hex digits"),
-        (f"commit {HASH} commit {HASH}", "commit", "appears twice"),
-        (f"answers {HASH} {HASH} beam Rv1 miss", None, "`done`"),
-        (f"commit {HASH} Gx3", "Gx3", "expected here"),
-        (f"seed {HASH}", "seed", "expected here"),
-        ("note", None, "base64"),
-        ("note QUJ!", "QUJ!", "base64"),
-        (f"note QUJD commit {HASH}", "QUJDcommit8c1f8c1f8c", "base64"),
-        (f"note {'QUJD' * 1400}", None, "at most 4096 octets"),
-        (f"departs {HASH} Z1 B2", None, "`done`"),
-    ],
-)
-def test_what_is_no_section_is_a_fault(block: str, token: str | None, says: str) -> None:
-    (fault,) = only(f"step m17 game 2 turn 5\n{block}\nend").faults
-    assert fault.token == token
-    assert says in fault.message
-
-
-def test_setups_are_laid_open_in_turn_0_and_no_note_is_echoed() -> None:
-    step = only(STEP.replace("turn 5", "turn 0"))
-    assert asked(step)["turn"] == 0
-    assert step.faults == ()
-    assert step.echo == "step m17 game 2 turn 0"
-
-
-def test_orders_of_one_turn_are_laid_open_once() -> None:
-    (fault,) = only(f"reveal m17 game 2\nseed {HASH}\norders 1 a done\norders 1 b done\nend").faults
-    assert fault.token == "orders 1"
-
-
-def test_what_is_written_is_read_again_in_lines_that_no_program_breaks() -> None:
-    sections = (
-        ("open", (HASH, "ab" * 32, "cd" * 32), "beam Rv1 Rv2 Rv3\nstrike Gx3"),
-        ("flash", (HASH,), ""),
-        ("departs", (HASH, "ab" * 32), "W1 A1"),
-        ("setup", (HASH,), "A c1\nN B"),
-        ("note", (), "QUJD" * 100),
-    )
-    block = written(Section(*section) for section in sections)
-    assert max(map(len, block.split("\n"))) <= 72
-    step = only(f"step m17 game 2 turn 5\n{block}\nend")
-    assert step.faults == ()
-    assert sections_of(step) == sections
