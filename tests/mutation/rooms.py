@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
 _MATCHES = ("tests/games", "tests/match", "tests/proof", "tests/letters", "tests/desk", "tests/cli")
 _WEEKS = "simulation/test_weeks.py"
 ROOMS = {
@@ -26,3 +29,7 @@ ROOMS = {
     "cli": ("tests/cli",),
 }
 """Tests that start processes of ours are left out as they do."""
+
+
+def modules(room: str) -> list[Path]:
+    return sorted(path for path in (ROOT / "pbem" / room).rglob("*.py") if path.name != "view.py")
