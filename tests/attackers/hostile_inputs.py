@@ -224,13 +224,10 @@ def _mail(kind: str, body: bytes) -> bytes:
 def _forwarded(files: list[bytes], name: bytes = b"x.txt") -> tuple[str, bytes]:
     """Files attached to letters that are attached to a letter: more of them than one may have."""
     at = range(0, len(files), 400)
-    inner = [_multipart(b"in", [_attached(name, file) for file in files[start : start + 400]]) for start in at]
+    before = b"Content-Disposition: attachment; filename=" + name + b"\n\n"
+    inner = [_multipart(b"in", [before + file for file in files[start : start + 400]]) for start in at]
     head = b"Content-Type: message/rfc822\n\nContent-Type: multipart/mixed; boundary=in\n\n"
     return "multipart/mixed; boundary=out", _multipart(b"out", [head + letter for letter in inner])
-
-
-def _attached(name: bytes, content: bytes) -> bytes:
-    return b"Content-Disposition: attachment; filename=" + name + b"\n\n" + content
 
 
 def _multipart(boundary: bytes, parts: list[bytes]) -> bytes:

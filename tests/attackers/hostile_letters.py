@@ -272,8 +272,9 @@ def _smime() -> Iterator[tuple[str, Heavy]]:
         octets = _signed_data("p256", content=within).dump()
         within = f"{_OPAQUE_HEAD}\r\n{wrapped(octets)}".encode()
         yield f"S/MIME in S/MIME, {deep} deep", Heavy(plain(wrapped(octets), _OPAQUE_HEAD), frozenset({"valid"}))
+    nested = b"".join(b"\x30\x84" + inner.to_bytes(4, "big") for inner in range(most - most % 6, -1, -6))
     for name, der in {
-        "DER of nested sequences": _nested(most),
+        "DER of nested sequences": nested,
         "DER of nested sequences without lengths": b"\x30\x80" * (most // 2),
         "DER of empty sequences": _der(0x30, b"\x30\x00" * (most // 2)),
         "DER of noise": Random(1).randbytes(most),
@@ -290,10 +291,6 @@ def _smime() -> Iterator[tuple[str, Heavy]]:
 def _der(tag: int, body: bytes) -> bytes:
     length = len(body).to_bytes(4, "big")
     return bytes([tag, 0x84]) + length + body
-
-
-def _nested(most: int) -> bytes:
-    return b"".join(b"\x30\x84" + inner.to_bytes(4, "big") for inner in range(most - most % 6, -1, -6))
 
 
 def _changed(most: int) -> Iterator[tuple[str, bytes]]:

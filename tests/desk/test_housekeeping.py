@@ -64,15 +64,12 @@ def test_words_that_had_their_effect_have_none_when_their_letter_is_forgotten(fo
     referee = forgetful
     ann = referee.registered("ann")
     referee.send(ann, "set mail digest\n")
-    again = next(raw for raw in _received(referee) if b"set mail digest" in raw and b"rev" in raw)
+    received = [referee.inbox.raw(row["id"]) for row in referee.database.rows("SELECT id FROM inbox")]
+    again = next(raw for raw in received if b"set mail digest" in raw and b"rev" in raw)
     referee.send(ann, "set mail each\n")
     later(referee, MONTH)
     referee.deliver(again, ann.address)
     assert referee.desk.players.setting("ann", "mail", "") == "each"
-
-
-def _received(referee: Referee) -> list[bytes]:
-    return [referee.inbox.raw(row["id"]) for row in referee.database.rows("SELECT id FROM inbox")]
 
 
 def test_what_strangers_left_goes(forgetful: Referee) -> None:

@@ -238,7 +238,8 @@ class TestEverywhere:
         assert "turn 2" not in str(other.last["Subject"])
         send(referee, other, "whoami\n", None)
         assert other.address in said(other)
-        add(referee, other_as(other, ann), another("ann"))
+        other.key = ann.key
+        add(referee, other, another("ann"))
         assert fingerprint(another("ann")) in body(ann.find("Your keys"))
 
 
@@ -259,11 +260,6 @@ def test_orders_in_advance_need_a_key_that_still_counts(referee: Referee) -> Non
     assert "We already have your orders for turn 4" in body(ann.find("turn 3"))
     referee.turn((bob, ""))
     assert "not revealed yet" in " ".join(proved(referee, bob))
-
-
-def other_as(other: Mailbox, player: Mailbox) -> Mailbox:
-    other.key = player.key
-    return other
 
 
 def together(referee: Referee, person: Mailbox, *said: tuple[str, Ed25519PrivateKey]) -> None:

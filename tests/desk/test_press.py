@@ -161,11 +161,8 @@ class TestNobodyElseLearnsOfIt:
             referee.send(bob, f"press m1 to ann\n{'Dan? ' * 700}\nend\n")
 
         one, other = self.world(tmp_path / "one", quiet), self.world(tmp_path / "other", chatty)
-        assert got_of(other["bob"], b": cem is next, ") == 2 * 50, "in the text, and for programs"
+        parts = chain.from_iterable(contents for _, contents in other["bob"])
+        messages = [part for part in parts if isinstance(part, bytes) and b": cem is next, " in part]
+        assert len(messages) == 2 * 50, "in the text, and for programs"
         for name in ("cem", "dan", "eva"):
             assert one[name] == other[name], name
-
-
-def got_of(heard: list[tuple[timedelta, list[object]]], text: bytes) -> int:
-    parts = chain.from_iterable(contents for _, contents in heard)
-    return sum(isinstance(part, bytes) and text in part for part in parts)

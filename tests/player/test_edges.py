@@ -23,6 +23,7 @@ from world.listening import mail_server
 
 from pbem.identity import ssh
 from pbem.mailbox.imap import Imap
+from pbem.match.changed import replace
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account_file import Account, BadAccount, places, split
 from pbem.player.mail_in import FoundLetter, LmtpListener, NoMail, Provider
@@ -375,7 +376,7 @@ class TestAccounts:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert folders.load() == folders.load("ann@play.example") == account()
         assert folders.memory("ann@play.example") == tmp_path / "state/pbem/ann@play.example.sqlite"
-        folders.save(Account("bob", *msgspec_fields(account())[1:]))
+        folders.save(replace(account(), name="bob"))
         with pytest.raises(BadAccount, match=r"--account ann@play\.example, bob@play\.example"):
             folders.load()
         path.write_text(path.read_text() + 'nonsense = "x"\n')
@@ -397,7 +398,3 @@ class TestAccounts:
         with pytest.raises(BadAccount):
             split(text)
         assert split("Anna@Play.example") == ("anna", "play.example")
-
-
-def msgspec_fields(found: Account) -> list[str]:
-    return [getattr(found, name) for name in found.__struct_fields__]

@@ -31,9 +31,8 @@ from pbem.player.opponent import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from pbem.games import Report, Rules
 
 GOLDEN = Path(__file__).parent / "golden_games.json"
 TURNS = {1: 60, 2: 4, 3: 2}
@@ -100,10 +99,6 @@ def test_games_are_the_same_on_every_python(game: str, level: int) -> None:
 # Blindness
 
 
-def shown_to(judge: Rules, seat: int, reports: Sequence[Report]) -> list[Report]:
-    return [found for report in reports if (found := judge.show(report, seat)) is not None]
-
-
 def pairs(game: str, seed: int) -> Iterator[tuple[Position, Position]]:
     """The reports to a seat in two worlds that differ only in secrets that it cannot have learned."""
     random = Random(f"{game} {seed}")
@@ -117,7 +112,7 @@ def pairs(game: str, seed: int) -> Iterator[tuple[Position, Position]]:
     for number, worlds in enumerate(zip(one.positions(), other.positions(), strict=True)):
         for seen, (_, reports) in zip(shown, worlds, strict=True):
             if number:
-                seen.append(shown_to(judge, seat, reports))
+                seen.append([report for one in reports if (report := judge.show(one, seat)) is not None])
         if seat in worlds[0][0].due:
             first, second = (
                 told(world.options, state, seat, seen)

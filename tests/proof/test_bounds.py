@@ -31,6 +31,7 @@ from pbem.match.record import replay as played
 from pbem.proof import bundle, listed_keys
 from pbem.proof.bundle import LIMITS, BeyondLimits, Bundle
 from pbem.proof.compare import papers
+from pbem.proof.kept_letters import LIMITS as LETTER_LIMITS
 from pbem.proof.kept_letters import kept
 from pbem.proof.verification import Proved, verify
 
@@ -177,20 +178,12 @@ def test_a_letter_that_is_too_large_leaves_something_open(
     letter.write_bytes(b"Subject: x\n\n" + b"hello\n" * 100)
     box.write_bytes(b"From x Mon Jan  1 00:00:00 2026\n" + letter.read_bytes())
     monkeypatch.setattr("pbem.cli.verify.LIMITS", replace(LIMITS, kept_octets=100))
-    monkeypatch.setattr("pbem.proof.kept_letters.LIMITS", replace_limits(100))
+    monkeypatch.setattr("pbem.proof.kept_letters.LIMITS", replace(LETTER_LIMITS, message_bytes=100))
     for place in (letter, box):
         done = CliRunner().invoke(verify_command, [str(file), "--json", "--against", str(place)])
         found = json.loads(done.stdout)["letters"][0]
         assert (done.exit_code, found["standing"]) == (3, "open")
         assert found["findings"][0]["found"] == "the letter cannot be read: more than 100 octets"
-
-
-def replace_limits(octets: int) -> Any:
-    from msgspec.structs import replace as changed  # noqa: PLC0415
-
-    from pbem.proof.kept_letters import LIMITS as WIDE  # noqa: PLC0415
-
-    return changed(WIDE, message_bytes=octets)
 
 
 def test_a_setup_or_orders_longer_than_any_letter() -> None:

@@ -30,10 +30,6 @@ ANOTHER = home().craft(b"From: bob@mail.example\r\n\r\n").partition(b"From:")[0]
 PARTS = b"--B\r\n%b\r\n\r\nresign m1 match\r\n--B\r\n\r\nresign m1 game 1\r\n--B--\r\n"
 
 
-def without_revision(form: str) -> str:
-    return re.sub(r"(?m)^rev .*\n", "", form)
-
-
 def address(person: Mailbox) -> str:
     """The reply address of the latest letter of the match."""
     letter = next(one for one in reversed(person.letters) if "+m1" in str(one["Reply-To"]))
@@ -46,7 +42,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Referee, B
     referee = Referee(tmp_path_factory.mktemp("mailbox"))
     domain = home()
     ann, bob = keyless(referee)
-    ahead = without_revision(bob.filled("orders", "final\nmRv1 Rv5")).replace("turn 1", "turn 2", 1)
+    ahead = re.sub(r"(?m)^rev .*\n", "", bob.filled("orders", "final\nmRv1 Rv5")).replace("turn 1", "turn 2", 1)
     reply(referee, domain, bob, f"{bob.filled('orders', 'final')}\n{ahead}", asked(bob, "orders"))
     referee.turn((ann, "Rv1"))
     reply(referee, domain, bob, bob.filled("orders", ""), asked(bob, "orders"))

@@ -75,16 +75,11 @@ def stages() -> list[Match]:
     return [replace(match, replies=SALT) for match in (proposed, *later)]
 
 
-def place_in(match: Match) -> Place:
-    prev = match.rules_hash if match.phase == "proposed" else match.prev
-    here = (match.server, match.id, match.phase, match.game, match.turn, prev, match.name(2))
-    return Place(*here, 2, 1, SALT)
-
-
 @pytest.mark.parametrize("match", stages(), ids=lambda match: match.phase)
 def test_both_verifiers_read_the_same_in_a_text_without_a_command(match: Match) -> None:
     random, read, given_ = Random(5), 0, Counter[str]()
-    here = place_in(match)
+    prev = match.rules_hash if match.phase == "proposed" else match.prev
+    here = Place(match.server, match.id, match.phase, match.game, match.turn, prev, match.name(2), 2, 1, SALT)
     forms: tuple[str, ...] = (
         f"> setup m1 game 1\n> player bob\n> prev {match.prev}",
         f"> accept m1 {match.rules_hash}",

@@ -13,11 +13,8 @@ STICK = Square("I", "own")
 
 
 def boards(view: Mapping[str, Any]) -> list[Board]:
-    return [Board(0, [Panel("sticks", [str(at) for at in range(1, 10)], ["1"], [_row(view["left"])])])]
-
-
-def _row(left: int) -> list[Square]:
-    return [STICK if at < left else PLAIN for at in range(9)]
+    row = [STICK if at < view["left"] else PLAIN for at in range(9)]
+    return [Board(0, [Panel("sticks", [str(at) for at in range(1, 10)], ["1"], [row])])]
 
 
 def truth(views: Mapping[int, Mapping[str, Any]], seat: int) -> list[Board]:
