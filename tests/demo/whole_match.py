@@ -254,16 +254,22 @@ class AtAgent:
 # The match
 
 
-def play(people: Sequence[Terminal], game: str) -> None:
-    """The whole match, from the proposal until it is closed and each bundle is verified."""
+def begin(people: Sequence[Terminal], game: str, option: str) -> None:
+    """The match from its proposal to the setups of all."""
     ann, *others = people
-    ann("new", game, *(other.name for other in others), HOUSE, *PLAYED[game].options, "settle: 0", "--yes")
+    ann("new", game, *(other.name for other in others), HOUSE, *PLAYED[game].options, option, "--yes")
     for other in others:
         other.wait()
         other("accept", MATCH, "--yes")
     for person in people:
         person.wait()
         person("setup", MATCH, *person.setup(), "--yes")
+
+
+def play(people: Sequence[Terminal], game: str) -> None:
+    """The whole match, from the proposal until it is closed and each bundle is verified."""
+    begin(people, game, "settle: 0")
+    ann = people[0]
     start = time.monotonic()
     ann.wait()
     ann(MATCH)
@@ -281,14 +287,8 @@ def play(people: Sequence[Terminal], game: str) -> None:
 
 def play_sealed(people: Sequence[Terminal], game: str, folder: Path) -> None:
     """The same with a sealed match: agents answer, people order, and the server's files are searched at each turn."""
-    ann, *others = people
-    ann("new", game, *(other.name for other in others), HOUSE, *PLAYED[game].options, "sealed: yes", "--yes")
-    for other in others:
-        other.wait()
-        other("accept", MATCH, "--yes")
-    for person in people:
-        person.wait()
-        person("setup", MATCH, *person.setup(), "--yes")
+    begin(people, game, "sealed: yes")
+    ann = people[0]
     with ExitStack() as afterwards:
         agents = [AtAgent(person, folder / f"{person.name}-home" / "agent.log") for person in people]
         for agent in agents:

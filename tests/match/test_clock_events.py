@@ -18,7 +18,7 @@ from pbem.match.remaking import Remaking
 from pbem.match.seat_clock import Calendar, Stop
 from pbem.match.state import losing_seats
 from pbem.match.step import Environment, Step
-from pbem.match.transcript import Entry, TranscriptError
+from pbem.match.transcript import Entry
 from pbem.requests import DEFAULT
 
 
@@ -56,17 +56,6 @@ def test_who_can_be_reached_is_remade_from_the_servers_word(
     assert set(step.match.unreachable) == unreachable
     assert step.match.unreachable.get(1, START) == START
     assert step.match.unreachable.get(2, START + timedelta(days=1)) == START + timedelta(days=1)
-
-
-def test_after_the_end_there_are_no_words_about_clocks() -> None:
-    table = Table().agree().begin()
-    table.resign(1, match=True)
-    source: Any = None
-    match = table.match
-    entry = Entry(match.seq + 1, match.head, "2026-03-02T12:00:00Z", "halted", {"seat": 1, "reason": "delivery"})
-    replay = Remaking(match, entry, source, [entry], {}, lambda _: None)
-    with pytest.raises(TranscriptError, match="`halted` does not follow here"):
-        clocks.remake(replay)
 
 
 def test_how_long_the_others_wait_for_who_is_out_of_reach() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from desk.test_tournaments import Club
 from in_a_box.machine import Machine
 from in_a_box.referee import BOB, Mailbox, Referee, new
 
@@ -60,6 +62,22 @@ def play(referee: Referee, house: Machine, bob: Mailbox, options: str = STANDARD
     bundle = house.memory.bundle("m1")
     assert bundle is not None
     return bundle
+
+
+@contextmanager
+def entered(referee: Referee, folder: Path, options: str) -> Iterator[tuple[Club, list[Machine]]]:
+    """Three programs in a round robin of these terms, whose matches begin."""
+    club = Club(referee, "org")
+    sides = [Machine(referee, referee.person(name), folder / name / "memory.sqlite") for name in ("x", "y", "z")]
+    rules = club.announce("org", f"format: round robin\nprograms: yes\nat-once: 1\n{options}")
+    with ExitStack() as stack:
+        for side in sides:
+            stack.callback(side.close)
+            side.live()
+            side.letters.tell(f"enter t1 {rules}", referee.now)
+            side.live()
+        club.start()
+        yield club, sides
 
 
 def judged(bundle: bytes, opened: Sequence[bytes]) -> list[Finding]:

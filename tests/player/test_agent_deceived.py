@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from desk.test_tournaments import Club
-from in_a_box.machine import Machine
 from in_a_box.owners import Owner, live, live_out, propose, steps_of
 from player.lying_desk import ANN, BOB, lie_in_bulletins, lie_in_files
+from player.program_matches import entered
 
 from pbem.desk import bulletin
 from pbem.desk.sealed_files import SealedFiles
@@ -322,16 +320,7 @@ def test_a_match_of_a_sealed_tournament_is_never_told_of_as_another(
     honest_item_of = tournament_facts.item_of
     monkeypatch.setattr(bulletin, "of_match", of_match)
     monkeypatch.setattr(tournament_archive, "item_of", item_of)
-    club = Club(referee, "org")
-    sides = [Machine(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("x", "y", "z")]
-    rules = club.announce("org", "format: round robin\nprograms: yes\nsealed: yes\nat-once: 1")
-    with ExitStack() as stack:
-        for side in sides:
-            stack.callback(side.close)
-            side.live()
-            side.letters.tell(f"enter t1 {rules}", referee.now)
-            side.live()
-        club.start()
+    with entered(referee, tmp_path, "sealed: yes") as (_, sides):
         for side in sides:
             side.live()
         sent = {one.command for side in sides for one in side.memory._sent("match <> ''")}

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from desk.test_tournaments import Club
-from in_a_box.machine import Machine
 from in_a_box.owners import Owner, live, live_out, propose
 from in_a_box.referee import new, placed
 from in_a_box.restores import back_up, put_back, resume_all
+from player.program_matches import entered
 
 from pbem.mail.commands import parse
 from pbem.match.events.sealed_events import sealed
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from in_a_box.machine import Machine
     from in_a_box.referee import Referee
     from in_a_box.table import Side
 
@@ -218,16 +217,7 @@ def test_a_later_generation_drops_no_evidence_and_an_earlier_one_is_not_believed
 
 def test_tournaments_of_programs_end_by_themselves(referee: Referee, tmp_path: Path) -> None:
     """With matches that began after the backup, which the restored server begins anew under other names."""
-    club = Club(referee, "org")
-    sides = [Machine(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("x", "y", "z")]
-    rules = club.announce("org", "format: round robin\nprograms: yes\npace: 1d\ngrace: 0\nat-once: 1")
-    with ExitStack() as stack:
-        for side in sides:
-            stack.callback(side.close)
-            side.live()
-            side.letters.tell(f"enter t1 {rules}", referee.now)
-            side.live()
-        club.start()
+    with entered(referee, tmp_path, "pace: 1d\ngrace: 0") as (club, sides):
         backup = None
         for _ in live(sides):
             if backup is None and referee.match().phase == "playing":

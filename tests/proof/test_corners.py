@@ -213,7 +213,6 @@ class TestPapersOfAGameThatRuns:
     @pytest.mark.parametrize(
         ("path", "old", "new"),
         [
-            ("openings/game-2-seat-1.txt", "rev 1\n", ""),
             ("openings/game-2-seat-1.txt", "game 2\n", "game 1\n"),
             ("openings/game-2-seat-1.txt", "\nend\n", "\n"),
             ("receipts/game-2-turn-1-seat-1.txt", "rev 1\n", "rev one\n"),

@@ -264,18 +264,19 @@ def test_case_40_a_store_that_cannot_be_looked_at_for_a_moment_is_not_taken_away
     run(configured(tmp_path), scene, longest_wait=0.02)
 
 
+async def troubled(house: House) -> None:
+    """A letter whose desk raises an exception first."""
+    house.desk.trouble = [ValueError("secret orders")]
+    await house.send()
+    await house.until(lambda: bool(house.post.sent))
+
+
 def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("pbem.server.desk_work.TROUBLE_WAIT", 0.01)
-
-    async def scene(house: House) -> None:
-        house.desk.trouble = [ValueError("secret orders")]
-        await house.send()
-        await house.until(lambda: bool(house.post.sent))
-
     configure_logs(LogConfig(level="debug"))
-    run(configured(tmp_path), scene)
+    run(configured(tmp_path), troubled)
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     events = [line["event"] for line in lines]
     assert {"store open", "ready", "letter stored", "desk trouble", "letter sent", "stopped"} <= set(events)

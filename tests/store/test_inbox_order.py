@@ -108,17 +108,22 @@ def test_many_letters_in_a_name_from_elsewhere_delay_nobody_who_writes_from_wher
     assert queue.next()[:2] == "AB"
 
 
+def asked_the_dns(queue: Queue, times: int) -> Lookups:
+    """The letters that come first wait for the DNS, which has been asked for them."""
+    lookups = Lookups(queue.database)
+    for row in (row for _ in range(3) for row in queue.inbox.lease_some(8, NOW)):
+        with queue.database.transaction():
+            lookups.ask(row.id, ["slow.example"], times, NOW)
+        queue.inbox.give_back(row.id)
+    return lookups
+
+
 def test_letters_in_a_name_that_wait_for_the_dns_delay_nobody_who_writes_from_where_he_wrote_before(
     queue: Queue,
 ) -> None:
     queue.prove("a", "home")
     queue.put("a" * 24, network="elsewhere")
-    lookups = Lookups(queue.database)
-    for _ in range(3):
-        for row in queue.inbox.lease_some(8, NOW):
-            with queue.database.transaction():
-                lookups.ask(row.id, ["slow.example"], 3, NOW)
-            queue.inbox.give_back(row.id)
+    asked_the_dns(queue, 3)
     queue.put("c" * FEW, network="elsewhere")
     queue.put("A", network="home")
     queue.put("c" * 20, network="elsewhere")
@@ -129,12 +134,7 @@ def test_letters_in_a_name_that_waited_for_the_dns_come_not_before_who_came_mean
     """Their sender may run the name server that answers at last."""
     queue.prove("a", "home")
     queue.put("a" * 24, network="elsewhere")
-    lookups = Lookups(queue.database)
-    for _ in range(3):
-        for row in queue.inbox.lease_some(8, NOW):
-            with queue.database.transaction():
-                lookups.ask(row.id, ["slow.example"], 1, NOW)
-            queue.inbox.give_back(row.id)
+    lookups = asked_the_dns(queue, 1)
     queue.put("a", network="elsewhere")
     queue.put("A", network="home")
     for lookup in lookups.due(NOW, 1, 99):
