@@ -13,7 +13,7 @@ import pytest
 from browser.home_page import LONG, HomePage, demand_accessible, environment, fill_in, practise, start
 from browser.test_passkey import AUTHENTICATOR
 from cli.test_try import user
-from desk.test_tournaments import SMALL, Club
+from in_a_box.mailing_club import SMALL, Club
 from in_a_box.terminal import Terminal
 from machines import waiting
 from machines.post_office import PBEM

@@ -13,8 +13,8 @@ import icalendar
 import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from desk.test_tournaments import Club
 from in_a_box.bulletins import FIELD
+from in_a_box.mailing_club import Club
 from in_a_box.referee import Referee, attachment, new, placed
 from in_a_box.table import ANN, BOB, SMALL
 from in_a_box.terminal import Terminal

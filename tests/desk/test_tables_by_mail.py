@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from desk.test_tournaments import Club
+from in_a_box.mailing_club import Club
 from in_a_box.outside import MARCH, referee_of
 from in_a_box.referee import START, body, placed
 from judges.golden import reads_like

@@ -7,9 +7,10 @@ from datetime import timedelta
 
 import pytest
 from desk.test_keyless import Phones
-from desk.test_tournaments import CLOSES, RULED, SMALL, Club, club, planned
+from desk.test_tournaments import club
 from in_a_box.key_letters import code_of
 from in_a_box.keyless import HOME, answer, registered
+from in_a_box.mailing_club import CLOSES, RULED, SMALL, Club, planned
 from in_a_box.referee import Referee, another, body, form_in, placed
 
 from pbem.desk.seats import SeatContext

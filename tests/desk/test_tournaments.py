@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from desk.test_keyless import Phones
-from in_a_box.referee import START, Mailbox, Referee, body, placed
+from in_a_box.mailing_club import CLOSES, DAY, RULED, SMALL, Club, letters_about, planned
+from in_a_box.referee import START, Referee, body, placed
 from in_a_box.restores import back_up, put_back, resume_all
 from in_a_box.stores import heard, of_sqlite
 
@@ -28,79 +29,7 @@ from pbem.store.tournament_rows import Tournaments
 from verifier import judged_tournament
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from pbem.tournament.tournament_state import Pairing, Tournament
-
-DAY = timedelta(days=1)
-CLOSES = (START + 4 * DAY).date().isoformat()
-SMALL = "fleet: cost:3\nsettle: 0"
-
-
-RULED = "It is shown with your reason, as your word"
-
-
-class Club:
-    """The players of one tournament, at a referee in a box."""
-
-    def __init__(self, referee: Referee, *names: str) -> None:
-        self.referee = referee
-        self.people = {name: referee.registered(name) for name in names}
-
-    def announce(self, by: str, options: str = "") -> str:
-        person = self.people[by]
-        closes = "" if "ladder" in options else f"closes: {CLOSES}\n"
-        self.referee.send(person, f"tournament new spaceships\n{placed(person)}{closes}{SMALL}\n{options}\nend\n")
-        assert "Announced." in person.text, person.text
-        return self.t.rules_hash
-
-    def say(self, name: str, text: str) -> str:
-        """The answer to a letter; what comes of it comes later, in letters of its own."""
-        person = self.people[name]
-        before = len(person.letters)
-        self.referee.send(person, f"{text}\n")
-        answers = [one for one in person.letters[before:] if str(one["Subject"]).startswith("Re: ")]
-        return body(answers[-1]) if answers else person.text
-
-    def enter(self, *names: str) -> None:
-        for name in names:
-            text = self.say(name, f"enter t1 {self.t.rules_hash}")
-            assert "You are in." in text, text
-
-    def start(self) -> None:
-        self.referee.wait(START + 3.5 * DAY + timedelta(hours=1) - self.referee.now)
-        assert self.t.phase != "open"
-
-    def win(self, pairing: Pairing, winner: str) -> None:
-        """The other player resigns the match."""
-        loser = next(name for name in pairing.players if name != winner)
-        self.say(loser, f"resign {pairing.match} match")
-
-    @property
-    def t(self) -> Tournament:
-        found = self.referee.desk.director.archive.load(1)
-        assert found is not None
-        return found
-
-    @property
-    def awaited(self) -> list[Pairing]:
-        return [pairing for pairing in self.t.awaited if pairing.match]
-
-    def proof(self, bundles: Iterable[bytes] | None = None) -> list[str]:
-        content = self.referee.desk.director.archive.bundle(1, letters=True)
-        found = list(verify_tournament(content, bundles))
-        judged_tournament(content, bundles or ())
-        assert not [check for check in found if check.standing == "FAIL"], found[-1]
-        return [f"{check.standing} {check.found}" for check in found]
-
-    def bundles(self) -> list[bytes]:
-        desk = self.referee.desk
-        matches = [int(pairing.match[1:]) for pairing in self.t.pairings if pairing.match]
-        return [desk.archive.bundle(*desk.archive.known(number), None) for number in matches]
-
-
-def letters_about(person: Mailbox, subject: str) -> list[str]:
-    return [body(letter) for letter in person.letters if subject in str(letter["Subject"])]
+    from collections.abc import Iterator
 
 
 @pytest.fixture
@@ -284,17 +213,6 @@ def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club
     assert f"WORD the server was restored from a backup (generation {began}): it forgot what came after that" in found
     assert (club.t.generation, club.t.phase) == (began, "playing")
     assert judged_tournament(referee.desk.director.archive.bundle(1, letters=True), [before]).generation == began
-
-
-def planned(club: Club) -> Referee:
-    """The referee of a tournament whose matches are about to begin."""
-    club.announce("ann")
-    club.enter("ann", "bob", "carl")
-    referee = club.referee
-    referee.now = START + 4 * DAY
-    with referee.database.transaction():
-        referee.desk.director.wake(1, referee.now)
-    return referee
 
 
 def test_a_planned_match_holds_nobody_up(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:

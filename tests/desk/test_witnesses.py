@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from desk.test_tournaments import Club
+from in_a_box.mailing_club import Club
 from in_a_box.referee import SERVER, Letters, Mailbox, Referee, attachment, body, form_in, new
 from in_a_box.stores import of_sqlite
 from machines.http_double import Asked

@@ -10,7 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import structlog
-from desk.test_tournaments import Club
+from in_a_box.mailing_club import Club
 from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, form_in, new, placed
 from judges.strange_place import TAG
 from pages.test_site import PAGES, SMALL, SMALL_ANN, SMALL_BOB, play

@@ -6,8 +6,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from desk.test_tournaments import Club
 from in_a_box.machine import Machine
+from in_a_box.mailing_club import Club
 from in_a_box.referee import BOB, Mailbox, Referee, new
 
 from pbem.player.blind import Plan, replayed

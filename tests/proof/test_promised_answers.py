@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import Store, against, both, holds, proof, saying, with_entry
-from desk.test_tournaments import Club
 from in_a_box.bulletins import bulletin
 from in_a_box.inquiries import early, sentence_of
+from in_a_box.mailing_club import Club
 from in_a_box.referee import SERVER, body, form_in, new
 from in_a_box.sealed_seats import agreed
 from vectors.matches import by, key

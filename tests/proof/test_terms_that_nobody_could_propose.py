@@ -9,7 +9,7 @@ import pytest
 from attackers.forgers import both
 from in_a_box.referee import SERVER, Die, another
 from in_a_box.signed_club import SignedClub, signed_tournament
-from tournament.test_proof import chained, checks, verdict
+from tournament.forging import chained, checks, verdict
 from world.mutations import SERVER_KEY
 
 from pbem.identity import parse_key, ssh

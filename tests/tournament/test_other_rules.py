@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from in_a_box.outside import enabled, found_in, install
 from in_a_box.signed_club import SignedClub, signed_tournament
-from tournament.test_proof import chained, checks, verdict
+from tournament.forging import chained, checks, verdict
 
 from pbem.games import outside
 from pbem.match.changed import replace

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.signed_club import SignedClub, signed_tournament
-from tournament.test_proof import chained, checks, index, verdict
+from tournament.forging import chained, checks, index, verdict
 
 from pbem.match.changed import replace
 from pbem.match.transcript import written

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from in_a_box.club import Club, names
 from in_a_box.signed_club import SignedClub, signed_tournament
-from tournament.test_proof import chained, checks, fails, forged, holds, verdict
+from tournament.forging import chained, checks, fails, forged, holds, verdict
 from vectors.matches import THREE, TURNS
 
 from pbem.games import Refused, Result
