@@ -125,15 +125,6 @@ def test_the_very_same_letter_again_changes_nothing(table: Table) -> None:
     assert table.orders() == "Gx3"
 
 
-def test_a_used_address_reads_back_what_would_change(table: Table) -> None:
-    table.reply("Gx3", table.begins)
-    assert "Nothing has changed yet" in table.reply("Gx4", table.begins)
-    assert table.orders() == "Gx3"
-    table.reply("yes")
-    assert table.orders() == "Gx4"
-    table.proof()
-
-
 def test_an_address_of_a_past_turn_orders_nothing(table: Table) -> None:
     table.reply("Gx3", table.begins)
     older = table.bob.last

@@ -50,7 +50,6 @@ class Phone:
     """Bob's phone, whose words are in one language."""
 
     marks = True
-    below = False  # whether it writes below the quote, as some people do
 
     def __init__(self, referee: Referee, bob: Mailbox, language: str, breaks: int = 1000) -> None:
         self.referee, self.bob, self.language = referee, bob, language
@@ -66,8 +65,6 @@ class Phone:
         mark = "> " if self.marks else ""
         quoted = "\n".join(textwrap.fill(f"{mark}{line}", self.breaks) for line in body(letter).split("\n"))
         plain = f"{flowing(written)}\n\n{FOOT[self.language]}\n\n{says}\n\n{quoted}\n"
-        if self.below:
-            plain = f"{textwrap.fill(says, 44)}\n\n{quoted}\n\n{flowing(written)}\n"
         shown = html.escape(written).replace("\n", "<br>")
         page = (
             f'<html><body dir="auto">{shown}<br><div dir="ltr">{FOOT[self.language]}</div><div class="gmail_quote">'
@@ -187,14 +184,6 @@ def test_a_form_in_a_quote_without_marks_is_not_obeyed(referee: Referee) -> None
     assert referee.match().phase == "playing"
     assert not referee.match().orders.get(2)
     phone.reply(form_in(body(form), "orders"), form)
-    assert standing(referee) == "Gx3"
-
-
-def test_an_answer_below_the_quote_is_understood(referee: Referee) -> None:
-    """A blank line stands between the quote and the words, broken perhaps, that say whose it is."""
-    _, phone = playing(referee)
-    phone.below = True
-    phone.reply("Gx3")
     assert standing(referee) == "Gx3"
 
 

@@ -369,9 +369,6 @@ class TestARunningGame:
         ):
             fails(forged, f"entry {len(forged.entries)}: `commitments` does not follow here")
 
-    def test_a_turn_left_out(self, running: Bundle) -> None:
-        fails(retold(running, nth(running, "turn"), turn=2), "`turn` does not follow here")
-
     def test_a_match_whose_end_is_not_revealed_is_not_proved(self, match: Bundle) -> None:
         entries = [entry for entry in match.entries if entry.type != "revealed"]
         fails(signed_again(replace(match, entries=entries)), "is not revealed")

@@ -36,12 +36,6 @@ def receipted(found: Bundle, turn: int, seat: int, **changes: Any) -> Bundle:
     return rewritten(found, f"receipts/game-1-turn-{turn}-seat-{seat}.txt", paper)
 
 
-@pytest.mark.parametrize(("turn", "other"), [(2, 3), (3, 2)])
-def test_orders_of_one_turn_are_not_played_in_another(found: Bundle, turn: int, other: int) -> None:
-    forged = rewritten(found, letter(turn, 1), found.papers[letter(other, 1)])
-    fails_for_both(forged, letter(turn, 1), "holds no `orders` for this place")
-
-
 @pytest.mark.parametrize("default", [[], [2]])
 def test_default_orders_are_not_played_where_the_turn_was_not_missed(found: Bundle, default: list[int]) -> None:
     """Bob's own orders of turn 3 are exchanged for his default orders."""
@@ -57,16 +51,6 @@ def test_default_orders_are_not_those_sent_for_the_turn(found: Bundle) -> None:
 
 def test_default_orders_have_the_revision_of_their_letter(found: Bundle) -> None:
     fails_for_both(receipted(found, 2, 2, rev=2), "holds no `default orders`")
-
-
-@pytest.mark.parametrize("told", [None, [], [1], [1, 2], "2"])
-def test_the_entry_says_who_played_by_default(found: Bundle, told: object) -> None:
-    def change(body: dict[str, Any]) -> None:
-        del body["default"]
-        body.update({} if told is None else {"default": told})
-
-    word = "`default` is not what follows" if isinstance(told, list) else "its body has not the form of one"
-    fails_for_both(signed_again(with_entry(found, nth(found, "turn", 1), change)), word)
 
 
 def test_receipts_say_which_orders_they_are_of(found: Bundle) -> None:

@@ -66,11 +66,6 @@ def test_one_miss_loses_no_game(passed: Bundle) -> None:
     fails_for_both(signed_again(replace(passed, entries=entries)), "nobody was silent for that long")
 
 
-@pytest.mark.parametrize("seats", [[1], [1, 2], []])
-def test_only_a_silent_seat_forfeits(passed: Bundle, seats: list[int]) -> None:
-    fails_for_both(retold(passed, nth(passed, "forfeited"), seats=seats), "does not follow")
-
-
 @pytest.mark.parametrize(
     ("lie", "word"),
     [({"seconds": 86400}, "holds no `extend 86400` for this place"), ({"to": [1]}, "`to` is not what follows")],
