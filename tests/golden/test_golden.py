@@ -1,0 +1,138 @@
+"""Stores, bundles, letters and homes of players, as each version left them: all are read, and played on, for ever."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from desk.test_operator import order
+from golden.kept import FOLDER, unpack, verdicts
+from in_a_box.owners import Owner, live_out
+from in_a_box.referee import Referee
+from in_a_box.stores import connection, of_sqlite
+from judges.honest import bundles_now
+from machines.serve_process import serving
+from vectors.make import OVER, SETUPS
+
+from pbem.cli.group import group
+from pbem.player.account_file import Places
+from pbem.proof.bundle import read
+from pbem.proof.tournament_proof import verify_tournament
+from pbem.proof.verification import verify
+from pbem.store.database import Database
+from pbem.store.engine import migrations
+from pbem.store.rows import unsound
+from verifier import Unknown, judged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STORES = {"1.0": 1}
+"""The number of scripts that the store of each version had had."""
+
+
+@pytest.fixture(params=STORES)
+def version(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A version, whose files lie in `tmp_path`."""
+    unpack((FOLDER / f"{request.param}.tar.xz").read_bytes(), tmp_path)
+    return str(request.param)
+
+
+def test_every_version_is_tested() -> None:
+    assert {path.name for path in FOLDER.glob("*.tar.xz")} == {f"{version}.tar.xz" for version in STORES}
+
+
+def test_pbem_verify_says_of_every_bundle_what_it_said(version: str, tmp_path: Path) -> None:
+    path = FOLDER / f"{version}.txt"
+    said = "".join(verdicts(tmp_path))
+    if os.environ.get("GOLDEN") == "write":
+        path.write_text(said, "utf-8")
+    assert said == path.read_text("utf-8")
+
+
+@pytest.mark.usefixtures("version")
+def test_the_second_verifier_finds_nothing_wrong(tmp_path: Path) -> None:
+    for path in (tmp_path / "bundles").iterdir():
+        if path.name == "race.pbem.zip":
+            with pytest.raises(Unknown):
+                judged(path.read_bytes())
+        else:
+            judged(path.read_bytes())
+
+
+@of_sqlite
+def test_the_scripts_of_a_version_make_the_tables_that_they_made(version: str, tmp_path: Path) -> None:
+    """A change of tables is a new script: whoever changes an old one has no way to such stores."""
+    said = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name"
+    scripts = migrations()[: STORES[version]]
+    with (
+        Database(tmp_path / "server" / "store.sqlite", scripts) as then,
+        Database(tmp_path / "now.sqlite", scripts) as now,
+    ):
+        assert then.engine.version == STORES[version]
+        assert connection(then).execute(said).fetchall() == connection(now).execute(said).fetchall()
+
+
+@of_sqlite
+@pytest.mark.usefixtures("version")
+def test_a_server_starts_on_its_store(tmp_path: Path) -> None:
+    config = ("--config", str(tmp_path / "server" / "pbem.toml"))
+    with serving(tmp_path / "ready", *config):
+        status = json.loads(CliRunner().invoke(group, ["status", *config, "--json"]).output)
+    assert status["matches"] == {"closed": 2, "open": 2, "playing": 4, "proposed": 5, "setup": 3}
+    assert (status["players"], status["inbox"]["aside"], status["bounces"]["permanent"]) == (13, 1, 1)
+
+
+def ordered(referee: Referee, name: str, match: str, text: str) -> None:
+    """A player asks how a match stands, and fills in the form that comes."""
+    person = referee.person(name)
+    referee.send(person, f"status {match}\n")
+    referee.turn((person, text))
+
+
+@of_sqlite
+@pytest.mark.usefixtures("version")
+def test_a_store_proves_what_it_proved_and_its_matches_go_on(tmp_path: Path) -> None:
+    referee = Referee(tmp_path / "server", "later")
+    assert not [*referee.database.engine.damage(), *unsound(referee.database, referee.vault)]
+    latest = {f"{read(content).entries[0].body['match']}.pbem": content for content in bundles_now(referee)}
+    latest["t1.pbem-tournament"] = referee.desk.director.archive.bundle(1, letters=True)
+    for name, content in latest.items():
+        assert content == (tmp_path / "bundles" / f"{name}.zip").read_bytes(), name
+
+    referee.now += timedelta(days=2)
+    for _ in range(2):  # Ann's orders for these turns are in the store
+        ordered(referee, "carl", "m2", "")
+    assert referee.match(2).phase == "closed"
+    assert order(referee, "resume", "m3") == ("done", "m3 is playing")
+    ordered(referee, "dan", "m3", "Z1 J1-J2")
+    assert referee.match(3).phase == "closed"
+    carl = referee.person("carl")
+    referee.send(carl, f"setup m5 game 1\n{SETUPS[1]}\nend\n")
+    referee.send(carl, carl.form("setup"))
+    assert referee.match(5).phase == "playing"
+    referee.send(referee.person("wim"), "resign m11 match\n")
+    tournament = verify_tournament(referee.desk.director.archive.bundle(1, letters=True))
+    assert any(check.found.startswith("m11 is over") for check in tournament)
+
+    places = Places(tmp_path / "fay" / "config" / "pbem", tmp_path / "fay" / "state" / "pbem")
+    account = places.load("fay@play.example")
+    fay = Owner(referee, referee.person(account.name), places.memory(account.id))
+    assert fay.agent.ahead.plans("m9", referee.now).waiting
+    referee.send(referee.person("gus"), "resign m9 game 1\n")
+    live_out([fay])
+    referee.wait(OVER)
+    assert not fay.accusations
+    said: list[str] = []
+    for content in bundles_now(referee):
+        checks = list(verify(content))
+        assert all(check.holds for check in checks)
+        judged(content)
+        said += [check.found for check in checks]
+    assert "game 1: seat 1: honest; seat 2: not revealed" in said, "Fay's secrets were at home"
+    fay.close()
+    referee.close()
