@@ -25,7 +25,9 @@ from pbem.proof.tournament_proof import verify_tournament
 from pbem.proof.verification import verify
 from pbem.store.database import Database
 from pbem.store.engine import migrations
+from pbem.store.own_keys import ForeignKeysError, OwnKeys, check
 from pbem.store.rows import unsound
+from pbem.store.vault import Vault
 from verifier import Unknown, judged
 
 if TYPE_CHECKING:
@@ -99,6 +101,8 @@ def ordered(referee: Referee, name: str, match: str, text: str) -> None:
 def test_a_store_proves_what_it_proved_and_its_matches_go_on(tmp_path: Path) -> None:
     referee = Referee(tmp_path / "server", "later")
     assert not [*referee.database.engine.damage(), *unsound(referee.database, referee.vault)]
+    with pytest.raises(ForeignKeysError):
+        check(referee.database, OwnKeys(Vault(b"\1" * 32, referee.nonces), referee.signing_key))
     latest = {f"{read(content).entries[0].body['match']}.pbem": content for content in bundles_now(referee)}
     latest["t1.pbem-tournament"] = referee.desk.director.archive.bundle(1, letters=True)
     for name, content in latest.items():
@@ -117,7 +121,7 @@ def test_a_store_proves_what_it_proved_and_its_matches_go_on(tmp_path: Path) -> 
     assert referee.match(5).phase == "playing"
     referee.send(referee.person("wim"), "resign m11 match\n")
     tournament = verify_tournament(referee.desk.director.archive.bundle(1, letters=True))
-    assert any(check.found.startswith("m11 is over") for check in tournament)
+    assert any(line.found.startswith("m11 is over") for line in tournament)
 
     places = Places(tmp_path / "fay" / "config" / "pbem", tmp_path / "fay" / "state" / "pbem")
     account = places.load("fay@play.example")
@@ -130,9 +134,9 @@ def test_a_store_proves_what_it_proved_and_its_matches_go_on(tmp_path: Path) -> 
     said: list[str] = []
     for content in bundles_now(referee):
         checks = list(verify(content))
-        assert all(check.holds for check in checks)
+        assert all(line.holds for line in checks)
         judged(content)
-        said += [check.found for check in checks]
+        said += [line.found for line in checks]
     assert "game 1: seat 1: honest; seat 2: not revealed" in said, "Fay's secrets were at home"
     fay.close()
     referee.close()
