@@ -16,6 +16,7 @@ from in_a_box.referee import Referee
 from in_a_box.stores import connection, of_sqlite
 from judges.honest import bundles_now
 from machines.serve_process import serving
+from machines.waiting import until
 from vectors.make import OVER, SETUPS
 
 from pbem.cli.group import group
@@ -81,12 +82,18 @@ def test_the_scripts_of_a_version_make_the_tables_that_they_made(version: str, t
 
 @of_sqlite
 @pytest.mark.usefixtures("version")
-def test_a_server_starts_on_its_store(tmp_path: Path) -> None:
+def test_a_server_starts_on_its_store_and_takes_it_as_a_backup(tmp_path: Path) -> None:
     config = ("--config", str(tmp_path / "server" / "pbem.toml"))
+    backup = (tmp_path / "server" / "store.sqlite").rename(tmp_path / "backup")
+    (tmp_path / "server" / "store.sqlite").write_bytes(backup.read_bytes())
     with serving(tmp_path / "ready", *config):
         status = json.loads(CliRunner().invoke(group, ["status", *config, "--json"]).output)
     assert status["matches"] == {"closed": 2, "open": 2, "playing": 4, "proposed": 5, "setup": 3}
     assert (status["players"], status["inbox"]["aside"], status["bounces"]["permanent"]) == (13, 1, 1)
+    restored = CliRunner().invoke(group, ["restore", str(backup), *config, "--yes"]).output
+    assert "Restored, generation 2" in restored
+    with serving(tmp_path / "ready", *config):
+        until(lambda: len(json.loads(CliRunner().invoke(group, ["status", *config, "--json"]).output)["paused"]) == 7)
 
 
 def ordered(referee: Referee, name: str, match: str, text: str) -> None:
