@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import io
 import tarfile
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
-from machines.witness_double import Double
 
 from pbem.cli.group import group
+from pbem.player.checkpoint_witness import Witness, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FOLDER = Path(__file__).parent
-WITNESS = str(Double(name="w.example").verifier)
 
 
 def unpack(content: bytes, folder: Path) -> None:
@@ -27,7 +27,9 @@ def unpack(content: bytes, folder: Path) -> None:
 
 def verdicts(folder: Path) -> Iterator[str]:
     """What `pbem verify` says of each bundle, of t1 with the bundles of its matches, and of m2 with Ann's letters."""
-    letters = ("--witness", WITNESS, "--against", f"{folder}/letters/ann.mbox")
+    with closing(Witness(load(folder / "witness" / "witness.toml"))) as witness:
+        seen = str(witness.verifier)
+    letters = ("--witness", seen, "--against", f"{folder}/letters/ann.mbox")
     more = {"m2": letters, "t1": ("--bundles", f"{folder}/bundles")}
     for path in sorted((folder / "bundles").glob("*.zip")):
         name = path.name.partition(".")[0]

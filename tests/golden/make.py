@@ -1,7 +1,7 @@
 """Makes what every later pbem must read: `PYTHONPATH=tests python -m golden.make 1.0`, once for 1.0, never again.
 
-A server as its operator keeps it, with all that can be under way; two players of a sealed match, as `pbem play` keeps
-them; the letters of a player; bundles of every kind. Nothing in it is of chance: made twice, it is the same.
+A server as its operator keeps it, with all that can be under way; a player's home in a sealed match, as `pbem play`
+keeps it; a player's letters; a witness; bundles of all kinds. Nothing in it is of chance: made twice, it is the same.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.test_operator import CONFIG, give_keys
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from desk.test_anonymous import opened
 from desk.test_notify import notified
 from desk.test_operator import order
 from desk.test_tournaments import Club
-from desk.test_witnesses import LOG_KEY, Desk, Watching
+from desk.test_witnesses import LOG_KEY, TEN, Desk
 from golden.kept import FOLDER, verdicts
 from in_a_box.bounces import bounce, return_path
 from in_a_box.outside import RACE, referee_of
@@ -31,16 +32,17 @@ from in_a_box.referee import SERVER, Referee, another, form_in, new, placed
 from in_a_box.restores import back_up, put_back, resume_all
 from in_a_box.signed_club import SignedClub
 from judges.honest import bundles_now
-from machines.witness_double import Double
 from vectors.make import GOOD, KEPT, MASTERS, SETUPS, SMALL, VECTORS, by, key, keyless, made, proof
 
 from pbem.config.server import NotifyConfig
 from pbem.identity import ssh
 from pbem.match.events import TYPES
 from pbem.player.account_file import Account, Places
+from pbem.player.checkpoint_witness import Witness, load
 from pbem.proof.bundle import is_tournament, read
 from pbem.store.operator import Instructions
 from pbem.store.own_keys import OwnKeys, note
+from pbem.tlog.checkpoint import CosignRequest
 
 if TYPE_CHECKING:
     from in_a_box.referee import Mailbox
@@ -167,6 +169,22 @@ def people_and_post(referee: Desk, ann: Mailbox, carl: Mailbox, dan: Mailbox, ev
     Instructions(referee.database).give("pause", "m3", "the server moves", "root", referee.now)
 
 
+def witnessed(referee: Desk, home: Path) -> None:
+    """A checkpoint of the log is seen by a witness with this home."""
+    home.mkdir()
+    private = key("witness").private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (home / "witness_ed25519").write_bytes(private)
+    settings = home / "witness.toml"
+    settings.write_text(f'name = "w.example"\nlisten = "127.0.0.1:2526"\nlogs = ["{LOG_KEY}"]\n')
+    with closing(Witness(load(settings))) as witness:
+        referee.watch(witness.verifier)
+        referee.wait(TEN)
+        (asked,) = referee.due
+        answer = witness.answer(CosignRequest.read(asked.request), referee.now)
+        assert answer.note
+        referee.answered(asked, 200, f"{answer.note.signatures[-1]}\n")
+
+
 def server(folder: Path) -> dict[str, bytes]:
     """The folder of a server, the home of Fay and Ann's letters about m2; returns all that the server can prove."""
     home = folder / "server"
@@ -176,10 +194,8 @@ def server(folder: Path) -> dict[str, bytes]:
     referee = Desk(home, "golden")
     note(referee.database, OwnKeys(referee.vault, referee.signing_key))
     referee.configure(notify=NotifyConfig(hosts=("ntfy.example",)))
-    watching = Watching(referee, Double(LOG_KEY, name="w.example"))
     people = matches(referee)
-    watching.post()
-    watching.wait()
+    witnessed(referee, folder / "witness")
     referee.send(people[0], "status m2\n")  # whose answer brings what the witness saw
     sealed(referee, folder / "fay")
     tournaments(referee)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,9 @@ from click.testing import CliRunner
 from desk.test_operator import order
 from golden.kept import FOLDER, unpack, verdicts
 from in_a_box.owners import Owner, live_out
-from in_a_box.referee import Referee
+from in_a_box.referee import SERVER, START, Referee
 from in_a_box.stores import connection, of_sqlite
+from in_a_box.witnessed import KEY
 from judges.honest import bundles_now
 from machines.serve_process import serving
 from machines.waiting import until
@@ -21,6 +23,7 @@ from vectors.make import OVER, SETUPS
 
 from pbem.cli.group import group
 from pbem.player.account_file import Places
+from pbem.player.checkpoint_witness import Witness, load
 from pbem.proof.bundle import read
 from pbem.proof.tournament_proof import verify_tournament
 from pbem.proof.verification import verify
@@ -29,6 +32,9 @@ from pbem.store.engine import migrations
 from pbem.store.own_keys import ForeignKeysError, OwnKeys, check
 from pbem.store.rows import unsound
 from pbem.store.vault import Vault
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.note import Note, signed
+from pbem.tlog.tree import leaf_hash
 from verifier import Unknown, judged
 
 if TYPE_CHECKING:
@@ -78,6 +84,16 @@ def test_the_scripts_of_a_version_make_the_tables_that_they_made(version: str, t
     ):
         assert then.engine.version == STORES[version]
         assert connection(then).execute(said).fetchall() == connection(now).execute(said).fetchall()
+
+
+@pytest.mark.usefixtures("version")
+def test_a_witness_remembers_what_it_cosigned(tmp_path: Path) -> None:
+    """One that forgets would sign two trees of one log."""
+    text = str(Checkpoint(SERVER, 1, leaf_hash(b"")))
+    asked = CosignRequest(0, (), Note(text, (signed(SERVER, KEY, text),)))
+    with closing(Witness(load(tmp_path / "witness" / "witness.toml"))) as witness:
+        answer = witness.answer(asked, START)
+    assert (answer.outcome, answer.size) == ("behind", 15)
 
 
 @of_sqlite
