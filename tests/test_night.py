@@ -50,6 +50,14 @@ def test_a_night_that_is_interrupted_goes_on(tmp_path: Path) -> None:
     assert (tmp_path / "noted").read_text() == "second\nthird\n"
 
 
+def test_a_part_that_is_too_slow_may_clean_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shell that ran it dies at once; what it ran has time."""
+    monkeypatch.setattr(night, "MOMENT", 0.0)
+    cleans = f"bash -c 'trap \"sleep 0.5; touch {tmp_path}/cleaned\" EXIT; sleep 60'; true"
+    assert "| cleans | too slow, and ended |" in ran(tmp_path, [Part("cleans", cleans, 0.25 / 60)])
+    assert (tmp_path / "cleaned").exists()
+
+
 def test_what_does_not_pass_is_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(night, "MOMENT", 0.0)
     page = ran(

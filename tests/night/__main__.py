@@ -126,12 +126,15 @@ class Night:
 
 
 async def _end(child: asyncio.subprocess.Process) -> None:
-    """End a part, and what it has started."""
+    """End a part, and what it has started: its shell dies at once, and the others clean up."""
     for which in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, TimeoutError):
             os.killpg(child.pid, which)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(child.wait(), LAST_WORDS)
+            async with asyncio.timeout(LAST_WORDS):
+                while True:
+                    os.killpg(child.pid, 0)
+                    await asyncio.sleep(0.05)
+    await child.wait()
 
 
 def _write(path: Path, text: str) -> None:
