@@ -22,17 +22,18 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from desk.test_anonymous import opened
 from desk.test_notify import notified
 from desk.test_operator import order
-from desk.test_tournaments import Club
 from desk.test_witnesses import LOG_KEY, TEN, Desk
 from golden.kept import FOLDER, verdicts
 from in_a_box.bounces import bounce, return_path
+from in_a_box.mailing_club import Club
 from in_a_box.outside import RACE, referee_of
 from in_a_box.owners import Owner, live, propose
 from in_a_box.referee import SERVER, Referee, another, form_in, new, placed
 from in_a_box.restores import back_up, put_back, resume_all
 from in_a_box.signed_club import SignedClub
 from judges.honest import bundles_now
-from vectors.make import GOOD, KEPT, MASTERS, SETUPS, SMALL, VECTORS, by, key, keyless, made, proof
+from vectors.make import KEPT
+from vectors.matches import GOOD, MASTERS, SETUPS, SMALL, VECTORS, by, key, keyless, made, proof
 
 from pbem.config.server import NotifyConfig
 from pbem.identity import ssh

@@ -19,7 +19,7 @@ from in_a_box.witnessed import KEY
 from judges.honest import bundles_now
 from machines.serve_process import serving
 from machines.waiting import until
-from vectors.make import OVER, SETUPS
+from vectors.matches import OVER, SETUPS
 
 from pbem.cli.group import group
 from pbem.player.account_file import Places
