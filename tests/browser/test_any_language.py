@@ -24,8 +24,9 @@ __all__ = ["user"]
 TEXTS = """() => {
     const found = [], told = ["alt", "aria-label", "data-head", "label", "placeholder", "title"];
     const walk = (element) => {
-        // Not what is typed, nor what servers write.
-        if (element.matches("script, style, noscript, code, pre, [hreflang], #notation, #letters summary")) return;
+        // Not what is typed, nor what servers write, nor a ruling: the rules are a document, English if need be.
+        const others = "script, style, noscript, code, pre, [hreflang], #notation, #letters summary, .ruling > div";
+        if (element.matches(others)) return;
         for (const name of told) if (element.hasAttribute(name)) found.push(element.getAttribute(name));
         for (const child of element.childNodes) {
             if (child.nodeType === Node.TEXT_NODE) found.push(child.data);
