@@ -181,6 +181,6 @@ def test_a_desk_that_stands_still_is_replaced(tmp_path: Path, monkeypatch: pytes
         os.kill(first, signal.SIGSTOP)
         for number in range(2):
             await house.send(LETTER % (number, number), f"anna{number}@mail.example")
-        await asyncio.wait_for(house.until(lambda: len(house.post.sent) == 2 and not lives(first)), 15)
+        await asyncio.wait_for(house.until(lambda: len(house.post.sent) == 2 and not lives(first)), 40)
 
     run(configured(tmp_path), scene, desk=open_desk, place=OwnProcess, reader=InProcess)
