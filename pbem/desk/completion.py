@@ -51,6 +51,7 @@ _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _ENTRY = re.compile(r"^[> ]*(enter t[1-9][0-9]{0,8})\s[> ]*[0-9a-f]{8}", re.MULTILINE)
 _WORD = re.compile(r"[^\s,;]+")
 _WORDS = re.compile(r"[\w-]+")
+_PIECES = re.compile(r"[^\s-]+|-")
 
 
 NOT_SIGNED = Phrase("this must be signed with your key; `help signing` says how")
@@ -291,7 +292,7 @@ def nearly(match: Match, seat: int, text: str) -> tuple[Fault, ...] | None:
         return None
     meant = parts.meant(match.rules, FINAL.sub("", NAMED.sub("", text)))
     faults = faults_of(match, seat, meant)
-    return faults if 2 * len(faults) <= len(meant.split()) else None
+    return faults if 2 * len(faults) <= len(_PIECES.findall(meant)) else None
 
 
 def _accepting(match: Match) -> str:

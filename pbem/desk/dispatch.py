@@ -15,7 +15,7 @@ import structlog
 from pbem.desk import account_keys, outcomes, seats
 from pbem.desk.caller import Caller, Novelty, Trust, refused
 from pbem.desk.commands.account import stop_mail
-from pbem.desk.completion import NOT_SIGNED, against_yes, completed, entering, proposing, stands, understood
+from pbem.desk.completion import NOT_SIGNED, against_yes, beside, completed, entering, proposing, stands, understood
 from pbem.desk.daily_limits import (
     CHANGES_NOTHING,
     COMMAND,
@@ -237,7 +237,8 @@ class Dispatch:
             replies.append((command, reply))
         replies += [(command, self._without_effect(caller, command)) for command in reading.meant or []]
         if reading.short and (whole := understood(self.seats, self.mailboxes, caller, masked(reading.short))):
-            command, reply, ignored = whole
+            command, reply, left = whole
+            ignored = [*left, *beside(reading)]
             replies = [(command, self._offered(caller, command, reply))]
         return replies, replace(reading, ignored=[*ignored, *left_out])
 

@@ -18,7 +18,7 @@ from pbem.games.player_text import Text, plain, read_options
 from pbem.phrase import Phrase, either
 from pbem_diplomacy import adjustments, choices
 from pbem_diplomacy.geography import standard
-from pbem_diplomacy.notation import Reader, written
+from pbem_diplomacy.notation import Reader, corrected, written
 from pbem_diplomacy.orders import BUILD, CONVOY, DISBAND, HOLD, MOVE, RETREAT, SUPPORT, WAIVE, Position
 from pbem_diplomacy.recall import recalled
 from pbem_diplomacy.state import ADJUSTMENT, DEALING, DEALT, MOVEMENT, PACES, RETREATS, Options, State, Written
@@ -279,7 +279,7 @@ def _form(text: str) -> None:
 
 def slips(text: str) -> str:
     """The orders that were probably meant: the player is asked."""
-    return plain(text)
+    return corrected(plain(text))
 
 
 def pace(state: State) -> Fraction:

@@ -7,6 +7,7 @@ seas on its way: `A Lon-Nth-Bel`. What nJudge takes is taken: `A Bur-Par` as a r
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -82,6 +83,22 @@ def meant(word: str) -> list[str]:
     return [code for code, each in standard().provinces.items() if each.name.lower().startswith(word.lower())]
 
 
+def corrected(text: str) -> str:
+    """A text with the names of provinces that it misspells as they are written."""
+    return _LONG_WORD.sub(lambda found: _nearest(found[0]), text)
+
+
+_LONG_WORD: Final = re.compile(r"[^\W\d_]{5,40}")
+
+
+@cache
+def _nearest(word: str) -> str:
+    """The word of a province's name that another is nearly, or that other."""
+    names = {part for province in standard().provinces.values() for part in province.name.split()}
+    near = get_close_matches(word.title(), sorted(names), 1, 0.82)
+    return near[0] if near and word.lower() not in _places() else word
+
+
 _MEANING: Final = {word: meaning for meaning, words in WORDS.items() for word in words}
 
 
@@ -112,6 +129,10 @@ def written(order: Order) -> str:
     return f"{unit} {order.verb}"
 
 
+_PROSE: Final = 5
+"""The least number of strange words that make prose of a text with verbs of the notation."""
+
+
 class Reader:
     """The orders in a text, with the place where each begins; what cannot be read is noted as a fault."""
 
@@ -122,22 +143,43 @@ class Reader:
 
     def orders(self) -> list[tuple[int, Order]]:
         """All orders that can be read."""
-        found = []
+        found, is_prose = [], self._is_prose()
         while self._at < len(self._tokens):
             begins = self._at
             if order := self._order():
                 found.append((self._tokens[begins][0], order))
                 continue
-            # One fault for a stretch that means nothing: the next order begins with a unit.
-            place, _, word = self._tokens[min(self._at, len(self._tokens) - 1)]
-            says = Phrase("this is no order; write `A Par-Bur` or `F Lon S A Yor-Nth`")
-            if len(word) > 2 and len(codes := meant(word)) > 1:
-                says = Phrase("more than one province begins like this: {places}", places=either(map(spelled, codes)))
-            self._text.blame("2", word[:80], says, place)
+            # The next order begins with a unit. Until then all is one fault; prose has one for each strange word.
+            self._blame(min(self._at, len(self._tokens) - 1))
             self._at += 1
             while self._at < len(self._tokens) and self._peek() not in {ARMY, FLEET}:
+                if is_prose and not self._peek():
+                    self._blame(self._at)
                 self._at += 1
         return found
+
+    def _is_prose(self) -> bool:
+        """True if no order can be meant: nothing looks like a unit or a dash, and few words are the notation's."""
+        told = {meaning for at, (_, meaning, _) in enumerate(self._tokens) if not self._is_article(at)}
+        dashes = any(word in {"->", *DASHES} for _, _, word in self._tokens)
+        strange = sum(not meaning for _, meaning, _ in self._tokens)
+        verbs = any(meaning and not meaning.startswith("@") for meaning in told)
+        return not dashes and told.isdisjoint({ARMY, FLEET}) and (strange >= _PROSE or not verbs)
+
+    def _is_article(self, at: int) -> bool:
+        """True for the word `a` within a sentence, before what is no province: their codes have three letters."""
+        if not 0 < at < len(self._tokens) - 1 or self._tokens[at][2] != "a" or self._tokens[at - 1][1]:
+            return False
+        _, meaning, word = self._tokens[at + 1]
+        return not meaning.startswith("@") and len(word) != 3
+
+    def _blame(self, at: int) -> None:
+        """Note the token at an index, which cannot be read."""
+        place, _, word = self._tokens[at]
+        says = Phrase("this is no order; write `A Par-Bur` or `F Lon S A Yor-Nth`")
+        if len(word) > 2 and len(codes := meant(word)) > 1:
+            says = Phrase("more than one province begins like this: {places}", places=either(map(spelled, codes)))
+        self._text.blame("2", word[:80], says, place)
 
     def _peek(self) -> str:
         return self._tokens[self._at][1] if self._at < len(self._tokens) else ""

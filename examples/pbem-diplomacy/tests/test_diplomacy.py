@@ -6,7 +6,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from pbem_diplomacy import RULES, ahead, offers, pace, period, side, without
+from pbem_diplomacy import RULES, ahead, offers, pace, period, side, slips, without
 from pbem_diplomacy.boards import blank, boards, truth
 from pbem_diplomacy.geography import Unit
 from pbem_diplomacy.notation import Reader, written
@@ -201,6 +201,42 @@ def test_the_kind_of_a_unit_may_be_left_out() -> None:
 )
 def test_what_could_never_be_carried_out_is_refused(text: str, rules: list[str]) -> None:
     assert faults(begun(), text) == rules
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("Sure, I will support you into Munich.", 5),
+        ("Would you like a support into Munich for a season?", 7),
+        ("Yes, gladly", 2),
+        ("A Par-Brr", 1),
+        ("prs - bru", 1),
+        ("Prs to Bru", 1),
+        ("please do a prs to bru now", 2),
+        ("please do A Prs to Bru at once, and hold the others", 2),
+        ("Prs to Bru\nMrs to Spn", 1),
+    ],
+)
+def test_prose_has_many_faults_and_what_may_be_orders_has_few(text: str, faults: int) -> None:
+    """Plain words in answer to a message are passed on if more than half of them are faults."""
+    found = Text(text)
+    Reader(found).orders()
+    with pytest.raises(Refused) as told:
+        found.refuse_faults()
+    assert len(told.value.faults) == faults
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("A Pariss-Burgandy.", "A Paris-Burgundy"),
+        ("F Tyrhenian Sea-Westren Med", "F Tyrrhenian Sea-Western Med"),
+        ("A Par-Brr", "A Par-Brr"),
+        ("Alliance, finally", "Alliance  finally"),
+    ],
+)
+def test_a_misspelt_province_is_asked_about(text: str, means: str) -> None:
+    assert slips(text).strip() == means
 
 
 def test_a_view_has_all_by_which_orders_are_judged() -> None:
