@@ -51,7 +51,6 @@ _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _ENTRY = re.compile(r"^[> ]*(enter t[1-9][0-9]{0,8})\s[> ]*[0-9a-f]{8}", re.MULTILINE)
 _WORD = re.compile(r"[^\s,;]+")
 _WORDS = re.compile(r"[\w-]+")
-_PIECES = re.compile(r"[^\s-]+|-")
 
 
 NOT_SIGNED = Phrase("this must be signed with your key; `help signing` says how")
@@ -222,7 +221,7 @@ def _unplaced(
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:
         facts = {"faults": [*older, *map(escaped, wrong)], "due": match.play.due(match, seat), "match": match.id}
-        facts["talk"] = mailboxes.is_talk(caller.letter)
+        facts["talk"] = mailboxes.is_talk(caller.letter) or short.lower().startswith("press")
         reply = Reply("nearly", facts, at=at, outcome="unplaced")
     else:
         return None
@@ -292,7 +291,7 @@ def nearly(match: Match, seat: int, text: str) -> tuple[Fault, ...] | None:
         return None
     meant = parts.meant(match.rules, FINAL.sub("", NAMED.sub("", text)))
     faults = faults_of(match, seat, meant)
-    return faults if 2 * len(faults) <= len(_PIECES.findall(meant)) else None
+    return faults if 2 * len(faults) <= len(meant.split()) else None
 
 
 def _accepting(match: Match) -> str:
@@ -422,7 +421,7 @@ def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
     if reading.commands or reading.meant is not None or consent or len(said) > MOST or not says_something(said):
         return None
     if one_letter.named(match, reading.short) or any(
-        nearly(match, at.seat, words) is not None for words in (said, reading.short, *lines)
+        nearly(match, at.seat, words.replace("-", " - ")) is not None for words in (said, reading.short, *lines)
     ):
         return None
     if any(_is_for_some(match, at.seat, line) for line in lines):

@@ -238,8 +238,7 @@ class Dispatch:
         replies += [(command, self._without_effect(caller, command)) for command in reading.meant or []]
         if reading.short and (whole := understood(self.seats, self.mailboxes, caller, masked(reading.short))):
             command, reply, left = whole
-            ignored = [*left, *beside(reading)]
-            replies = [(command, self._offered(caller, command, reply))]
+            ignored, replies = [*left, *beside(reading)], [(command, self._offered(caller, command, reply))]
         return replies, replace(reading, ignored=[*ignored, *left_out])
 
     def _left(self, caller: Caller, replies: Sequence[Answered], *, optout: bool, used: bool) -> tuple[int, int]:

@@ -82,6 +82,12 @@ def others_called(match: Match, reader: int) -> Mapping[str, int]:
     return {word: seat for seat, own in words.items() for word in own if found[word] == 1}
 
 
+def playing(seen: Match, seat: int) -> str:
+    """The name of a seat, as a reader sees it, with what it plays: `bob (Italy)`."""
+    side = seen.play.side(seen, seen.position, seat) if seen.position is not None else ()
+    return f"{seen.name(seat)} ({side[0].capitalize()})" if side else seen.name(seat)
+
+
 def _unproved(submission: Submission) -> Submission:
     """A submission without what shows who sent it, and at which level."""
     return replace(submission, letter=b"", evidence=b"", aside=())

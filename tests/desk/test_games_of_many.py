@@ -106,12 +106,15 @@ def test_a_subject_has_the_name_that_the_game_gives_to_a_turn(referee: Referee) 
 
 def test_players_are_written_to_by_what_they_play(referee: Referee) -> None:
     ann, bob, cem = retreating(referee)
-    referee.send(ann, "press m1 to power-5\nSorry again.\nend\n")
-    assert "Sent on to cem, and to nobody else." in ann.text
+    referee.send(ann, "press m1 to power-5 bob\nSorry again.\nend\n")
+    assert "Sent on to bob (Power-1) and cem (Power-5), and to nobody else." in " ".join(ann.text.split())
+    assert "ann (Power-3) writes to you, bob (Power-1),\nand nobody else" in cem.text
     assert "Sorry again." in cem.text
+    assert "\npress m1 to ann bob\n" in cem.text
+    assert "ann (Power-3) writes to you" in cem.last["subject"]
     referee.send(cem, "press m1 to p3\nNever mind.\nend\n")
     assert "Never mind." in ann.text
-    assert not any("Never mind." in body(letter) or "Sorry again." in body(letter) for letter in bob.letters)
+    assert not any("Never mind." in body(letter) for letter in bob.letters)
     referee.send(ann, "press m1 to p4\nAnybody?\nend\n")
     assert "no other player of the match; there are bob, cem" in ann.text
 
@@ -119,25 +122,34 @@ def test_players_are_written_to_by_what_they_play(referee: Referee) -> None:
 def test_words_that_could_be_orders_go_to_the_others_once_it_is_said(referee: Referee) -> None:
     """A game that finds one fault in a whole text calls any prose nearly right."""
     ann, bob, cem = with_a_phone(referee)
-    answer(referee, bob, "Sleep well, all of you!\n", letter=bob.find("ann writes"))
-    assert not any("bob writes" in letter["subject"] for letter in cem.letters)
+    answer(referee, bob, "Sleep well, all of you!\n", letter=bob.find("ann (Power-3) writes"))
     assert "If it is a message to the other players, write `press m1` in a line above" in " ".join(bob.text.split())
+    assert not any("bob (Power-1) writes" in letter["subject"] for letter in cem.letters)
     answer(referee, bob, "press m1\nSleep well, all of you!\nend\n")
     for reader in (ann, cem):
-        assert "Sleep well, all of you!" in body(reader.find("bob writes"))
+        assert "Sleep well, all of you!" in body(reader.find("bob (Power-1) writes"))
     answer(referee, bob, "march 7 north\n", letter=bob.find("begins"))
     assert "a message" not in bob.text
+    answer(referee, bob, "press to ann\nSleep well!\nendpress\n", letter=bob.find("begins"))
+    assert "or `press m1 to NAME`, and `end` in one below" in " ".join(bob.text.split())
+
+
+def test_words_joined_by_a_dash_could_be_orders(referee: Referee) -> None:
+    _, bob, cem = with_a_phone(referee)
+    answer(referee, bob, "march-north\n", letter=bob.find("ann (Power-3) writes"))
+    assert not any("bob (Power-1) writes" in letter["subject"] for letter in cem.letters)
 
 
 @pytest.mark.parametrize(
-    ("words", "passed"), [("To p5: bob is weak, is he not?", False), ("Sleep well, all of you!", True)]
+    ("words", "passed"),
+    [("To p5: bob is weak, is he not?", False), ("Sleep well, all of you!", True)],
 )
 def test_plain_words_for_one_power_are_not_passed_on_to_all(referee: Referee, words: str, *, passed: bool) -> None:
     ann, bob, cem = with_a_phone(referee)
     answer(referee, bob, "march 7\n", letter=bob.find("begins"))
     referee.turn((ann, "march 5"), (cem, "hold"))
-    answer(referee, bob, f"{words}\n", letter=bob.find("ann writes"))
-    assert any("bob writes" in letter["subject"] for letter in cem.letters) == passed
+    answer(referee, bob, f"{words}\n", letter=bob.find("ann (Power-3) writes"))
+    assert any("bob (Power-1) writes" in letter["subject"] for letter in cem.letters) == passed
 
 
 def test_a_word_that_is_one_player_s_name_and_another_s_power_is_for_none(referee: Referee) -> None:

@@ -86,14 +86,6 @@ def test_a_completed_form_says_what_it_leaves_out(post: Post) -> None:
     assert "Not understood, and ignored:\n\n  press to ann\n  May I?" in bob.text
 
 
-@pytest.mark.parametrize("written", ["Gx3-Gy9", "Gx3-Xx4"])
-def test_a_dash_joins_no_words(post: Post, written: str) -> None:
-    """One strange name beside a dash is one of several words, and no prose."""
-    _, bob = post.begun()
-    post.reply(bob, written, to=reply_to(bob.find("begins")))
-    assert "As orders, the beginning of your letter has faults" in bob.text
-
-
 def test_yes_sends_the_completed_setup(post: Post) -> None:
     """The word `ok` accepts as well, as the form is quoted whole."""
     _, bob = post.agreed()

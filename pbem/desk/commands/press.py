@@ -13,7 +13,7 @@ from pbem.desk import bulletin
 from pbem.desk.caller import Caller, refused
 from pbem.desk.outcomes import Reply
 from pbem.games import Fault, refuse
-from pbem.match.naming import others_called, seen_by
+from pbem.match.naming import others_called, playing, seen_by
 from pbem.match.state import AGREEING, PHASES, standing
 from pbem.match.view import OVER
 from pbem.phrase import Phrase
@@ -60,14 +60,13 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
             "a message has at most {most} characters, and this one has {count}", most=_MESSAGE, count=len(text)
         )
         raise refused("press", None, says)
-    own = match.name(seated.seat)
     # People who were only asked to play get messages from players they know.
     begun = match.phase not in AGREEING
-    others = [row for row in seated.row.seats if row.seat in to]
     readers = [
         row
-        for row in others
-        if begun or row.accepted or people.played_together(row.player, seated.name(seated.seat, row.seat))
+        for row in seated.row.seats
+        if row.seat in to
+        and (begun or row.accepted or people.played_together(row.player, seated.name(seated.seat, row.seat)))
     ]
     if not readers:
         says = Phrase("your message is passed on once another player has accepted the match")
@@ -78,14 +77,17 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
         if not people.blocks(row.player, by):
             # Plain words in answer to one of these go to all, so they answer no message to some alone.
             kind = "press_alone" if asked.to else "press"
-            among = [seated.name(seat, row.seat) for seat in to if seat != row.seat]
-            facts = {"by": by, "text": text, "among": among}
+            seen, among = seen_by(match, row.seat), [seat for seat in to if seat != row.seat]
+            facts = {"by": by, "text": text, "to": [by, *map(seen.name, among)]}
+            facts |= {"plays": playing(seen, seated.seat), "among": [playing(seen, seat) for seat in among]}
             items = [bulletin.of_press(match.id, by, text, alone=bool(asked.to))]
-            seated.write_to(row.seat, kind, Phrase("{by} writes to you", by=by), caller.now, items, **facts)
+            seated.write_to(
+                row.seat, kind, Phrase("{by} writes to you", by=facts["plays"]), caller.now, items, **facts
+            )
     if asked.to:
         seen = seen_by(match, seated.seat)
-        return Reply("press_to", {"to": [seen.name(seat) for seat in to]} | seated.facts(), at=seated)
-    seated.note_press(own, text, caller.now, everybody=asked.public)
+        return Reply("press_to", {"to": [playing(seen, seat) for seat in to]} | seated.facts(), at=seated)
+    seated.note_press(match.name(seated.seat), text, caller.now, everybody=asked.public)
     return Reply("press", seated.facts(), at=seated)
 
 
