@@ -15,7 +15,7 @@ from pbem.match.changed import replace
 from pbem.match.pinned_keys import Player
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pbem.match.state import Match, Submission
 
@@ -72,20 +72,21 @@ def others_called(match: Match, reader: int) -> Mapping[str, int]:
 
     A word that could be for two is for none: a player may have the name of what another one plays.
     """
-    seen, position = seen_by(match, reader), match.position
-    words = {
-        seat: {seen.name(seat), *(match.play.side(match, position, seat) if position is not None else ())}
-        for seat in match.seats
-        if seat != reader
-    }
+    seen = seen_by(match, reader)
+    words = {seat: {seen.name(seat), *_sides(match, seat)} for seat in match.seats if seat != reader}
     found = Counter(chain.from_iterable(words.values()))
     return {word: seat for seat, own in words.items() for word in own if found[word] == 1}
 
 
 def playing(seen: Match, seat: int) -> str:
     """The name of a seat, as a reader sees it, with what it plays: `bob (Italy)`."""
-    side = seen.play.side(seen, seen.position, seat) if seen.position is not None else ()
-    return f"{seen.name(seat)} ({side[0].capitalize()})" if side else seen.name(seat)
+    sides = _sides(seen, seat)
+    return f"{seen.name(seat)} ({sides[0].capitalize()})" if sides else seen.name(seat)
+
+
+def _sides(match: Match, seat: int) -> Sequence[str]:
+    """The words for what a seat plays, once there is a position."""
+    return match.play.side(match, match.position, seat) if match.position is not None else ()
 
 
 def _unproved(submission: Submission) -> Submission:

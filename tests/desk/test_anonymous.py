@@ -125,7 +125,7 @@ class TestPlay:
         refusals = set()
         for name in ("bob", "dan"):
             referee.send(ann, f"draw m1 offer for {name}\n")
-            assert f"{name} does not play this game" in ann.text
+            assert f"`{name}`: this is nobody who still plays this game" in ann.text
             refusals.add(ann.text.replace(name, "NAME"))
         assert len(refusals) == 1
         referee.send(ann, "draw m1 offer for seat-1 seat-2\n")

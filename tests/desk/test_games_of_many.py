@@ -78,6 +78,28 @@ def test_a_retreat_is_due_within_its_part_of_the_pace(referee: Referee) -> None:
     fails(later(found, missed, deadline=early), "the deadline is earlier than what was agreed")
 
 
+def test_terms_say_that_the_rules_may_give_a_turn_less_time(referee: Referee) -> None:
+    _, bob, _ = retreating(referee)
+    assert "7 days for each turn and setup\n            (the rules may give some turns less)" in body(
+        bob.find("proposes")
+    )
+
+
+def test_the_players_of_a_proposal_fit_a_terminal(referee: Referee) -> None:
+    *_, last = referee.table("powers", "rounds: 1", {f"{name}-of-very-long-name": "" for name in "abcdef"})
+    assert max(map(len, body(last.find("proposes")).splitlines())) <= 78
+
+
+def test_who_has_no_matches_hears_of_those_to_join(referee: Referee) -> None:
+    ann, *_ = referee.table("powers", "rounds: 1", {"ann": "", "bob": ""})
+    carl = referee.registered("carl")
+    referee.send(carl, "list\n")
+    assert "You have no matches; `list open` shows those" in carl.text
+    referee.send(ann, "new powers\nseats: 3\nend\n")
+    referee.send(carl, "list open\n", sign=False)
+    assert "answer this letter with a line such as `join m2`" in carl.text
+
+
 def test_the_next_turn_has_the_whole_pace_again(referee: Referee) -> None:
     _, _, cem = retreating(referee)
     referee.read_cold()
@@ -116,7 +138,9 @@ def test_players_are_written_to_by_what_they_play(referee: Referee) -> None:
     assert "Never mind." in ann.text
     assert not any("Never mind." in body(letter) for letter in bob.letters)
     referee.send(ann, "press m1 to p4\nAnybody?\nend\n")
-    assert "no other player of the match; there are bob, cem" in ann.text
+    assert "no other player of the match; there are bob (Power-1), cem (Power-5)" in " ".join(ann.text.split())
+    referee.send(ann, "draw m1 offer for p5\n")
+    assert "there are ann (Power-3), bob (Power-1), cem (Power-5)" in " ".join(ann.text.split())
 
 
 def test_words_that_could_be_orders_go_to_the_others_once_it_is_said(referee: Referee) -> None:

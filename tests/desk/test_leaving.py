@@ -99,7 +99,7 @@ def shared(referee: Referee) -> Bundle:
     referee.send(carl, "draw m1 accept\n")
     assert "there is no such offer" in carl.text
     referee.send(carl, "draw m1 offer for carl, dan\n")
-    assert "dan does not play this game, or is out of it" in carl.text
+    assert "`dan`: this is nobody who still plays this game; there are " in carl.text
     referee.send(carl, "draw m1 accept for ann bob\n")
     referee.send(bob, "draw m1 accept for carl\n")
     assert "there is no such offer" in bob.text

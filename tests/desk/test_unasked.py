@@ -61,7 +61,7 @@ class TestFlood:
         assert len(victim.letters) - before == 4
         referee.send(victim, "status m10\n", sign=False)
         referee.send(victim, form_in(victim.text, "accept", lines=1))
-        assert "setup" in victim.text
+        assert "the match begins" in victim.text
 
     def test_players_who_have_played_together_are_not_counted(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5"))

@@ -82,7 +82,7 @@ def unused(state: State, seat: int, orders: Written) -> tuple[Phrase, ...]:
     if state.kind == ADJUSTMENT:
         left = state.adjustments.get(power, 0) - len(orders.orders)
         return (Phrase("{count} of your builds", count=left),) if left > 0 else ()
-    says = Phrase("{unit} (is disbanded)") if state.kind == RETREATS else Phrase("{unit} (holds)")
+    says = Phrase("{unit} (no order: disbands)") if state.kind == RETREATS else Phrase("{unit} (no order: holds)")
     ordered = {order.province for order in orders.orders}
     idle = [unit for unit in state.orderable if unit.power == power and unit.province not in ordered]
     return tuple(says.given(unit=f"{unit.kind} {spelled(unit.place)}") for unit in sorted(idle))

@@ -292,9 +292,9 @@ def test_an_answer_names_the_units_without_an_order() -> None:
     def left(state: State, text: str) -> list[str]:
         return [*unused(state, 1, RULES.order(state, 1, text))]
 
-    assert left(begun(), "A Par-Bur") == ["A Mar (holds)", "F Bre (holds)"]
+    assert left(begun(), "A Par-Bur") == ["A Mar (no order: holds)", "F Bre (no order: holds)"]
     retreating, _ = played(dislodging(), "", "A Mun-Bur\nA Ruh S A Mun-Bur")
-    assert left(retreating, "") == ["A Bur (is disbanded)"]
+    assert left(retreating, "") == ["A Bur (no order: disbands)"]
     winter = at("winter", ["GERMANY A MAR"], dict.fromkeys(["PAR", "BRE", "SPA"], "FRANCE"))
     assert left(winter, "build A Par\nwaive") == ["1 of your builds"]
     assert left(winter, "build A Par\nbuild F Bre\nwaive") == []

@@ -52,8 +52,7 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
     if (limit := _SILENT.get(match.terms.press)) and limit[0](match, seated.seat):
         raise refused("press", match.id, limit[1])
     to = _addressees(match, seated.seat, asked.to)
-    text = asked.text.strip()
-    if not text:
+    if not (text := asked.text.strip()):
         raise refused("press", None, Phrase("the message is empty"))
     if len(text) > _MESSAGE:
         says = Phrase(
@@ -72,29 +71,27 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
         says = Phrase("your message is passed on once another player has accepted the match")
         raise refused("press", match.id, says)
     for row in readers:
-        by = seated.name(seated.seat, row.seat)
+        seen = seen_by(match, row.seat)
         # Nobody blocks the name of a seat: otherwise, who does not get a message would learn who wrote it.
-        if not people.blocks(row.player, by):
+        if not people.blocks(row.player, by := seen.name(seated.seat)):
             # Plain words in answer to one of these go to all, so they answer no message to some alone.
             kind = "press_alone" if asked.to else "press"
-            seen, among = seen_by(match, row.seat), [seat for seat in to if seat != row.seat]
-            facts = {"by": by, "text": text, "to": [by, *map(seen.name, among)]}
-            facts |= {"plays": playing(seen, seated.seat), "among": [playing(seen, seat) for seat in among]}
+            among = [seat for seat in to if seat != row.seat]
+            plays, *others = (playing(seen, seat) for seat in (seated.seat, *among))
+            facts = {"plays": plays, "text": text, "to": [by, *map(seen.name, among)], "among": others}
             items = [bulletin.of_press(match.id, by, text, alone=bool(asked.to))]
-            seated.write_to(
-                row.seat, kind, Phrase("{by} writes to you", by=facts["plays"]), caller.now, items, **facts
-            )
+            seated.write_to(row.seat, kind, Phrase("{by} writes to you", by=plays), caller.now, items, **facts)
     if asked.to:
-        seen = seen_by(match, seated.seat)
-        return Reply("press_to", {"to": [playing(seen, seat) for seat in to]} | seated.facts(), at=seated)
+        names = {"to": [playing(seen_by(match, seated.seat), seat) for seat in to]}
+        return Reply("press_to", names | seated.facts(), at=seated)
     seated.note_press(match.name(seated.seat), text, caller.now, everybody=asked.public)
     return Reply("press", seated.facts(), at=seated)
 
 
 def _addressees(match: Match, seat: int, names: tuple[str, ...]) -> list[int]:
     """The seats that are written to: all others, unless some are named; raises `Refused`."""
-    others, seen = others_called(match, seat), seen_by(match, seat)
-    there = ", ".join(seen.name(other) for other in match.seats if other != seat)
+    others = others_called(match, seat)
+    there = ", ".join(playing(seen_by(match, seat), other) for other in match.seats if other != seat)
     unknown = Phrase("this is no other player of the match; there are {names}", names=there)
     refuse([Fault("to", name, unknown) for name in names if name not in others])
     return sorted({others[name] for name in names} or others.values())

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.games import Fault, Refused, Result
+from pbem.games import Fault, Refused, Result, refuse
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, level_in_words
 from pbem.match.entry_type import EntryType, boolean, either, one_of, seat_number, seats, sentence_form
 from pbem.match.events import leaving
 from pbem.match.events.ended import abandon, end_game, give_up
 from pbem.match.events.leaving import leave, position_without
-from pbem.match.naming import called
+from pbem.match.naming import called, playing, seen_by
 from pbem.match.remaking import of_sentence
 from pbem.match.state import RUNNING, not_played, only_one_without
 from pbem.phrase import Phrase
@@ -147,11 +147,11 @@ def _sharing(match: Match, word: str, named: Sequence[str]) -> tuple[int, ...]:
     """The seats that would share a draw: those of the players named, or all who remain. Raises `Refused`."""
     if named and word == "decline":
         raise Refused(Fault(DRAW, word, Phrase("`decline` ends all offers: name nobody")))
-    playing = {called(match, seat): seat for seat in match.in_game}
-    for name in named:
-        if name not in playing:
-            raise Refused(Fault(DRAW, name, Phrase("{name} does not play this game, or is out of it", name=name)))
-    return tuple(seat for name, seat in playing.items() if not named or name in named)
+    remaining = {called(match, seat): seat for seat in match.in_game}
+    there = ", ".join(playing(seen_by(match, 0), seat) for seat in remaining.values())
+    unknown = Phrase("this is nobody who still plays this game; there are {names}", names=there)
+    refuse([Fault(DRAW, name, unknown) for name in named if name not in remaining])
+    return tuple(seat for name, seat in remaining.items() if not named or name in named)
 
 
 def agreeing(match: Match, what: str) -> tuple[int, ...]:
