@@ -40,6 +40,17 @@ def test_deaths_at_each_point(tmp_path: Path, seed: int) -> None:
         assert figures.kills + figures.power_cuts + figures.desk_deaths == len(TWICE)
 
 
+def test_case_02_a_letter_that_was_stored_and_not_answered(tmp_path: Path) -> None:
+    """It comes again, and is stored and answered once."""
+    with asked(tmp_path) as world:
+        world.machine.planned = ["letter stored"]
+        world.stranger.write()
+        wait(world, HOUR)
+        assert world.figures.kills + world.figures.power_cuts == 1
+        assert states(world) == [("done", 0)]
+        assert [taken.recipient for taken in world.taken] == [world.stranger.address]
+
+
 def test_case_09_a_letter_that_crashes_the_desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It kills the whole server each time it was read, alone, and so cannot be counted after the fact."""
     deaths = die(monkeypatch, "letter read", 9)
