@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import math
 import re
-import weakref
 from contextlib import suppress
 from datetime import timedelta
 from functools import cache
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from world.correspondent import SERVER, TO, Correspondent
+from world.correspondent import SERVER, TO, Correspondent, close_if_forgotten
 from world.promises import items_of
 
 from pbem.games.spaceships.words import EXAMPLE, FURTHER_EXAMPLE
@@ -222,7 +221,7 @@ class Keyless:
         self._world = world
         self._random = Random(f"{world.seed} keyless")
         self._memory = Memory(None)
-        weakref.finalize(self, self._memory.close)  # as above
+        close_if_forgotten(self, self._memory)
         account = Account(self.name, SERVER, TO, self.address, "", "", "")
         self._letters = Correspondence(account, self._memory, None, self._random.randbytes)
         self._begun = False
