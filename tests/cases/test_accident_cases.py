@@ -315,7 +315,7 @@ def test_case_39_a_second_daemon_through_another_name(tmp_path: Path) -> None:
     run(config, scene)
 
 
-def test_case_39_a_hard_link(tmp_path: Path) -> None:
+def test_case_39_a_second_daemon_through_a_hard_link(tmp_path: Path) -> None:
     """Two names, two logs: neither a second daemon nor the first one works on such a store."""
     config = configured(tmp_path)
     other = tmp_path / "other.sqlite"
@@ -346,7 +346,7 @@ def test_case_40_a_folder_or_a_pipe_is_no_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
-def test_case_39_a_bind_mount(tmp_path: Path) -> None:
+def test_case_39_a_second_daemon_through_a_bind_mount(tmp_path: Path) -> None:
     config = configured(tmp_path)
     other = tmp_path / "other.sqlite"
 

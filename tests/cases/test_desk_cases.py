@@ -67,7 +67,7 @@ def bomb(kind: str) -> bytes:
 
 
 @pytest.mark.parametrize(("kind", "words"), [("deep", "nested deeper than 10"), ("wide", "more than 50 parts")])
-def test_case_16_mime_bomb(referee: Referee, kind: str, words: str) -> None:
+def test_case_16_a_mime_bomb_is_refused_at_little_cost(referee: Referee, kind: str, words: str) -> None:
     ann = referee.person("ann")
     raw = b"From: ann@mail.example\r\nMessage-ID: <1@mail.example>\r\n" + bomb(kind)
     referee.deliver(raw, ann.address)
@@ -103,7 +103,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("trait", ODD)
-def test_case_17_odd_letters(referee: Referee, worker: Worker, trait: str) -> None:
+def test_case_17_odd_letters_are_answered_and_end_nothing(referee: Referee, worker: Worker, trait: str) -> None:
     raw = b"From: ann@mail.example\r\n" + ODD[trait]
     found = []
     for reader in (here := InProcess(Limits()), worker, here):
@@ -152,7 +152,7 @@ def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
     assert "Your orders stand, revision 2:\n\n  Rv4" in status(referee, ann)
 
 
-def test_case_19_quotes_signatures_and_footers(referee: Referee) -> None:
+def test_case_19_quotes_signatures_and_footers_are_no_orders(referee: Referee) -> None:
     ann, _ = referee.begun(SMALL, FLEETS)
     signed = referee.signed(ann, ann.filled("orders", "Rv5"))
     footer = "-- \nresign m1 match\n______\nlist footer: resign m1 match\n"
@@ -168,7 +168,7 @@ def test_case_19_quotes_signatures_and_footers(referee: Referee) -> None:
     assert "Turn 1" in status(referee, ann) or "turn 1" in status(referee, ann)
 
 
-def test_case_20_half_valid_orders(referee: Referee) -> None:
+def test_case_20_half_valid_orders_change_nothing(referee: Referee) -> None:
     ann, _ = referee.begun(SMALL, FLEETS)
     referee.send(ann, ann.filled("orders", "Rv5"))
     referee.send(ann, ann.filled("orders", "Gv1 gx3 sRv1", rev=2))
@@ -179,7 +179,7 @@ def test_case_20_half_valid_orders(referee: Referee) -> None:
     assert "Your orders stand, revision 1:\n\n  Rv5" in status(referee, ann)
 
 
-def test_case_21_forged_letters(referee: Referee) -> None:
+def test_case_21_forged_letters_change_nothing(referee: Referee) -> None:
     ann, _bob = referee.begun(SMALL, FLEETS)
     orders = ann.filled("orders", "Rv5")
     mallory = referee.person("mallory")
@@ -207,7 +207,7 @@ def test_case_21_forged_letters(referee: Referee) -> None:
     assert not mallory.letters
 
 
-def test_case_22_another_players_key(referee: Referee) -> None:
+def test_case_22_another_players_key_proves_nothing(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, FLEETS)
     structlog.reset_defaults()
     referee.open_desk()
@@ -218,7 +218,7 @@ def test_case_22_another_players_key(referee: Referee) -> None:
     assert "You have submitted no orders" in status(referee, bob)
 
 
-def test_case_23_replay(referee: Referee) -> None:
+def test_case_23_a_replayed_letter_changes_nothing(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, FLEETS)
     old = referee.raw(ann, referee.signed(ann, ann.filled("orders", "final\nRv5")))
     referee.deliver(old, ann.address)
@@ -319,7 +319,7 @@ def test_case_27_what_reaches_an_smtp_command(hostile: str) -> None:
     ],
     ids=["null sender", "auto", "bulk", "list", "loop", "hops", "DSN", "vacation", "autoreply"],
 )
-def test_case_28_automatic_mail(referee: Referee, head: str, sender: str) -> None:
+def test_case_28_automatic_mail_is_not_answered(referee: Referee, head: str, sender: str) -> None:
     """Without a proof it is neither obeyed nor answered; a first letter signed by a player's key is obeyed."""
     ann, _ = referee.begun(SMALL, FLEETS)
     before = len(ann.letters)

@@ -57,7 +57,7 @@ def outgoing(server: Server) -> int:
         return outbox.count()
 
 
-def test_case_01_kill_during_data(server: Server) -> None:
+def test_case_01_a_server_killed_during_data_keeps_no_half_letter(server: Server) -> None:
     server.start()
     with smtplib.SMTP("127.0.0.1", server.port) as client:
         client.ehlo()
@@ -73,7 +73,7 @@ def test_case_01_kill_during_data(server: Server) -> None:
     assert letters(server) == [LETTER]
 
 
-def test_case_03_power_loss_after_250(tmp_path: Path) -> None:
+def test_case_03_a_letter_answered_with_250_outlives_a_power_cut(tmp_path: Path) -> None:
     """The whole letter is in the files when 250 is said; the test below shows that it is on the disk."""
     saved = tmp_path / "saved"
     config = configured(tmp_path / "store")
@@ -98,7 +98,7 @@ def test_case_03_power_loss_after_250(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_case_03_the_order_of_fsync_and_reply(tmp_path: Path) -> None:
+def test_case_03_a_letter_is_on_the_disk_before_its_250(tmp_path: Path) -> None:
     """With strace: after the last write to the log of the store comes its fdatasync, and only then the 250."""
     config = tmp_path / "pbem.toml"
     config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n')
@@ -156,7 +156,7 @@ def test_case_05_slow_client_slow_handler(tmp_path: Path) -> None:
     run(configured(tmp_path), slow_desk)
 
 
-def test_case_06_disk_full(tmp_path: Path) -> None:
+def test_case_06_a_full_disk_loses_no_letter(tmp_path: Path) -> None:
     async def scene(house: House) -> None:
         database = house.daemon._inbox._database
         pages = database.scalar("PRAGMA page_count")
@@ -267,7 +267,7 @@ def memory(pid: int) -> int:
     ],
     ids=["empty lines", "big", "one line"],
 )
-def test_case_12_oversize(server: Server, raw: bytes, reply: str) -> None:
+def test_case_12_a_letter_that_is_too_large_is_refused(server: Server, raw: bytes, reply: str) -> None:
     server.start()
     assert server.send(LETTER).startswith("250")
     before = memory(server.pid)
@@ -297,7 +297,7 @@ SMUGGLED = [
 
 @pytest.mark.parametrize("protocol", ["smtp", "lmtp"])
 @pytest.mark.parametrize("end", SMUGGLED)
-def test_case_14_smuggling(end: bytes, protocol: str) -> None:
+def test_case_14_no_second_letter_is_smuggled_in_one(end: bytes, protocol: str) -> None:
     async def dialog(client: Client) -> None:
         await client.say(b"DATA")
         inner = b"MAIL FROM:<evil@x.example>\r\nRCPT TO:<pbem@play.example>\r\nDATA\r\nevil"
@@ -410,7 +410,7 @@ def test_case_33_half_a_tls_handshake_makes_room_without_trouble(
     ],
     ids=["HTTP", "TLS", "binary"],
 )
-def test_case_15_no_smtp_at_all(garbage: bytes) -> None:
+def test_case_15_what_is_no_smtp_at_all_ends_nothing(garbage: bytes) -> None:
     async def dialog(client: Client) -> None:
         client.writer.write(garbage)
         client.writer.write_eof()

@@ -16,7 +16,7 @@ def outbox(server: Server) -> list[tuple[str, int]]:
         return [(row["state"], row["attempts"]) for row in database.rows("SELECT state, attempts FROM outbox")]
 
 
-def test_case_29_the_same_bytes_again(tmp_path: Path) -> None:
+def test_case_29_a_letter_sent_again_has_the_same_bytes(tmp_path: Path) -> None:
     with served(tmp_path, script=["451 4.3.0 later", "hang up", "452 4.2.2 full", "250 2.0.0 ok"]) as (
         server,
         smarthost,

@@ -258,7 +258,7 @@ class TestARewritingServer:
         for hostile in (b"", b"[]", b"{}", b'{"salt":1}', b'{"salt":"zz"}', b"\xff", b"[" * 50_000):
             fails(rewritten(match, path, hostile), "entry 11" if hostile != b"[" * 50_000 else "")
 
-    def test_orders_in_their_letter(self, match: Bundle) -> None:
+    def test_orders_that_are_changed_in_their_letter(self, match: Bundle) -> None:
         """Changed, the other player's, an earlier turn's, or the server's own."""
         letter = "letters/game-2-turn-3-seat-1.eml"
         own = match.papers[letter]

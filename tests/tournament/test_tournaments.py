@@ -325,7 +325,7 @@ class TestRulings:
 
 
 class TestSwiss:
-    def test_all_rounds(self) -> None:
+    def test_nobody_meets_another_twice_or_has_two_byes(self) -> None:
         club = Club("format: swiss", names=names(17))
         club.start()
         rng = random.Random(3)
