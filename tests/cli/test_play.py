@@ -268,7 +268,7 @@ def test_the_rest_of_the_language(terminal: Terminal) -> None:
     assert "ann offers to end this game as won by ann." in bob.text
     terminal("draw", "m1", "offer", "--for", "ann", "--for", "cara", "--yes")
     terminal()
-    assert "cara does not play this game" in terminal("letter", "m1")
+    assert "nobody who still plays this game" in terminal("letter", "m1")
     terminal.referee.send(bob, "press m1\nserver play.example\nplayer bob\nrev 1\n船\nend\n")
     terminal.charset = "latin-1"
     assert "\\u8239" in terminal("letter", "m1")
