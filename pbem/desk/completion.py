@@ -22,7 +22,7 @@ from pbem.desk.caller import Caller, Trust
 from pbem.desk.outcomes import Reply
 from pbem.desk.reply_tokens import ReplyTokens, demand_dns, is_spent, least
 from pbem.desk.seats import SeatContext, Seats, answered_at, find_seat
-from pbem.games import Fault, parts
+from pbem.games import Fault, part_of, parts
 from pbem.letters.safe_text import escaped
 from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, Reading, masked, parse, row_of
 from pbem.match.changed import replace
@@ -219,7 +219,8 @@ def _unplaced(
             # A yes never orders nothing.
             facts |= {"level": "mailbox", "yes": against is None and says_something(FINAL.sub("", text))}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
-    elif wrong:
+    elif wrong or _is_for_later(match, seat, text):
+        wrong = wrong or (faults_of(match, seat, text) if match.play.due(match, seat) else _not_due(match))
         facts = {"faults": [*older, *map(escaped, wrong)], "due": match.play.due(match, seat), "match": match.id}
         facts["talk"] = mailboxes.is_talk(caller.letter) or short.lower().startswith("press")
         reply = Reply("nearly", facts, at=at, outcome="unplaced")
@@ -263,6 +264,12 @@ def _older(match: Match) -> Fault:
     if match.phase == "playing":
         return Fault("turn", None, Phrase("you answered an older letter; turn {turn} is due now", turn=match.turn))
     return Fault("game", None, Phrase("you answered an older letter; game {game} is due now", game=match.game))
+
+
+def _not_due(match: Match) -> tuple[Fault]:
+    """The words about orders of somebody who can give none in the present turn."""
+    says = Phrase("nothing is due from you now; `status {match}` brings the form for a later turn", match=match.id)
+    return (Fault("turn", None, says),)
 
 
 def _consented(mailboxes: ReplyTokens, caller: Caller, at: SeatContext, short: str) -> Reply:
@@ -424,9 +431,22 @@ def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
         nearly(match, at.seat, words.replace("-", " - ")) is not None for words in (said, reading.short, *lines)
     ):
         return None
+    if any(_is_for_later(match, at.seat, words) for words in (said, reading.short, *lines)):
+        return None
     if any(_is_for_some(match, at.seat, line) for line in lines):
         return None
     return Command("press", said, "", 1, SignedForm(SendPress(match=match.id, text=said)), block=said)
+
+
+def _is_for_later(match: Match, seat: int, text: str) -> bool:
+    """True if a text could be orders for one of the next turns, as far as the game says what could be."""
+    position, meant = match.playing, parts.meant(match.rules, FINAL.sub("", NAMED.sub("", text)))
+    if position is None or seat not in position.remaining or not says_something(meant):
+        return False
+    # Where players move in turn, it is the next one's, or that of another one behind it.
+    turns = range(match.turn + 1, match.turn + 1 + len(match.seats))
+    is_known = part_of(match.rules.name, "ahead") is not None
+    return is_known and not all(parts.ahead(match.rules, position, seat, turn, meant) for turn in turns)
 
 
 def _is_for_some(match: Match, seat: int, line: str) -> bool:

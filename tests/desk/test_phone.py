@@ -15,6 +15,7 @@ import pytest
 from in_a_box.inquiries import held
 from in_a_box.keyless import HOME, reply_to
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, body, form_in
+from in_a_box.small_games import PIECES
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -237,6 +238,38 @@ def test_orders_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, wor
     came = len(ann.letters)
     phone.reply(words)
     assert not [letter for letter in ann.letters[came:] if "writes to you" in body(letter)]
+
+
+@pytest.mark.parametrize("words", ["Z1 G2-G3", "z1 g2g3\nFine?", "Fine\n\nZ1: G2-G3"])
+def test_orders_for_a_later_turn_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, words: str) -> None:
+    """On the opponent's move nothing is due from Bob: what he writes may still be his next one."""
+    ann, phone = invited(referee, game="dueling-masters with")
+    phone.reply(ACCEPTS["en"], phone.bob.letters[-2])
+    phone.reply(PIECES["bob"])
+    referee.send(ann, ann.filled("setup", PIECES["ann"]))
+    referee.send(ann, "press m1\nA nice day!\nend\n")
+    asked, came = phone.bob.last, len(ann.letters)
+    phone.reply(words, asked)
+    assert len(ann.letters) == came
+    told = " ".join(body(phone.bob.last).split())
+    assert ("nothing is due from you now; `status m1` brings the form" in told) is words.lower().startswith("z1")
+    assert "`press m1`" in told
+    phone.reply("Fine, thanks!", asked)
+    assert "  : Fine, thanks!" in body(ann.last)
+
+
+def test_orders_for_one_of_several_ships_are_shown_to_nobody(referee: Referee) -> None:
+    """Half of them are faults, as two ships have no line; but in some turn to come they could be orders."""
+    ann, phone = invited(referee, game="shoot-em-up with")
+    phone.reply(ACCEPTS["en"], phone.bob.letters[-2])
+    phone.reply("D b9 S\nE c9 S\nF d9 S")
+    referee.send(ann, ann.filled("setup", "A b1 N\nB c1 N\nC d1 N"))
+    assert referee.match().phase == "playing"
+    referee.send(ann, "press m1\nA nice day!\nend\n")
+    came = len(ann.letters)
+    phone.reply("D: FFR")
+    assert len(ann.letters) == came
+    assert "E has no line" in body(phone.bob.last)
 
 
 @pytest.mark.parametrize(

@@ -267,11 +267,11 @@ def ahead(state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
     del seat
     if late := beyond(state.options.turns, turn, "10"):
         return late
-    return faults(_form, text)
+    return faults(_form, turn, text)
 
 
-def _form(text: str) -> None:
-    if not re.fullmatch(r"\s*(?:deal\s+)?[a-zA-Z0-9]{1,20}\s*", text):
+def _form(turn: int, text: str) -> None:
+    if turn > 1 or not re.fullmatch(r"\s*(?:deal\s+)?[a-zA-Z0-9]{1,20}\s*", text):
         found = Text(text)
         Reader(found).orders()
         found.refuse_faults()

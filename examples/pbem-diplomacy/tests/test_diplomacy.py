@@ -304,6 +304,8 @@ def test_an_answer_names_the_units_without_an_order() -> None:
 def test_orders_for_later_turns_need_their_form_alone() -> None:
     assert not ahead(begun(), 1, 5, "A Par-Bur")
     assert ahead(begun(), 1, 5, "A Par to nowhere")
+    assert ahead(begun(), 1, 5, "Thanks"), "powers are dealt in turn 1 alone"
+    assert not ahead(begun(), 1, 0, "deal thanks"), "as default orders"
     assert ahead(begun(until=1901), 1, 7, "A Par-Bur")
 
 
