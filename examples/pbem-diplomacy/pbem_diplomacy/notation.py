@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from pbem.phrase import Phrase, either
@@ -91,7 +91,7 @@ def corrected(text: str) -> str:
 _LONG_WORD: Final = re.compile(r"[^\W\d_]{5,40}")
 
 
-@cache
+@lru_cache(maxsize=4096)  # of the words of all letters
 def _nearest(word: str) -> str:
     """The word of a province's name that another is nearly, or that other."""
     names = {part for province in standard().provinces.values() for part in province.name.split()}

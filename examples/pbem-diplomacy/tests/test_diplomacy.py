@@ -9,7 +9,7 @@ import pytest
 from pbem_diplomacy import RULES, ahead, offers, pace, period, side, slips, without
 from pbem_diplomacy.boards import blank, boards, truth
 from pbem_diplomacy.geography import Unit
-from pbem_diplomacy.notation import Reader, written
+from pbem_diplomacy.notation import Reader, _nearest, written
 from pbem_diplomacy.recall import recalled, unused, view
 from pbem_diplomacy.state import PHASES, SOLO, State
 from pbem_diplomacy.words import said, sheet_rows, standing, summary, title, told
@@ -237,6 +237,10 @@ def test_prose_has_many_faults_and_what_may_be_orders_has_few(text: str, faults:
 )
 def test_a_misspelt_province_is_asked_about(text: str, means: str) -> None:
     assert slips(text).strip() == means
+
+
+def test_words_of_letters_do_not_fill_the_memory() -> None:
+    assert (_nearest.cache_info().maxsize or 10**6) < 10**4
 
 
 def test_a_view_has_all_by_which_orders_are_judged() -> None:
