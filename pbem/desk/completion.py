@@ -51,6 +51,9 @@ _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _ENTRY = re.compile(r"^[> ]*(enter t[1-9][0-9]{0,8})\s[> ]*[0-9a-f]{8}", re.MULTILINE)
 _WORD = re.compile(r"[^\s,;]+")
 _WORDS = re.compile(r"[\w-]+")
+_ORDERS = re.compile(r"\b(?:orders|setup|befehle|züge|aufstellung)\s*:", re.I)
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+"""No name has any; people write them."""
 
 
 NOT_SIGNED = Phrase("this must be signed with your key; `help signing` says how")
@@ -433,7 +436,7 @@ def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
         return None
     if any(_is_for_later(match, at.seat, words) for words in (said, reading.short, *lines)):
         return None
-    if any(_is_for_some(match, at.seat, line) for line in lines):
+    if any(_ORDERS.search(line) or _is_for_some(match, at.seat, line) for line in lines):
         return None
     return Command("press", said, "", 1, SignedForm(SendPress(match=match.id, text=said)), block=said)
 
@@ -452,8 +455,8 @@ def _is_for_later(match: Match, seat: int, text: str) -> bool:
 def _is_for_some(match: Match, seat: int, line: str) -> bool:
     """True if a line begins like `press to NAME`, `to NAME` or `an NAME`, and names some others, but not all."""
     others = others_called(match, seat)
-    words = _WORDS.findall(line.lower())
-    begins = len(list(takewhile({"press", "to", "an", "only", "nur", match.id}.__contains__, words)))
+    words = _WORDS.findall(line.lower().translate(_UMLAUTS))
+    begins = len(list(takewhile({"press", "to", "an", "die", "only", "nur", match.id}.__contains__, words)))
     named = {others[word] for word in takewhile(others.__contains__, words[begins:])}
     return words[:1] in (["press"], ["to"], ["an"], ["nur"]) and set() < named < {*others.values()}
 

@@ -232,7 +232,13 @@ def test_a_message_is_answered_when_the_match_is_over(referee: Referee) -> None:
     assert "  : It was, and thanks" in body(ann.last)
 
 
-@pytest.mark.parametrize("words", ["Gx3 Gx4", "Gx3 sRv1\n\nHave fun", "Hello\n\nGx3 Gx4", "gx3", "resign", BOB])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("Gx3 Gx4", "Gx3 sRv1\n\nHave fun", "Hello\n\nGx3 Gx4", "gx3", "resign", BOB),
+        *("Here are my orders: please shoot Gx3", "Meine Befehle: bitte Gx3 treffen"),
+    ],
+)
 def test_orders_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, words: str) -> None:
     ann, phone = talked(referee)
     came = len(ann.letters)
@@ -283,19 +289,22 @@ def test_orders_for_one_of_several_ships_are_shown_to_nobody(referee: Referee) -
         "To ann: take cem",
         "An ann: nimm cem",
         "Nur an ann: nimm cem",
+        "An die ann: nimm cem",
+        "An Jörg: nimm cem",
     ],
 )
 def test_what_is_meant_for_one_of_several_never_goes_to_all(referee: Referee, words: str) -> None:
-    cem = referee.registered("cem")
-    ann, phone = invited(referee, game="shoot-em-up with cem")
+    cem, joerg = referee.registered("cem"), referee.registered("joerg")
+    ann, phone = invited(referee, game="shoot-em-up with cem joerg")
     phone.reply(ACCEPTS["en"], phone.bob.letters[-2])
-    referee.send(cem, form_in(body(cem.last), "accept", lines=1))
+    for other in (cem, joerg):
+        referee.send(other, form_in(body(other.last), "accept", lines=1))
     assert referee.match().phase == "setup"
-    referee.send(ann, "press m1\nHello to you both.\nend\n")
+    referee.send(ann, "press m1\nHello to you all.\nend\n")
     came = len(cem.letters)
     phone.reply(words)
     assert len(cem.letters) == came
-    for said in ("To be honest, ann lies", "To ann, cem: no", "Only ann knows, but press on"):
+    for said in ("To be honest, ann lies", "To ann, cem, Jörg: no", "Only ann knows, but press on"):
         referee.send(ann, f"press m1\nHello again, {said}.\nend\n")
         phone.reply(said)
         assert f"  : {said}" in body(cem.last)
