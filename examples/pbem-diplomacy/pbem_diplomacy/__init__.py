@@ -53,7 +53,7 @@ _VERBS: Final = {
 
 
 SIDES: Final[Mapping[str, tuple[str, ...]]] = {
-    "AUSTRIA": ("austria", "aus", "a", "oesterreich"),
+    "AUSTRIA": ("austria", "aus", "a", "austria-hungary", "oesterreich", "oesterreich-ungarn"),
     "ENGLAND": ("england", "eng", "e"),
     "FRANCE": ("france", "fra", "f", "frankreich"),
     "GERMANY": ("germany", "ger", "g", "deutschland"),

@@ -354,4 +354,5 @@ def test_letters_name_the_season_and_are_passed_on_by_powers() -> None:
     assert period(begun()) == "Spring 1901"
     assert period(at("fall retreats", [], {})) == "Fall 1901, retreats"
     assert [side(begun(), seat)[:3] for seat in (1, 2)] == [("france", "fra", "f"), ("germany", "ger", "g")]
+    assert "austria-hungary" in side(begun("Austria Germany"), 1)
     assert side(RULES.begin(RULES.options({}, 2), []), 1) == ()
