@@ -48,6 +48,7 @@ _WIDTH = 72
 
 _COMMENT = re.compile(r"#[^\n]*")
 _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
+_PAUSE = re.compile(r"[.,;:!?\n]+")
 _ENTRY = re.compile(r"^[> ]*(enter t[1-9][0-9]{0,8})\s[> ]*[0-9a-f]{8}", re.MULTILINE)
 _WORD = re.compile(r"[^\s,;]+")
 _WORDS = re.compile(r"[\w-]+")
@@ -434,7 +435,7 @@ def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
         nearly(match, at.seat, words.replace("-", " - ")) is not None for words in (said, reading.short, *lines)
     ):
         return None
-    if any(_is_for_later(match, at.seat, words) for words in (said, reading.short, *lines)):
+    if any(_is_for_later(match, at.seat, words) for words in (said, reading.short, *lines, *_PAUSE.split(said))):
         return None
     if any(_ORDERS.search(line) or _is_for_some(match, at.seat, line) for line in lines):
         return None

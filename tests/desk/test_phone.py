@@ -246,7 +246,7 @@ def test_orders_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, wor
     assert not [letter for letter in ann.letters[came:] if "writes to you" in body(letter)]
 
 
-@pytest.mark.parametrize("words", ["Z1 G2-G3", "z1 g2g3\nFine?", "Fine\n\nZ1: G2-G3"])
+@pytest.mark.parametrize("words", ["Z1 G2-G3", "z1 g2g3\nFine?", "Fine\n\nZ1: G2-G3", "Fine, Z1 G2-G3."])
 def test_orders_for_a_later_turn_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, words: str) -> None:
     """On the opponent's move nothing is due from Bob: what he writes may still be his next one."""
     ann, phone = invited(referee, game="dueling-masters with")
