@@ -223,7 +223,7 @@ def _unplaced(
             # A yes never orders nothing.
             facts |= {"level": "mailbox", "yes": against is None and says_something(FINAL.sub("", text))}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
-    elif wrong or _is_for_later(match, seat, text):
+    elif wrong or _is_order(match, seat, text):
         wrong = wrong or (faults_of(match, seat, text) if match.play.due(match, seat) else _not_due(match))
         facts = {"faults": [*older, *map(escaped, wrong)], "due": match.play.due(match, seat), "match": match.id}
         facts["talk"] = mailboxes.is_talk(caller.letter) or short.lower().startswith("press")
@@ -435,22 +435,26 @@ def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
         nearly(match, at.seat, words.replace("-", " - ")) is not None for words in (said, reading.short, *lines)
     ):
         return None
-    if any(_is_for_later(match, at.seat, words) for words in (said, reading.short, *lines, *_PAUSE.split(said))):
+    if any(_is_order(match, at.seat, words) for words in (said, reading.short, *lines, *_PAUSE.split(said))):
         return None
     if any(_ORDERS.search(line) or _is_for_some(match, at.seat, line) for line in lines):
         return None
     return Command("press", said, "", 1, SignedForm(SendPress(match=match.id, text=said)), block=said)
 
 
-def _is_for_later(match: Match, seat: int, text: str) -> bool:
-    """True if a text could be orders for one of the next turns, as far as the game says what could be."""
+def _is_order(match: Match, seat: int, text: str) -> bool:
+    """True if a text could be a part of what is due, or orders for a later turn, as far as a game says it."""
     position, meant = match.playing, parts.meant(match.rules, FINAL.sub("", NAMED.sub("", text)))
-    if position is None or seat not in position.remaining or not says_something(meant):
+    if len(text) > MOST or not says_something(meant):
+        return False
+    # Faults without a token are of what the text lacks.
+    if match.play.due(match, seat) and all(fault.token is None for fault in faults_of(match, seat, meant)):
+        return True
+    if position is None or seat not in position.remaining or part_of(match.rules.name, "ahead") is None:
         return False
     # Where players move in turn, it is the next one's, or that of another one behind it.
     turns = range(match.turn + 1, match.turn + 1 + len(match.seats))
-    is_known = part_of(match.rules.name, "ahead") is not None
-    return is_known and not all(parts.ahead(match.rules, position, seat, turn, meant) for turn in turns)
+    return not all(parts.ahead(match.rules, position, seat, turn, meant) for turn in turns)
 
 
 def _is_for_some(match: Match, seat: int, line: str) -> bool:

@@ -264,6 +264,21 @@ def test_orders_for_a_later_turn_in_answer_to_a_message_are_shown_to_nobody(refe
     assert "  : Fine, thanks!" in body(ann.last)
 
 
+@pytest.mark.parametrize(
+    "words", ["W J10", "W J10\nB J8\n\nA nice day to you, too", "* I2 I4 I6 I8 I10 G1 F1\nW J10"]
+)
+def test_a_part_of_a_setup_in_answer_to_a_message_is_shown_to_nobody(referee: Referee, words: str) -> None:
+    """There are more faults than words, as all other pieces are missing."""
+    ann, phone = invited(referee, game="dueling-masters with")
+    phone.reply(ACCEPTS["en"], phone.bob.letters[-2])
+    referee.send(ann, "press m1\nA nice day!\nend\n")
+    asked, came = phone.bob.last, len(ann.letters)
+    phone.reply(words, asked)
+    assert len(ann.letters) == came
+    phone.reply("Fine, thanks!", asked)
+    assert "  : Fine, thanks!" in body(ann.last)
+
+
 def test_orders_for_one_of_several_ships_are_shown_to_nobody(referee: Referee) -> None:
     """Half of them are faults, as two ships have no line; but in some turn to come they could be orders."""
     ann, phone = invited(referee, game="shoot-em-up with")
