@@ -108,8 +108,9 @@ _PLAYER = (
 )
 _BY_NAME = _PLAYER.format("name = :value")
 _BY_ADDRESS = _PLAYER.format(
-    "players.address = :value COLLATE NOCASE"
-    " OR name IN (SELECT player FROM addresses WHERE address = :value COLLATE NOCASE AND confirmed IS NOT NULL)"
+    # One set of names: by two conditions with `OR`, SQLite 3.53 reads all unreachable players first.
+    "name IN (SELECT name FROM players WHERE address = :value COLLATE NOCASE UNION"
+    " SELECT player FROM addresses WHERE address = :value COLLATE NOCASE AND confirmed IS NOT NULL)"
 )
 
 
