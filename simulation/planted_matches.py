@@ -10,7 +10,7 @@ from pbem.desk.letter_handling import WorkingDesk
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_letters import MatchLetters
 from pbem.desk.tournament.tournament_director import Director
-from pbem.games import parts, rules
+from pbem.games import part_of, parts, rules
 from pbem.games.spaceships.space import names
 from pbem.match.changed import replace
 from pbem.match.events.clocks import OUTAGE
@@ -176,13 +176,13 @@ def pair_left_out(_world: World) -> Iterator[None]:
 @planted(replace(SHORT_CALM, parts=("keyless",), games=("spaceships",), days=1.0))
 def condition_of_the_other(_world: World) -> Iterator[None]:
     """A condition is judged for the other seat than the one that ordered: seats are counted from 0 somewhere."""
-    game = type(rules("spaceships"))
-    holds = game.holds  # type: ignore[attr-defined] # of the games whose orders may have conditions
+    conditions = type(part_of("spaceships", "conditions"))
+    holds = conditions.holds
 
     def for_the_other(self: Any, state: Any, seat: int, *rest: Any) -> bool:
         return bool(holds(self, state, 3 - seat, *rest))
 
-    with patch.object(game, "holds", for_the_other):
+    with patch.object(conditions, "holds", for_the_other):
         yield
 
 
