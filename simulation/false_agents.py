@@ -10,8 +10,9 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.games import Refused
-from pbem.match.changed import replace
 from pbem.player.correspondence.standings import Contradiction
 from pbem.player.sealed_agent import Agent
 from pbem.player.sealed_view import SealedSide

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 from unittest.mock import patch
 
 from greenlet import getcurrent
+from msgspec.structs import replace
 from world.imap_server import PASSWORD, USER, Account, Session
 
 from pbem.config.mail import ListenerConfig, MailboxConfig
 from pbem.config.values import Duration, Listen
 from pbem.mailbox import imap
-from pbem.match.changed import replace
 from pbem.server import fetching
 from pbem.server.fetching import Fetcher, sender
 from simulation.loop import Event

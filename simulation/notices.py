@@ -8,10 +8,10 @@ from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from world.promises import answered_by
 
 from pbem.config.server import NotifyConfig
-from pbem.match.changed import replace
 from pbem.server.http_call import PATIENCE, RETRIES, Unreachable
 from simulation.parts import Part, Spells
 

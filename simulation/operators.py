@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
 from world.promises import name_of
 
-from pbem.match.changed import replace
 from pbem.server.server_clock import ServerClock
 from pbem.store import own_keys
 from pbem.store.database import Database

@@ -11,9 +11,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest.mock import patch
 
+from msgspec.structs import replace
+
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.identity.sender_auth import Voucher
-from pbem.match.changed import replace
 from pbem.player.correspondence.outgoing import FormOutbox
 from pbem.proof.compare.finding import JudgedLetter
 from pbem.proof.prove import Against

@@ -6,13 +6,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from msgspec.structs import replace
+
 from pbem.desk.letter_handling import WorkingDesk
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_letters import MatchLetters
 from pbem.desk.tournament.tournament_director import Director
 from pbem.games import part_of, parts, rules
 from pbem.games.spaceships.space import names
-from pbem.match.changed import replace
 from pbem.match.events.clocks import OUTAGE
 from pbem.match.seat_clock import Clock, vacation_stop
 from pbem.match.state import PAUSE

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from simulation.invariants import Broken, check
 from simulation.story import told
 from simulation.world import Figures, Week, World

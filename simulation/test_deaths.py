@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 from world.points import POINTS
 
-from pbem.match.changed import replace
 from simulation.invariants import Broken, check
 from simulation.runs import CALM
 from simulation.server import Desk, Killed

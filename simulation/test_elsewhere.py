@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from simulation.elsewhere import IDLE, LEASE, SILENCE, TAKEOVER
 from simulation.runs import CALM
 from simulation.world import World, logs

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from simulation.runs import CHANCES, Outcome, read, said, shrunk
 from simulation.world import Figures, Week
 

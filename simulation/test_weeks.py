@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from pbem.player.memory import SentForm
 from simulation.invariants import check
 from simulation.runs import CALM, outcomes, run, said

@@ -14,7 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pbem.match.changed import replace
+from msgspec.structs import replace
+
 from simulation.runs import CALM
 from simulation.world import World
 

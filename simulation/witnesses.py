@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from msgspec.structs import replace
 from world.correspondent import SERVER
 
 from pbem.config.server import WitnessConfig
 from pbem.config.values import Cosigner, Duration
-from pbem.match.changed import replace
 from pbem.match.transcript import statement
 from pbem.player.checkpoint_witness import Witness, WitnessSettings
 from pbem.proof.kept_letters import kept

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.desk.letter_writer import keys_of
 from pbem.desk.seats import Seats, running
 from pbem.identity import Key, Verdict, encryption
 from pbem.identity.security_keys import passkey_host
 from pbem.letters.draft import Facts, OutgoingLetter
 from pbem.match import seat_clock
-from pbem.match.changed import replace
 from pbem.match.events import keys_changed
 from pbem.match.naming import hides_players
 from pbem.match.pinned_keys import HOW, KeyChange

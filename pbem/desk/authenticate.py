@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.desk import account_keys, completion, outcomes
 from pbem.desk.caller import Caller, Incoming, Novelty, Trust
@@ -32,7 +33,6 @@ from pbem.letters import mailing_lists
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, AnyCommand, Reading, asked_by_subject, masked
 from pbem.mail.marks import Arrival, marks_of, was_here
-from pbem.match.changed import replace
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import misdated
 from pbem.requests import DEFAULT

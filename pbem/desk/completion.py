@@ -15,6 +15,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.desk import plain_words
 from pbem.desk.answer_letter import own_lines
@@ -25,7 +26,6 @@ from pbem.desk.seats import SeatContext, Seats, answered_at, find_seat
 from pbem.games import Fault, part_of, parts
 from pbem.letters.safe_text import escaped
 from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, Reading, masked, parse, row_of
-from pbem.match.changed import replace
 from pbem.match.naming import others_called
 from pbem.match.state import Match, standing
 from pbem.match.step import here

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
+from msgspec.structs import replace
 
 from pbem.desk import account_keys, outcomes, seats
 from pbem.desk.caller import Caller, Novelty, Trust, refused
@@ -43,7 +44,6 @@ from pbem.mail.commands import (
     masked,
     parse,
 )
-from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
 from pbem.requests import Choose

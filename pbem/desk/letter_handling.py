@@ -17,6 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import structlog
+from msgspec.structs import replace
 
 from pbem.desk.authenticate import KeysChanged
 from pbem.desk.caller import Caller
@@ -25,7 +26,6 @@ from pbem.desk.reading import BATCH, Findings, Question, ReaderError
 from pbem.desk.reply_tokens import NeedsDns
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail import delivery_status
-from pbem.match.changed import replace
 from pbem.phrase import Phrase
 from pbem.store.errors import StoreError
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.boards.picture import draw, sheet
 from pbem.desk import bulletin
@@ -25,7 +26,6 @@ from pbem.letters.safe_text import visible
 from pbem.mail.commands import SETTINGS
 from pbem.mail.compose import LETTER, Composer, Content, Encrypting
 from pbem.mail.marks import asked_for
-from pbem.match.changed import replace
 from pbem.match.seat_clock import zone_named
 from pbem.match.transcript import canonical, dumped, sha256_hex
 from pbem.pages import Home, composer, fragment, page_file

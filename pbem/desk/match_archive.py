@@ -13,10 +13,10 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.desk.ratings import left_unwillingly, rated, reliability
 from pbem.games import Result
-from pbem.match.changed import replace
 from pbem.match.documents import Receipt, SetAside
 from pbem.match.modes import proposed
 from pbem.match.naming import hides_players

@@ -13,6 +13,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.boards.drawn import drawings
 from pbem.desk import bulletin
@@ -35,7 +36,6 @@ from pbem.letters.draft import Drawing, Facts, OutgoingLetter, TemplateText, Wri
 from pbem.letters.safe_text import escaped
 from pbem.mail.calendar import Appointment, attached
 from pbem.match import stored_orders
-from pbem.match.changed import replace
 from pbem.match.events.endings import agreeing
 from pbem.match.naming import hides_players, seen_by
 from pbem.match.notices import NOTICES

@@ -10,8 +10,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.games import GAMES, rules
-from pbem.match.changed import replace
 from pbem.match.events import BEGIN
 from pbem.store.people import POOLS, People, PlayerStanding, Pool
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.desk.caller import Caller, demand_text, refused
 from pbem.games import Fault
 from pbem.mail.commands import COMMANDS, AnyCommand, Command
 from pbem.match import progress
-from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import clocks
 from pbem.match.naming import seen_by

@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.config.values import Duration
 from pbem.desk.daily_limits import (
@@ -30,7 +31,6 @@ from pbem.desk.reading import Findings, LetterReader, Question, ReaderError
 from pbem.desk.reply_tokens import ReplyTokens, demand_dns, token_in
 from pbem.mail import delivery_status
 from pbem.mail.commands import COMMANDS, AnyCommand
-from pbem.match.changed import replace
 from pbem.proof.mailbox_evidence import marks
 from pbem.store.database import Database, to_db
 from pbem.store.outbox import Outbox

@@ -11,8 +11,9 @@ import hashlib
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.grown import Grown
-from pbem.match.changed import replace
 from pbem.match.documents import Replies
 from pbem.match.seat_clock import Clock
 from pbem.match.state import PAUSE, UNREACHABLE

@@ -12,7 +12,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from pbem.match.changed import replace
+from msgspec.structs import replace
+
 from pbem.match.step import Document
 from pbem.match.transcript import TranscriptError, sha256_hex
 

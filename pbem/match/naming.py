@@ -11,7 +11,8 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pbem.match.changed import replace
+from msgspec.structs import replace
+
 from pbem.match.pinned_keys import Player
 
 if TYPE_CHECKING:

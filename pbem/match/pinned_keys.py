@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.match.changed import replace
+from msgspec.structs import replace
+
 from pbem.match.events import begun
 from pbem.match.events.ended import conclude, record_of
 from pbem.match.events.silence import lose

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.games import Refused
-from pbem.match.changed import replace
 from pbem.match.dealt import shown_link
 from pbem.match.documents import (
     Evidence,

@@ -16,11 +16,11 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.games import Fault, Refused, refuse
 from pbem.games.sealed import COMMIT
 from pbem.grown import Grown
-from pbem.match.changed import replace
 from pbem.match.sealed_game import (
     NOTHING,
     ORDERS,

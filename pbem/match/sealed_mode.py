@@ -8,10 +8,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
+from msgspec.structs import replace
+
 from pbem.games import Fault, Refused, Result
 from pbem.games.sealed import sealed_rules
 from pbem.match.asking import banks, start_clocks
-from pbem.match.changed import replace
 from pbem.match.events.ended import conclude
 from pbem.match.events.sealed_events import ask_for_steps, is_due, judge, table_of
 from pbem.match.events.silence import forfeit

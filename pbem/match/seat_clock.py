@@ -16,8 +16,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from pbem.phrase import Moment, Phrase
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Self, TypedDict, overload
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Self, TypedDict, TypeVar, overload
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.games import Options, Orders, Report, Rules, Setup, ShownReports, State, rules
 from pbem.grown import Grown
 from pbem.match import stored_orders
-from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, utc
 from pbem.phrase import Phrase
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pbem.match.seat_clock import Clock
     from pbem.match.step import Signed
     from pbem.match.terms import Terms
+
+    T = TypeVar("T")
 
 
 class Reports(tuple[Report, ...]):
@@ -487,3 +489,8 @@ def only_one_without(seats: Iterable[int], *without: int) -> tuple[int, ...]:
 def seated(match: Match, seat: int, player: Player) -> Match:
     """The match with this player in this seat, otherwise unchanged."""
     return replace(match, players=(*match.players[: seat - 1], player, *match.players[seat:]))
+
+
+def without(seats: Mapping[int, T], *left_out: int) -> dict[int, T]:
+    """A mapping by seats without these."""
+    return {seat: value for seat, value in seats.items() if seat not in left_out}

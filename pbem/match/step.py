@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.games import Fault, Refused, refuse
 from pbem.match import stored_orders
-from pbem.match.changed import replace
 from pbem.match.documents import SetAside, Trace
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import Calendar

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.games import Fault, Refused, parts
-from pbem.match.changed import replace
 from pbem.match.documents import Receipt, SetAside
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT

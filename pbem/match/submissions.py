@@ -9,8 +9,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.games import Fault, Refused, parts, refuse
-from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, SetAside, Withdrawal
 from pbem.match.state import RUNNING, Submission, not_played, standing
 from pbem.match.step import again, misplaced

@@ -11,11 +11,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.games import GAMES, Fault, Options, Refused, part_of, rules
 from pbem.games.outside import PACKAGES, Package
 from pbem.games.sealed import sealed_rules
-from pbem.match.changed import replace
 from pbem.match.entry_type import anything, hash_, mapping, number, text
 from pbem.match.naming import seat_name
 from pbem.match.option_lines import Choice, Number, Option, OptionLines, Switch, Time

@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.games import Refused
 from pbem.identity import BadKey
 from pbem.mail.commands import parse
-from pbem.match.changed import replace
 from pbem.match.sealed_game import NOTHING
 from pbem.match.sealed_letters import judge_steps
 from pbem.player.correspondence.standings import Contradiction, Impossible

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.games import Refused
-from pbem.match.changed import replace
 from pbem.match.terms import Terms, hash_of_tournament
 from pbem.requests import Accept, Enter, Propose
 

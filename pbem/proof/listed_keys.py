@@ -8,8 +8,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem import identity
-from pbem.match.changed import replace
 from pbem.match.transcript import TranscriptError
 from pbem.proof.bundle import LIMITS
 

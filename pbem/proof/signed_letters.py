@@ -12,11 +12,12 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
+from msgspec.structs import replace
+
 from pbem import identity
 from pbem.games import Refused, parts
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read_letter
-from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal
 from pbem.match.remaking import Sentence, UnvouchedError
 from pbem.match.step import at_reply_address, misplaced

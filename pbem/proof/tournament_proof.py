@@ -12,12 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.games import Refused
 from pbem.games.outside import PACKAGES, coded, is_agreed, not_enabled
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read_letter
-from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox
 from pbem.match.pinned_keys import Player
 from pbem.match.transcript import TranscriptError, follow, sha256_hex, written_seconds

@@ -12,12 +12,12 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.games import BUILT_IN, GAMES, rules
 from pbem.games.outside import PACKAGES, coded, is_agreed, not_enabled
 from pbem.identity import ed25519_points
 from pbem.match import events
-from pbem.match.changed import replace
 from pbem.match.dealt import check_chain
 from pbem.match.events.turn import Ordered, ordered
 from pbem.match.transcript import BrokenChain, Entry, TranscriptError, follow, is_time, sha256_hex, statement

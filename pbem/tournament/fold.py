@@ -12,8 +12,9 @@ from datetime import timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from pbem.games import Fault, Refused
-from pbem.match.changed import replace
 from pbem.match.pinned_keys import Player
 from pbem.match.transcript import VERSION, TranscriptError, is_time, sha256_hex, utc, written
 from pbem.phrase import Phrase

@@ -10,9 +10,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.games import GAMES, Fault, Refused, rules
-from pbem.match.changed import replace
 from pbem.match.option_lines import Choice, Day, Number, Option, OptionLines, Time
 from pbem.match.terms import Terms, hash_of_tournament
 from pbem.match.transcript import utc

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attackers.forgers import against, checked
 from in_a_box.referee import Mailbox, Referee, form_in, new
 from in_a_box.sealed_seats import SealedSeat
+from msgspec.structs import replace
 from vectors.matches import MASTERS, SETUPS, SMALL, THREE, TURNS, home, proof, reply
 
 from pbem.mail.commands import sections
-from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, SetAside, Withdrawal
 from pbem.match.state import Submission
 from pbem.match.step import Signed, Step

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER, Referee, attachment
+from msgspec.structs import replace
 from world.mutations import signed_again, with_body
 
 from pbem.identity import ssh
-from pbem.match.changed import replace
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.prove import Against

@@ -14,9 +14,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from attackers.forgers import index, saying, with_entry
+from msgspec.structs import replace
 from world.mutations import SERVER_KEY, signed_again
 
-from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex, statement, voucher
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle

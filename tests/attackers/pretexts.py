@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from attackers.droppers import OVER, SEAT, Dropper
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
 from pbem.match.stored_orders import counting
 from pbem.requests import DEFAULT

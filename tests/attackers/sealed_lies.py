@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from in_a_box import sealed_post
 from in_a_box.referee import SERVER
+from msgspec.structs import replace
 from playing.sealed_match import SealedMatch, changed
 
 from pbem.desk import sealed_files
 from pbem.games import Refused
 from pbem.match import sealed_letters
-from pbem.match.changed import replace
 from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.memory import SignedText
 from pbem.player.sealed_view import SealedSide

@@ -12,13 +12,13 @@ from attackers.forgers import tampered
 from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
 from in_a_box.referee import ANN, BOB, Referee, attachment, form_in
+from msgspec.structs import replace
 from pages.strange_site import SETUPS
 from playing.random_players import PLAYERS, sensible_orders
 from playwright.sync_api import expect
 
 from pbem.desk.public import Public
 from pbem.i18n import LANGUAGES
-from pbem.match.changed import replace
 from pbem.pages import match_page as pages
 from pbem.pages.match_page import replay
 from pbem.pages.site import pages as pages_of

@@ -12,10 +12,10 @@ import pytest
 from attackers.forgers import with_entry
 from click.testing import CliRunner
 from in_a_box.referee import Referee, attachment
+from msgspec.structs import replace
 from vectors.matches import good
 
 from pbem.cli.group import group
-from pbem.match.changed import replace
 from pbem.pages.match_page import revealed
 from pbem.proof import bundle
 

@@ -9,11 +9,11 @@ import pytest
 from in_a_box.keyless import HOME, SIGNED, reply_to
 from in_a_box.referee import ANN, BOB, MAIL_SERVER, Mailbox, Referee, attachment, body, confirming
 from judges.honest import accused
+from msgspec.structs import replace
 from world.mutations import rewritten, with_body
 
 from pbem.identity import ssh
 from pbem.match import asking
-from pbem.match.changed import replace
 from pbem.match.documents import salt_in
 from pbem.match.transcript import sha256_hex
 from pbem.match.transcript_replay import begin

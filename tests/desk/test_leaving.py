@@ -15,9 +15,9 @@ from attackers.forgers import both, checked, fails, fails_for_both, proof, sayin
 from in_a_box.outside import MARCH, referee_of
 from in_a_box.referee import Mailbox, Referee, attachment, body, new
 from judges.honest import accused
+from msgspec.structs import replace
 from world.mutations import signed_again
 
-from pbem.match.changed import replace
 from pbem.match.events import clocks
 from pbem.match.record import read
 from pbem.match.record import replay as replay_record

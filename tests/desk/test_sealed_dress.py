@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from in_a_box.owners import Owner, live, propose
 from in_a_box.referee import SERVER, Referee
+from msgspec.structs import replace
 from signing.dresses import DRESSES, WAYS
 
 from pbem import identity
-from pbem.match.changed import replace
 from pbem.match.events.sealed_events import sealed
 from pbem.match.sealed_game import SealedGameState
 from pbem.match.transcript import sha256_hex

@@ -10,9 +10,9 @@ from attackers.forgers import both, fails_for_both
 from in_a_box.inquiries import proved, types
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
 from judges.golden import reads_like
+from msgspec.structs import replace
 from world.mutations import signed_again
 
-from pbem.match.changed import replace
 from pbem.proof import bundle
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from in_a_box.referee import SERVER, Letters, Mailbox, Referee, attachment, body
 from in_a_box.stores import of_sqlite
 from machines.http_double import Asked
 from machines.witness_double import Double
+from msgspec.structs import replace
 
 from pbem.cli.verify import verify
 from pbem.config.server import WitnessConfig
 from pbem.config.values import Cosigner
 from pbem.desk.daily_limits import WITNESS_BEHIND
 from pbem.desk.public import Public
-from pbem.match.changed import replace
 from pbem.pages.site import pages as pages_of
 from pbem.proof.bundle import Bundle, read_tournament, write_tournament
 from pbem.proof.kept_letters import kept

@@ -11,11 +11,11 @@ from data.material import SIGNED
 from hypothesis import given
 from hypothesis import strategies as st
 from judges.reasons import is_whole
+from msgspec.structs import replace
 
 from pbem import identity
 from pbem.identity import Key, Verdict, readings, ssh
 from pbem.mail.message import Letter, Part, read_letter
-from pbem.match.changed import replace
 from pbem.proof.normal_form import VOCABULARY
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from data.material import SIGNED
 from hypothesis import given
 from hypothesis import strategies as st
 from judges.reasons import is_whole
+from msgspec.structs import replace
 
 from pbem.identity import ssh
 from pbem.identity.security_keys import take
 from pbem.identity.verdict import BadKey, BadSignature
-from pbem.match.changed import replace
 
 if TYPE_CHECKING:
     from pathlib import Path

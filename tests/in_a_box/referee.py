@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.stores import POSTGRESQL, connection, place
+from msgspec.structs import replace
 
 from pbem.config.server import Config, HousePlayer, Identity
 from pbem.desk.letter_handling import WorkingDesk
@@ -32,7 +33,6 @@ from pbem.games.outside import template_folders
 from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer, Generation
-from pbem.match.changed import replace
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.noted_time import Outages

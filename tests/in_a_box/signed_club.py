@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, cast
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER, Die, another
+from msgspec.structs import replace
 from signing.domains import Domain, rsa_key
 
 from pbem.identity import parse_key, ssh
 from pbem.mail import commands
 from pbem.match import submissions
-from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox
 from pbem.match.events.begun import agree
 from pbem.match.events.endings import resign

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.referee import Die
+from msgspec.structs import replace
 
 from pbem.games import Refused
 from pbem.match import progress, submissions
-from pbem.match.changed import replace
 from pbem.match.events import begun, endings, substituted
 from pbem.match.modes import proposed
 from pbem.match.pinned_keys import Player

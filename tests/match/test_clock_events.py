@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from match.by_hand import ANN, START, Table, signed
+from msgspec.structs import replace
 
 from pbem.match import progress, submissions
-from pbem.match.changed import replace
 from pbem.match.events import begun, clocks, interventions
 from pbem.match.events.silence import claimable_seats
 from pbem.match.pinned_keys import Player

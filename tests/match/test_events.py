@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from match.by_hand import ANN, BOB, RECEIVED, START, Table, faults, here, refused, signed
+from msgspec.structs import replace
 
 from pbem.games import Refused
 from pbem.match import stored_orders, submissions
-from pbem.match.changed import replace
 from pbem.match.events import clocks, endings, keys_changed, substituted
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.step import Signed

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from pbem.match.sealed_game import PaperPlace, hashed, paper, salt
 from pbem.match.transcript import sha256_hex
 

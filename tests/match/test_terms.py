@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pbem.games import Refused
 from pbem.games.outside import Package
-from pbem.match.changed import replace
 from pbem.match.option_lines import duration
 from pbem.match.terms import OPTIONS, Terms
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from pbem.match.transcript import (
     BEFORE,
     BrokenChain,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from page_scripts.javascript import Scripts
 
 from pbem.desk.public import signed_form
-from pbem.match.changed import replace
 from pbem.pages.match_page import checking, packed
 from pbem.proof import bundle
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from data.material import EXAMPLES
+from msgspec.structs import replace
 from vectors.matches import VECTORS
 
 from pbem.match import record
-from pbem.match.changed import replace
 from pbem.pages.match_page import decisive_turn, decisive_turns
 from pbem.proof import bundle
 

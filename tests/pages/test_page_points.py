@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import with_entry
+from msgspec.structs import replace
 from page_scripts.verifying import fails
 from vectors.matches import good
 from world.mutations import signed_again
 
 from pbem.identity import ed25519_points
-from pbem.match.changed import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

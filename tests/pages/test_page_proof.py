@@ -11,13 +11,13 @@ from attackers import droppers, pretexts
 from attackers.droppers import Dropper
 from attackers.forgers import checked, tampered, with_entry
 from in_a_box.referee import Referee
+from msgspec.structs import replace
 from page_scripts.javascript import PAGES, Scripts
 from page_scripts.verifying import RUN, checks, fails
 from vectors.matches import VECTORS, good
 from world.mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten, signed_again
 
 from pbem.json_object import DEPTH
-from pbem.match.changed import replace
 from pbem.match.transcript import Entry, canonical
 from pbem.pages.match_page import checking, packed, revealed
 from pbem.proof import bundle

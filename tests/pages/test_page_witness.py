@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box import witnessed
+from msgspec.structs import replace
 from page_scripts.javascript import Scripts
 
 from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.json_object import DEPTH
-from pbem.match.changed import replace
 from pbem.match.transcript import statement
 from pbem.pages.match_page import checking, packed
 from pbem.proof import bundle

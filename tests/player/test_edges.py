@@ -19,11 +19,11 @@ from aiosmtpd.smtp import SMTP, AuthResult
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 from data.material import KEYS, SIGNED
+from msgspec.structs import replace
 from world.listening import mail_server
 
 from pbem.identity import ssh
 from pbem.mailbox.imap import Imap
-from pbem.match.changed import replace
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.account_file import Account, BadAccount, places, split
 from pbem.player.mail_in import FoundLetter, LmtpListener, NoMail, Provider

@@ -8,10 +8,10 @@ from unittest.mock import Mock
 import pytest
 from click.testing import CliRunner
 from in_a_box.referee import ANN, BOB, Mailbox, Referee
+from msgspec.structs import replace
 from player.program_matches import bob, convicted, house, judged, plan_of, play, propose
 
 from pbem.cli.verify import verify as verify_command
-from pbem.match.changed import replace
 from pbem.player import blind
 from pbem.player.blind import Plan, comment
 from pbem.player.opponent import EDITIONS, spaceships

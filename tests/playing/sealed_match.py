@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER, Die
+from msgspec.structs import replace
 from playing import random_players
 from playing.sealed_writer import Known, SealedWriter
 from world.mutations import SERVER_KEY
@@ -22,7 +23,6 @@ from world.mutations import SERVER_KEY
 from pbem.identity import parse_key, ssh
 from pbem.mail import commands
 from pbem.mail.commands import sections
-from pbem.match.changed import replace
 from pbem.match.events.begun import agree
 from pbem.match.events.endings import resign
 from pbem.match.events.sealed_events import reveal, seal, sealed, table_of, take

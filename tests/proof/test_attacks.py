@@ -9,11 +9,11 @@ import pytest
 from attackers.forgers import against, fails, fails_for_both, holds, nth, proof
 from in_a_box.inquiries import early, sentence_of
 from in_a_box.referee import Mailbox, Referee, body
+from msgspec.structs import replace
 from vectors.matches import good
 from world.mutations import signed_again
 
 from pbem.desk.commands import proposals
-from pbem.match.changed import replace
 from pbem.match.transcript import Entry
 from pbem.proof.kept_letters import kept
 from pbem.store.inbox import Envelope

@@ -19,13 +19,13 @@ from attackers.hostile_inputs import agreement, bundles, kept_letters, keys, pos
 from click.testing import CliRunner
 from in_a_box.referee import Referee, attachment
 from judges.profiled import calls
+from msgspec.structs import replace
 from playing.sealed_match import SealedMatch
 from world.mutations import signed_again
 
 from pbem.cli.publish import publish
 from pbem.cli.verify import verify as verify_command
 from pbem.json_object import DEPTH, depth
-from pbem.match.changed import replace
 from pbem.match.record import LONGEST, Illegal, NotARecord, read
 from pbem.match.record import replay as played
 from pbem.proof import bundle, listed_keys

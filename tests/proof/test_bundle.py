@@ -10,8 +10,8 @@ import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, Entry
 from pbem.proof.bundle import Bundle, NotABundle, read, write
 

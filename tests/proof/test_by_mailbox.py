@@ -10,10 +10,10 @@ import pytest
 from attackers.forgers import both, holds, index, proof, with_entry, with_papers
 from in_a_box.referee import Mailbox, Referee
 from judges.honest import accused
+from msgspec.structs import replace
 from vectors.matches import asked, good, home, keyless, reply
 from world.mutations import signed_again
 
-from pbem.match.changed import replace
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle

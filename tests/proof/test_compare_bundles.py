@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 from vectors.matches import VECTORS
 from world.mutations import SERVER_KEY, signed_again
 
-from pbem.match.changed import replace
 from pbem.match.transcript import Entry, statement
 from pbem.proof import bundle
 from pbem.proof.compare.chain import beside

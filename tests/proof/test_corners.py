@@ -9,13 +9,13 @@ import pytest
 from attackers.forgers import Store, against, fails, holds, index, proof, saying, with_entry
 from in_a_box.referee import Mailbox, Referee, form_in
 from judges.honest import accused
+from msgspec.structs import replace
 from vectors.matches import SETUPS, SMALL, THREE, good, key
 from vectors.matches import by as sent_by
 from world.mutations import rewritten, signed_again
 
 from pbem.desk import dispatch
 from pbem.identity import parse_key, ssh
-from pbem.match.changed import replace
 from pbem.match.transcript import Entry
 from pbem.pages.match_page import revealed
 from pbem.proof import bundle

@@ -9,10 +9,10 @@ import pytest
 from attackers.droppers import second_standing
 from attackers.forgers import with_papers
 from judges.profiled import calls
+from msgspec.structs import replace
 from vectors.matches import good
 from world.mutations import signed_again
 
-from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal
 from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle

@@ -12,11 +12,11 @@ from attackers import forgers
 from attackers.forgers import checked, fails, holds, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.witnessed import KEY, proof, witness
+from msgspec.structs import replace
 from vectors.matches import good
 from world.mutations import signed_again
 
 from pbem.desk.sealed_files import of_seat
-from pbem.match.changed import replace
 from pbem.match.documents import Evidence, text_name
 from pbem.match.events.sealed_events import sealed
 from pbem.match.transcript import Entry, announcement, sha256_hex, statement, voucher

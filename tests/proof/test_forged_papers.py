@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers.forgers import fails, fails_for_both, holds, index, letter_by, proof, with_entry, with_papers
 from in_a_box.referee import form_in
+from msgspec.structs import replace
 from vectors.matches import good
 from world.mutations import rewritten, signed_again
 
 from pbem.match import record
-from pbem.match.changed import replace
 from pbem.match.documents import Trace, Withdrawal
 from pbem.match.events import TYPES
 from pbem.match.transcript import Entry, sha256_hex

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from attackers.forgers import against, both
+from msgspec.structs import replace
 from vectors.matches import SMALL, good
 from world.mutations import SERVER_KEY, signed_again
 
-from pbem.match.changed import replace
 from pbem.match.documents import Receipt, Withdrawal
 from pbem.match.transcript import sha256_hex, voucher
 from pbem.proof.kept import Attached, Kept, SignedPaper

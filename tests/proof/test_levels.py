@@ -11,13 +11,13 @@ import pytest
 from attackers.forgers import proved
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER
+from msgspec.structs import replace
 from signing.domains import Domain, rsa_key
 from vectors.matches import VECTORS
 
 from pbem.identity import parse_key, ssh
 from pbem.mail import commands
 from pbem.mail.message import read_letter
-from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox, Receipt, Withdrawal
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Sentence, UnvouchedError

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import fails, holds
+from msgspec.structs import replace
 from vectors.matches import good, home
 from world.mutations import rewritten
 
@@ -17,7 +18,6 @@ from pbem.mail.commands import clean, holds_commands, parse
 from pbem.mail.message import decoded as in_first
 from pbem.mail.message import read_letter
 from pbem.mail.quotes import marked as marked_by_first
-from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
 from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.proof import bundle, one_letter

@@ -12,13 +12,13 @@ from attackers.forgers import fails_for_both, renamed, saying, second, with_entr
 from click.testing import CliRunner
 from in_a_box.outside import enabled, found_in, install
 from in_a_box.referee import Referee, attachment
+from msgspec.structs import replace
 from vectors.make import KEPT
 from vectors.matches import GOOD, VECTORS, good
 from world.mutations import mutated, signed_again
 
 from pbem.cli.group import group
 from pbem.games import outside
-from pbem.match.changed import replace
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle, verification

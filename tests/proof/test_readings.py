@@ -12,13 +12,13 @@ from attackers.forgers import fails, holds, proof, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER, Referee
 from judges.honest import accused
+from msgspec.structs import replace
 from vectors.matches import SETUPS, SMALL, good
 from world.mutations import signed_again
 
 from pbem.identity import BadKey, Verdict, parse_key, ssh
 from pbem.mail import commands
 from pbem.mail.message import read_letter
-from pbem.match.changed import replace
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase

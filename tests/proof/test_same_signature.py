@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
+from msgspec.structs import replace
 from signing.dresses import ann_key, by_ssh, part, several
 
 from pbem import identity
 from pbem.identity import parse_key
 from pbem.mail.message import read_letter
-from pbem.match.changed import replace
 from pbem.proof.normal_form import VOCABULARY, normal_text
 from verifier.conventions import No
 from verifier.signature import Key, signed_text

@@ -9,10 +9,10 @@ import pytest
 from attackers.forgers import against, fails, fails_for_both, holds, proof, retold, saying, with_entry
 from in_a_box.inquiries import sentence_of
 from in_a_box.referee import Referee, body, placed, whole_sentence
+from msgspec.structs import replace
 from vectors.matches import asked, good, home, keyless, reply
 from world.mutations import rewritten, signed_again, with_body
 
-from pbem.match.changed import replace
 from pbem.match.documents import Withdrawal
 from pbem.proof import bundle
 from pbem.proof.kept_letters import kept

@@ -9,12 +9,12 @@ import pytest
 from attackers.forgers import both
 from in_a_box.referee import SERVER, Die, another
 from in_a_box.signed_club import SignedClub, signed_tournament
+from msgspec.structs import replace
 from tournament.forging import chained, checks, verdict
 from world.mutations import SERVER_KEY
 
 from pbem.identity import parse_key, ssh
 from pbem.match import modes
-from pbem.match.changed import replace
 from pbem.match.events.begun import agree
 from pbem.match.pinned_keys import Player
 from pbem.match.step import Environment, Signed, Step

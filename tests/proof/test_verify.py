@@ -11,11 +11,11 @@ import pytest
 from attackers import forgers
 from attackers.forgers import checked, holds, index, letter_by, nth, remembering, retold, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec.structs import replace
 from vectors.matches import good
 from world.mutations import SERVER_KEY, rewritten, signed_again
 
 from pbem.identity import ssh
-from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
 from pbem.match.transcript import Entry, canonical
 from pbem.phrase import harmless

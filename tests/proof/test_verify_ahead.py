@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers.forgers import fails_for_both, nth, with_entry
+from msgspec.structs import replace
 from vectors.matches import good
 from world.mutations import rewritten, signed_again
 
-from pbem.match.changed import replace
 from pbem.match.documents import NotADocument, Receipt
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers.forgers import fails, fails_for_both, holds, nth, retold, without_entry
 from in_a_box.referee import Referee, attachment
+from msgspec.structs import replace
 from vectors.matches import SETUPS, SMALL, good
 from world.mutations import signed_again
 
-from pbem.match.changed import replace
 from pbem.proof import bundle
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers.forgers import fails, fails_for_both, letter_by, nth, own_key, proof, with_entry
 from in_a_box.referee import SERVER, form_in
+from msgspec.structs import replace
 from vectors.matches import SETUPS, SMALL, by, good, key
 from world.mutations import rewritten, signed_again
 
 from pbem.identity import parse_key, ssh
-from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
 from pbem.store.players import Players
 

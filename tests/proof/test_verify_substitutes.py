@@ -19,12 +19,12 @@ from attackers.forgers import (
     without_entry,
 )
 from in_a_box.referee import Referee, attachment, form_in, placed
+from msgspec.structs import replace
 from vectors.matches import asked, good, home, reply
 from vectors.matches import proof as bundle_of
 from world.mutations import rewritten
 
 from pbem.identity import parse_key, ssh
-from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.kept_letters import kept

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.stores import place
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from pbem.store.database import Database
 from pbem.store.players import KeyRow, Players
 

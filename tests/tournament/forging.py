@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from in_a_box.referee import SERVER
 from in_a_box.signed_club import SignedClub, signed_tournament
+from msgspec.structs import replace
 
 from pbem.identity import ssh
-from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, Entry, sha256_hex
 from pbem.proof.normal_form import hash_of_entry_words
 from pbem.proof.tournament_proof import TournamentCheck, verify_tournament

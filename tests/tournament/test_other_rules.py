@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from in_a_box.outside import enabled, found_in, install
 from in_a_box.signed_club import SignedClub, signed_tournament
+from msgspec.structs import replace
 from tournament.forging import chained, checks, verdict
 
 from pbem.games import outside
-from pbem.match.changed import replace
 from pbem.match.terms import hash_of_tournament
 from pbem.proof.tournament_proof import verify_tournament
 

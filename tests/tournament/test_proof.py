@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from in_a_box.referee import SERVER, another
 from in_a_box.signed_club import SERVER_KEY, PlayedMatch, SignedClub, signed_tournament
+from msgspec.structs import replace
 from tournament.forging import (
     chained,
     checks,
@@ -23,7 +24,6 @@ from tournament.forging import (
 )
 
 from pbem.cli.verify import verify
-from pbem.match.changed import replace
 from pbem.match.modes import proposed
 from pbem.match.transcript import BEFORE, Entry, sha256_hex, statement
 from pbem.player.blind import replayed

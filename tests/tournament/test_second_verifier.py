@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.signed_club import SignedClub, signed_tournament
+from msgspec.structs import replace
 from tournament.forging import chained, checks, index, verdict
 
-from pbem.match.changed import replace
 from pbem.match.transcript import written
 from pbem.tournament.tournament_state import Tournament
 

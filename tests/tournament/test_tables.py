@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from in_a_box.club import Club, names
 from in_a_box.signed_club import SignedClub, signed_tournament
+from msgspec.structs import replace
 from tournament.forging import chained, checks, fails, forged, holds, verdict
 from vectors.matches import THREE, TURNS
 
 from pbem.games import Refused, Result
-from pbem.match.changed import replace
 from pbem.tournament.crosstable import table
 from pbem.tournament.tournament_entries import MatchResult
 from pbem.tournament.tournament_terms import TournamentTerms

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.club import CLOSES, LOST, SECRET, WON, Club, names, refolded
+from msgspec.structs import replace
 
 from pbem.games import Refused
-from pbem.match.changed import replace
 from pbem.match.transcript import TranscriptError, sha256_hex
 from pbem.tournament import tournament_state
 from pbem.tournament.crosstable import drawn, table

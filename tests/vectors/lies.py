@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from attackers.forgers import index, retold, with_entry, with_papers, without_entry
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec.structs import replace
 from signing import passkeys
 from signing.signers import AT_HOME, private_key
 from vectors.matches import good, home, key
 from world.mutations import rewritten, signed_again
 
 from pbem.identity import parse_key, ssh
-from pbem.match.changed import replace
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry
 from pbem.proof import bundle

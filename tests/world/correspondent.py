@@ -8,11 +8,11 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec.structs import replace
 
 from pbem.games import GAMES
 from pbem.identity import ssh
 from pbem.letters.render import Templates
-from pbem.match.changed import replace
 from pbem.player.account_file import Account
 from pbem.player.blind import PROGRAM, Plan, comment
 from pbem.player.correspondence import Correspondence

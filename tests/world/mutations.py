@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec.structs import replace
 
-from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, sha256_hex, statement
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle

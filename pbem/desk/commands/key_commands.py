@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import structlog
+from msgspec.structs import replace
 
 from pbem.desk import account_keys
 from pbem.desk.caller import Caller, refused
@@ -19,7 +20,6 @@ from pbem.desk.strangers import Strangers, one_mailbox
 from pbem.games import Fault, refuse
 from pbem.identity import STATES, BadKey, Key
 from pbem.identity.security_keys import way
-from pbem.match.changed import replace
 from pbem.match.pinned_keys import HOW, KeyChange
 from pbem.match.seat_clock import written
 from pbem.phrase import Phrase

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.desk.caller import Caller, refused
 from pbem.desk.daily_limits import UNASKED, DailyCounts
 from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
@@ -20,7 +22,6 @@ from pbem.games import GAMES, Fault, Refused, refuse, rules
 from pbem.games.parts import pictured
 from pbem.letters.digest import next_digest
 from pbem.letters.draft import OutgoingLetter
-from pbem.match.changed import replace
 from pbem.match.events import begun
 from pbem.match.naming import hides_players, seen_by
 from pbem.match.state import AGREEING, PHASES, RUNNING, Match

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.desk.caller import Caller, refused
 from pbem.desk.commands import proposals
 from pbem.desk.commands.proposals import Offers, listening, standings_of_others
@@ -18,7 +20,6 @@ from pbem.games import refuse
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, Command
 from pbem.match import progress, state
-from pbem.match.changed import replace
 from pbem.match.events import substituted
 from pbem.match.naming import called, hides_players, seen_by
 from pbem.phrase import Phrase

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.desk import bulletin
 from pbem.desk.caller import refused
 from pbem.desk.match_archive import latest_proof, nothing_is_signed
 from pbem.desk.tournament.tournament_facts import item_of, standing_of
-from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.step import Signed

@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.games import Fault, Refused
 from pbem.match.asking import (
     ask_for_orders,
@@ -20,7 +22,6 @@ from pbem.match.asking import (
     named_replies,
     of_setups,
 )
-from pbem.match.changed import replace
 from pbem.match.dealt import file_chain
 from pbem.match.documents import Evidence, Opening, Replies, level_in_words
 from pbem.match.entry_type import EntryType, anything, by_seat, hash_, host, letter, mapping, number, text

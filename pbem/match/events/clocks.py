@@ -9,8 +9,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.games import Fault, Refused
-from pbem.match.changed import replace, without
 from pbem.match.entry_type import (
     EntryType,
     day,
@@ -25,7 +26,7 @@ from pbem.match.entry_type import (
 )
 from pbem.match.naming import hides_players
 from pbem.match.seat_clock import VACATION, Stop
-from pbem.match.state import RUNNING, UNREACHABLE
+from pbem.match.state import RUNNING, UNREACHABLE, without
 from pbem.match.step import Notice
 from pbem.match.transcript import written
 from pbem.phrase import Phrase

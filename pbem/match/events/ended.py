@@ -8,9 +8,10 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.games import Result
 from pbem.match.asking import ask_for_setups, banks, file_replies_of_setups, show_replies_of_setups
-from pbem.match.changed import replace
 from pbem.match.dealt import shown_at_the_end
 from pbem.match.entry_type import EntryType, hash_, list_of, mapping, number, seats, text, whole
 from pbem.match.record import Record, RecordedResult, write

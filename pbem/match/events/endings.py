@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.games import Fault, Refused, Result, refuse
-from pbem.match.changed import replace
 from pbem.match.documents import Evidence, level_in_words
 from pbem.match.entry_type import EntryType, boolean, either, one_of, seat_number, seats, sentence_form
 from pbem.match.events import leaving

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.games import Fault, Refused
-from pbem.match.changed import replace
 from pbem.match.entry_type import EntryType, mapping, number, one_of, text
 from pbem.match.events.ended import abandon
 from pbem.match.state import PAUSE, PHASES, RESTORED, RUNNING

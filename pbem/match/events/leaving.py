@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.games import Fault, Refused
 from pbem.match.asking import banks, start_clocks
-from pbem.match.changed import replace, without
 from pbem.match.entry_type import EntryType, list_of, mapping, number, one_of, seat_number
 from pbem.match.events.ended import end_game
-from pbem.match.state import losing_seats, standing
+from pbem.match.state import losing_seats, standing, without
 from pbem.match.step import Notice
 from pbem.match.stored_orders import drop
 from pbem.match.submissions import submit

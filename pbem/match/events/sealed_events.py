@@ -9,9 +9,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from msgspec.structs import replace
+
 from pbem.games import Fault, Refused, refuse
 from pbem.match.asking import banks, start_clocks
-from pbem.match.changed import replace, without
 from pbem.match.documents import SALT, Receipt, salt_in
 from pbem.match.entry_type import (
     EntryType,
@@ -32,7 +33,7 @@ from pbem.match.remaking import of_letter
 from pbem.match.sealed_game import HONEST, SILENT, SealedMoment
 from pbem.match.sealed_letters import Entered, judge_reveal, judge_steps, receipt_path
 from pbem.match.sealed_verdict import ANNULLED, FALSE, closed_by, result_of_lies, true_result, verdict
-from pbem.match.state import Played, Reports, Submission
+from pbem.match.state import Played, Reports, Submission, without
 from pbem.match.step import Document, Notice, again, misplaced
 from pbem.match.submissions import answered
 from pbem.phrase import Phrase

@@ -10,14 +10,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.games import Fault, Refused
 from pbem.match.asking import start_clocks
-from pbem.match.changed import replace, without
 from pbem.match.entry_type import EntryType, mapping, number, seat_number, seats, sentence_form, time
 from pbem.match.events.clocks import out_of_reach
 from pbem.match.events.ended import abandon, give_up
 from pbem.match.events.leaving import leave_in_silence, leaves_in_silence
-from pbem.match.state import PAUSE, RUNNING, losing_seats, not_played, only_one_without, standing
+from pbem.match.state import PAUSE, RUNNING, losing_seats, not_played, only_one_without, standing, without
 from pbem.match.transcript import utc, written
 from pbem.phrase import Phrase
 from pbem.requests import Claim

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pbem.games import Fault, Refused
 from pbem.match.asking import start_clocks
-from pbem.match.changed import replace, without
 from pbem.match.entry_type import EntryType, seat_number, sentence_form, text
 from pbem.match.entry_type import player as player_form
 from pbem.match.events.clocks import out_of_reach
 from pbem.match.naming import called
 from pbem.match.pinned_keys import Player
-from pbem.match.state import RUNNING, Nomination, not_played, seated, standing
+from pbem.match.state import RUNNING, Nomination, not_played, seated, standing, without
 from pbem.match.step import Notice
 from pbem.match.stored_orders import drop
 from pbem.phrase import Phrase

@@ -9,18 +9,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.games import BUILT_IN
 from pbem.games.draws import play_turn
 from pbem.match import stored_orders, submissions
 from pbem.match.asking import ask_for_orders, file_replies, named_replies
-from pbem.match.changed import replace, without
 from pbem.match.dealt import deal
 from pbem.match.documents import SALT, Receipt, level_in_words, read_set_aside, salt_in
 from pbem.match.entry_type import EntryType, by_seat, either, hash_, mapping, number, seats
 from pbem.match.events.ended import end_game
 from pbem.match.events.interventions import pause
-from pbem.match.state import Played, Reports, standing
+from pbem.match.state import Played, Reports, standing, without
 from pbem.match.step import Document, Notice, Unresolved
 from pbem.match.submissions import order
 from pbem.match.transcript import canonical, dumped, sha256_hex, utc

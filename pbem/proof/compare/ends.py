@@ -9,7 +9,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.match.changed import replace
+from msgspec.structs import replace
+
 from pbem.match.documents import Opening, Receipt, Withdrawal
 from pbem.match.transcript import utc
 

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from pbem.games.conditional_orders import MOST_BRANCHES
-from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal, read_set_aside
 from pbem.match.events import BEGIN, OPEN
 from pbem.match.transcript import sha256_hex, utc
