@@ -431,6 +431,7 @@ def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
     consent = match.phase == "proposed" and one_letter.consents(reading.short)
     if reading.commands or reading.meant is not None or consent or len(said) > MOST or not says_something(said):
         return None
+    # Of a game's words that a dash joins, each counts.
     if one_letter.named(match, reading.short) or any(
         nearly(match, at.seat, words.replace("-", " - ")) is not None for words in (said, reading.short, *lines)
     ):

@@ -66,9 +66,7 @@ def subject_of(notice: Notice, *, observed: bool = False) -> Phrase:
     told = notice.facts.get("told", notice)
     who = match.name(notice.facts.get("seat", told.seat))
     turn = told.turn if notice.kind == "step" else match.turn
-    facts = {"who": who, "game": match.game, "turn": turn, "what": asked_for(match), "matter": matter, **notice.facts}
-    if notice.kind == "turn":
-        facts["what"] = _turn(notice.facts["turn"], notice.facts["period"])
+    facts = {"who": who, "game": match.game, "turn": turn, "what": match.asks_for, "matter": matter, **notice.facts}
     if notice.kind == "ended":
         facts["result"] = _result(match, notice.facts["ended"], 0 if observed else notice.seat)
     return subject.given(**facts)
@@ -87,19 +85,6 @@ def _result(match: Match, ended: Ended, seat: int) -> Phrase:
     if seat and len(match.seats) == 2:
         return Phrase("you lost")
     return Phrase("{name} won", name=_names(match, ended.winners))
-
-
-def asked_for(match: Match) -> Phrase:
-    """The submission that a match asks its players for now."""
-    if last := match.awaits:
-        return last
-    if match.phase != "playing":
-        return Phrase("setup")
-    return _turn(match.turn, match.play.period(match, match.under_way))
-
-
-def _turn(turn: int, period: Phrase | None) -> Phrase:
-    return Phrase("turn {turn} ({period})", turn=turn, period=period) if period else Phrase("turn {turn}", turn=turn)
 
 
 def is_for_observers(notice: Notice, notices: Sequence[Notice]) -> bool:

@@ -19,7 +19,6 @@ from pbem.boards.drawn import drawings
 from pbem.desk import bulletin
 from pbem.desk.match_facts import (
     LetterView,
-    asked_for,
     branch_facts,
     is_for_observers,
     is_over,
@@ -342,8 +341,8 @@ class MatchLetters:
         deadline = match.clocks[seat].deadline if seat in match.clocks else None
         if deadline is None:
             return []
-        asked = asked_for(match)
-        what = match.awaits or (f"turn-{match.turn}" if match.phase == "playing" else "setup")
+        asked = match.asks_for
+        what = f"turn-{match.turn}" if "turn" in asked.facts else asked
         summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=asked)
         address = self._composer.sub_address(match.id)
         language = self._writer.language_of(self._players.by_name(match.name(seat)))

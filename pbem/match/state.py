@@ -299,6 +299,18 @@ class Match(msgspec.Struct, frozen=True):
         """The word for the letters that a game over by its rules still waits for; None if it is not over."""
         return self.play.awaits(self)
 
+    @property
+    def asks_for(self) -> Phrase:
+        """The submission that it asks its players for now: a setup, a turn with the name that its game gives it."""
+        if (last := self.awaits) is not None:
+            return last
+        if self.phase != "playing":
+            return Phrase("setup")
+        period = self.play.period(self, self.under_way)
+        if period is None:
+            return Phrase("turn {turn}", turn=self.turn)
+        return Phrase("turn {turn} ({period})", turn=self.turn, period=period)
+
     def owes(self, seat: int) -> tuple[str, ...]:
         """The steps due from a seat, in order, where turns have steps."""
         return self.play.owes(self, seat)

@@ -106,7 +106,7 @@ def resolve(step: Step) -> None:
     for seat, content in files.items():
         facts = {
             "turn": match.turn,
-            "period": match.play.period(match, match.under_way),
+            "what": match.asks_for,
             "reports": match.show(seat, told),
             "file": content,
             "levels": {number: orders.level for number, orders in given.items()},
