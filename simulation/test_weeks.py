@@ -183,3 +183,19 @@ def test_nor_by_whoever_kills_the_server_at_work(tmp_path: Path, monkeypatch: py
         world.run()
         assert world.figures.kills > 3
         check(world)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_what_a_killed_server_could_not_sync_takes_nothing_with_it(tmp_path: Path, seed: int) -> None:
+    """The disk fails to sync; the server is killed, restarts and goes on; then the power fails."""
+    week = replace(HOURS, games=(GAMES_IN_TURN[seed % 3],))
+    with World(tmp_path, f"unsynced {seed}", week) as world:
+        faults, machine = world.machine.disk.faults, world.machine
+        for hour in range(1, 5):
+            begins = hour * 3600.0
+            world.loop.call_later(begins, setattr, faults, "sync", 0.5)
+            world.loop.call_later(begins + 1800, machine.kill)
+            world.loop.call_later(begins + 1800, setattr, faults, "sync", 0.0)
+            world.loop.call_later(begins + 3500, machine.cut_power)
+        world.run()
+        check(world)
