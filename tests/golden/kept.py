@@ -26,7 +26,7 @@ def unpack(content: bytes, folder: Path) -> None:
 
 
 def verdicts(folder: Path) -> Iterator[str]:
-    """What `pbem verify` says of each bundle, of t1 with the bundles of its matches, and of m2 with Ann's letters."""
+    """The words of `pbem verify` of each bundle, of t1 with those of its matches, and of m2 with Ann's letters."""
     with closing(Witness(load(folder / "witness" / "witness.toml"))) as witness:
         seen = str(witness.verifier)
     letters = ("--witness", seen, "--against", f"{folder}/letters/ann.mbox")

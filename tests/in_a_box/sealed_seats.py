@@ -64,7 +64,7 @@ class SealedSeat(SealedWriter):
     """The match by the last bulletin."""
     texts: dict[str, bytes] = field(default_factory=dict)
     replayed: tuple[Any, Any] = (None, None)
-    """What letters had brought when it was replayed, and the moment that it came to."""
+    """The texts that letters had brought when it was replayed, and the moment that it came to."""
     letters: int = 0
     commitment: str = ""
     plan: dict[int, str] = field(default_factory=dict)

@@ -149,7 +149,7 @@ class Table:
 
 
 def faults(event: Any, *arguments: Any, **named: Any) -> list[tuple[str, str | None]]:
-    """What is wrong with an event that may not be: the rule, and what was written that breaks it."""
+    """The faults of an event that may not be: the rule of each, and the words that break it."""
     with pytest.raises(Refused) as caught:
         event(*arguments, **named)
     assert all(str(fault.message) not in {"", "None"} for fault in caught.value.faults)

@@ -140,7 +140,7 @@ class TestClocks:
         assert clocks[1].deadline == START + 5 * self.DAY
 
     def test_who_loses_by_silence(self) -> None:
-        """By two missed turns in a row, or by one where that was agreed; nobody in a match that waits."""
+        """Two missed turns in a row lose, or one, where that was agreed; nobody in a match that waits."""
         silent = {"missed": frozenset({1, 2}), "misses": {1: (7,), 2: (5, 8)}}
         found = {
             miss: losing_seats(replace(Table(miss=miss).agree().begin().match, **silent))

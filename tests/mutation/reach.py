@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 FOLDER = ROOT / ".mutation"
 PROGRAMS = {Path(sys.executable).name, "pbem"}
 QUICKEST, QUICK = 5, 0.3
-"""How many tests of each file come first, before all others; and those of a module itself that take no longer."""
+"""The tests of each file that come before all others, a number; and the most seconds of a module's own."""
 AT_IMPORT = "at import"
-"""What is no mutant: only what runs once, at import, comes by."""
+"""The word for a mutant that no test tries: only what runs once, at import, comes by."""
 
 
 class Reach:
@@ -170,7 +170,7 @@ class Reach:
 
 
 def shared_fixtures(item: pytest.Item) -> Iterator[str]:
-    for definitions in getattr(item, "_fixtureinfo").name2fixturedefs.values():  # noqa: B009
+    for definitions in getattr(item, "_fixtureinfo").name2fixturedefs.values():  # noqa: B009 - it is private to pytest
         yield from (_context(definition) for definition in definitions if definition.scope != "function")
 
 

@@ -33,7 +33,7 @@ WAITS = 20  # seconds that a test may wait for what a mutant never does
 
 KILLED, SURVIVED, NOT_REACHED = OUTCOMES = "killed", "survived", "not reached"
 THE_SAME = "the same"
-"""What is no mutant: its byte code is the same."""
+"""The word for a mutant that is none: its byte code is the same."""
 
 
 @dataclass(frozen=True)

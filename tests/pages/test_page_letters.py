@@ -111,7 +111,7 @@ STRANGERS: dict[str, Callable[[str, str], bytes]] = {
     "behind a line that begins like the boundary": beside_it("Content-Type: text/html", "", "<p>", "--boring", ""),
     "in a letter within the letter": beside_it("Content-Type: message/rfc822; x-name=a.eml", "", "Subject: hello"),
 }
-"""What else a letter may hold that somebody else signed, and `pbem` does not take for a signature of the letter."""
+"""Parts of a letter that somebody else signed, which `pbem` does not take for a signature of the letter."""
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_keys_under_which_nothing_is_proved_are_refused_alike(credulous: Scripts
     found = good("claim")
     verdicts = set()
     for key in (*points(), b"", bytes(31), bytes([2, *bytes(32)])):
-        other = signed_again(with_entry(found, 0, lambda body: body.update(server_key=key.hex())))  # noqa: B023
+        other = signed_again(with_entry(found, 0, lambda body: body.update(server_key=key.hex())))  # noqa: B023 - called at once
         said = fails(credulous, other)
         assert (said is None) == ed25519_points.is_sound(key), (key, said)
         assert said is None or said == f"server: the key {key.hex()} is none under which a signature proves anything"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def checks(content: bytes, bundles: Iterable[bytes] | None = None) -> list[TournamentCheck]:
-    """What is found; and the second verifier, which shares nothing with this program, comes to the same verdict."""
+    """The verdict, to which the second verifier comes, too, which shares nothing with this program."""
     given = list(bundles or ())
     found = list(verify_tournament(content, None if bundles is None else given))
     assert second_verdict(content, given) == verdict(found)
@@ -49,7 +49,7 @@ def holds(content: bytes, bundles: Sequence[bytes]) -> list[TournamentCheck]:
 
 
 def fails(content: bytes, *words: str, bundles: Iterable[bytes] | None = None) -> str:
-    """What is found false, with all of these words."""
+    """The words about what is found false; all of these are among them."""
     judged_so = checks(content, bundles)
     found = [f"{check.path or ''} {check.what}: {check.found}" for check in judged_so]
     standings = [check.standing for check in judged_so]

@@ -312,7 +312,7 @@ class TestProof:
             check_tournament_terms(terms)
 
     def test_terms_that_say_two_seats_in_vain(self, tables: SignedClub) -> None:
-        """Of pairs, terms say nothing: else the same terms had two hashes."""
+        """Terms say nothing of pairs: else the same terms had two hashes."""
         terms = {**tables.entries[0].body["terms"], "seats": 2, "entrants": 16}
         assert TournamentTerms.read(terms).document() != terms
         with pytest.raises(No):
