@@ -144,9 +144,9 @@ STRATEGIES: Final[Mapping[str, str]] = {
 """The games by name and the module that plays each; imported when first asked for."""
 
 EDITIONS: Final[Mapping[str, Sequence[str]]] = {
-    "spaceships": ("0.9.0",),
-    "dueling-masters": ("0.9.0",),
-    "shoot-em-up": ("0.9.0",),
+    "spaceships": ("1.0.0",),
+    "dueling-masters": ("1.0.0",),
+    "shoot-em-up": ("1.0.0",),
 }
 """For each game, the pbem that first played each edition of its strategy, from edition 1 to the one here.
 
