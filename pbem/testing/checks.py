@@ -229,6 +229,9 @@ def turns(subject: Subject) -> None:
         words = [word for seat in state.remaining for word in parts.side(judge, state, seat)]
         names = all(re.fullmatch(WRITTEN["player"], word) for word in words)
         demand(names, f"{what}: of {words}, some could be no player's name")
+        silent = [seat for seat, forced in state.due.items() if judge.empty_orders and forced is None]
+        refused = [seat for seat in silent if _refuses("empty orders", judge.order, state, seat, "")]
+        demand(not refused, f"{what}: empty orders of seats {refused} are refused, in spite of `empty_orders`")
         orders = {seat: judge.order(state, seat, text) for seat, text in game.orders[number].items()}
         seed = game.chance[number]
         again = play_turn(judge, state, orders, seed)

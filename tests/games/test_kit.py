@@ -106,6 +106,10 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
         ),
     ),
     "a correction of what is right": ("notation", "is, corrected, ", RULES, f"{RULES}\nslips = str.upper\n"),
+    "empty orders that are refused": (
+        *("turns", "turn 1: empty orders of seats [1] are refused"),
+        *("empty_orders = False", "empty_orders = True"),
+    ),
     "a fraction": ("plain", "is not JSON: ", GUESS, GUESS.replace("hidden}", "hidden / 2}")),
     "a large number": ("plain", "has a number beyond 2^53", GUESS, GUESS.replace("hidden}", "hidden + 2**53}")),
     "a tuple": ("plain", "changes on its way through JSON", GUESS, GUESS.replace("hidden}", "(hidden,)}")),

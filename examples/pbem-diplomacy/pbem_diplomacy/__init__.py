@@ -228,8 +228,10 @@ def _why_illegal(position: Position, unit: Unit, order: Order) -> Phrase:
 
 
 def _word(text: str) -> Written:
-    """The order before the powers are dealt: a word of one's own."""
+    """The order before the powers are dealt: a word of one's own, or nothing, as for a player who is silent."""
     match text.lower().split():
+        case []:
+            return Written("", ())
         case [word] | ["deal", word] if re.fullmatch("[a-z0-9]{1,20}", word):
             return Written(f"deal {word}", ())
     says = Phrase("before the powers are dealt, write `deal` with a word of your own")
