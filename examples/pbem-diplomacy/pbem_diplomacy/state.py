@@ -231,7 +231,7 @@ class State(NamedTuple):
             for power, count in counts.items()
             if count or power in self.owned.values()
         ]
-        winner = next((seat for power, seat in self.seats_by_power.items() if counts[power] >= SOLO), 0)
+        winner = next((seat for seat in after.remaining if counts[self.powers[seat - 1]] >= SOLO), 0)
         if winner:
             after = after._replace(result=Result((winner,), after.scores))
         return after, reports + told

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from pbem_diplomacy import RULES, ahead, offers, pace, period, side, slips, without
 from pbem_diplomacy.boards import blank, boards, truth
-from pbem_diplomacy.geography import Unit
+from pbem_diplomacy.geography import Unit, standard
 from pbem_diplomacy.notation import Reader, _nearest, written
 from pbem_diplomacy.recall import recalled, unused, view
 from pbem_diplomacy.state import PHASES, SOLO, State
 from pbem_diplomacy.words import said, sheet_rows, standing, summary, title, told
 
-from pbem.games import Refused
+from pbem.games import Refused, Result
 from pbem.games.draws import Draws
 from pbem.games.outside import enable
 from pbem.games.player_text import Text
@@ -356,3 +356,22 @@ def test_letters_name_the_season_and_are_passed_on_by_powers() -> None:
     assert [side(begun(), seat)[:3] for seat in (1, 2)] == [("france", "fra", "f"), ("germany", "ger", "g")]
     assert "austria-hungary" in side(begun("Austria Germany"), 1)
     assert side(RULES.begin(RULES.options({}, 2), []), 1) == ()
+
+
+def test_who_writes_no_word_is_dealt_a_power_all_the_same() -> None:
+    """Terms may have empty orders played for the silent: a deal that refused them would stop the match for ever."""
+    dealt, reports = played(RULES.begin(RULES.options({}, 3), []), "deal a", "", " ")
+    assert len(set(dealt.powers)) == 3
+    assert [report["word"] for report in reports] == ["deal a", "", ""]
+
+
+def test_a_power_whose_player_has_left_wins_nothing() -> None:
+    others = ["BER", "KIE", "MUN", "VIE", "BUD"]
+    owned = dict.fromkeys(standard().owned, "FRANCE") | dict.fromkeys(others, "GERMANY") | {"VIE": "AUSTRIA"}
+    units = ["FRANCE A MUN", "GERMANY A BER", "AUSTRIA A VIE"]
+    position = begun("France Germany Austria")._replace(phase="fall", units=tuple(map(Unit.read, units)), owned=owned)
+    assert played(position, "", "", "")[0].result == Result((1,), (18, 3, 1))
+    left = without(position, 1, 1)
+    assert left
+    after, _ = played(left, "", "")
+    assert (after.scores, after.result) == ((18, 3, 1), None)
