@@ -246,3 +246,24 @@ def test_both_verifiers_know_a_part_of_the_pace(tmp_path: Path, hours: int, monk
         monkeypatch.setattr(SecondShootEmUp, "pace", Fraction(1))
         assert second(told) is False
     part_of.cache_clear()
+
+
+def test_who_resigns_last_is_not_told_that_the_others_play_on(referee: Referee) -> None:
+    """The turn waited for Bob alone, and was the last one: the next game, which is due from him, has begun."""
+    options = AGREED.replace("rounds: 3", "rounds: 1\nkind: scored\ngames: 2")
+    ann, bob, cem = referee.table("powers", options, SEATS)
+    referee.turn((ann, "hold"), (cem, "hold"))
+    referee.send(bob, "resign m1 game 1\n")
+    assert (referee.match().game, referee.match().asked(2)) == (2, True)
+    assert "You have resigned game 1 of match m1." in bob.text
+    assert "play on" not in bob.text
+
+
+def test_who_claims_last_is_not_told_to_play_on(referee: Referee) -> None:
+    options = AGREED.replace("rounds: 3", "rounds: 1").replace("forfeit", "wait")
+    ann, _, cem = referee.table("powers", options, SEATS)
+    referee.turn((ann, "hold"), (cem, "hold"))
+    referee.wait(8 * DAY)
+    referee.send(ann, "claim m1\n")
+    assert referee.match().phase == "closed"
+    assert "Your claim is granted: the match ends." in ann.text

@@ -54,8 +54,9 @@ def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Rep
             subject = Phrase("{by} resigned", by=by)
             seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level)
     progress.advance(step)  # the turn may have waited for this seat alone
+    goes_on = (step.match.phase, step.match.game) == ("playing", match.game)
     seated.commit(step)
-    return Reply("resign", {"what": what, "goes_on": others_play} | seated.facts(), at=seated)
+    return Reply("resign", {"what": what, "goes_on": goes_on} | seated.facts(), at=seated)
 
 
 def agree(seated: SeatContext, caller: Caller, command: Command[Draw | Annul]) -> Reply:
@@ -148,7 +149,7 @@ def extend(seated: SeatContext, caller: Caller, command: Command[Extend]) -> Rep
 def claim(seated: SeatContext, caller: Caller, command: Command[Claim]) -> Reply:
     """`claim`: the game, or the end of the match, against silent players."""
     step, _ = seated.say(caller, command, silence.claim)
-    goes_on = (step.match.phase, step.match.game) == ("playing", seated.match.game)
     progress.advance(step)  # those who are left may all have ordered
+    goes_on = (step.match.phase, step.match.game) == ("playing", seated.match.game)
     seated.commit(step)
     return Reply("claim", {"goes_on": goes_on} | seated.facts(), at=seated)
