@@ -183,13 +183,12 @@ class State(NamedTuple):
         return (state if state.result else state._replace(turn=self.turn + 1)), reports
 
     def without(self, seat: int) -> State | None:
-        """The position once a seat has left; None if no two others are in the game."""
+        """The position once a seat has left; None if no two others are in the game.
+
+        A phase that waited for this seat alone is then played, and told, as a turn of which nobody is asked.
+        """
         state = self._replace(gone=self.gone | {seat})
-        if len(state.remaining) < 2:
-            return None
-        while not state.result and not state.due:
-            state, _ = state.phase_played(())
-        return state
+        return state if len(state.remaining) > 1 else None
 
     def phase_played(self, orders: Sequence[Order]) -> tuple[State, list[Report]]:
         """The position after this phase, and what happened."""

@@ -375,3 +375,16 @@ def test_a_power_whose_player_has_left_wins_nothing() -> None:
     assert left
     after, _ = played(left, "", "")
     assert (after.scores, after.result) == ((18, 3, 1), None)
+
+
+def test_the_others_are_told_of_a_retreat_that_a_leaver_left_open() -> None:
+    units = ["FRANCE A BUR", "GERMANY A MUN", "GERMANY A RUH", "ITALY A VEN"]
+    owned = {"PAR": "FRANCE", "MUN": "GERMANY", "VEN": "ITALY"}
+    position = begun("France Germany Italy")._replace(units=tuple(map(Unit.read, units)), owned=owned)
+    retreating, _ = played(position, "", "A Mun-Bur\nA Ruh S A Mun-Bur", "")
+    left = without(retreating, 1, 1)
+    assert left
+    assert (left.phase, left.due) == ("spring retreats", {})
+    after, reports = played(left)
+    assert [*told(reports, {})] == ["France: A Bur is disbanded"]
+    assert (after.phase, after.turn, [*after.due]) == ("fall", 3, [2, 3])
