@@ -191,3 +191,13 @@ def test_an_observer_sees_the_end(referee: Referee) -> None:
     assert not list(cy.find("the end").iter_attachments())
     assert "bob has won the match" in cy.text
     assert attachment(bob.find("the end"), ".zip")
+
+
+def test_no_two_seats_are_kept_for_one_address(referee: Referee) -> None:
+    """Whoever registers there would get both, and could accept for one alone: the match would never begin."""
+    ann, cy = referee.registered("ann"), referee.person("cy")
+    referee.send(ann, f"new shoot-em-up with {cy.address} {cy.address.upper()}\nend\n")
+    assert "the same player twice" in ann.text
+    assert not cy.letters
+    referee.send(ann, f"new shoot-em-up with {cy.address} dan@mail.example\nend\n")
+    assert "Seat 3 is kept for dan@mail.example" in ann.text

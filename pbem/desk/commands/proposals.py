@@ -150,6 +150,8 @@ def _wanted(
         except EmailNotValidError:
             faults.append(Fault("new", name, Phrase("this is not an address")))
         names.append(f"?{seat}")
+    if len({str(address).lower() for address in free.values()}) < len(free):  # who registers there gets both
+        faults.append(Fault("new", None, Phrase("the same player twice")))
     return tuple(names), free, faults
 
 
