@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import textwrap
 from difflib import SequenceMatcher
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,7 +25,7 @@ from pbem.desk.seats import SeatContext, Seats, answered_at, find_seat
 from pbem.games import Fault, part_of, parts
 from pbem.letters.safe_text import escaped
 from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, Reading, masked, parse, row_of
-from pbem.match.naming import others_called
+from pbem.match.naming import is_for_some
 from pbem.match.state import Match, standing
 from pbem.match.step import here
 from pbem.phrase import Phrase
@@ -51,10 +50,7 @@ _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _PAUSE = re.compile(r"[.,;:!?\n]+")
 _ENTRY = re.compile(r"^[> ]*(enter t[1-9][0-9]{0,8})\s[> ]*[0-9a-f]{8}", re.MULTILINE)
 _WORD = re.compile(r"[^\s,;]+")
-_WORDS = re.compile(r"[\w-]+")
 _ORDERS = re.compile(r"\b(?:orders|setup|befehle|züge|aufstellung)\s*:", re.I)
-_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
-"""No name has any; people write them."""
 
 
 NOT_SIGNED = Phrase("this must be signed with your key; `help signing` says how")
@@ -438,7 +434,7 @@ def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
         return None
     if any(_is_order(match, at.seat, words) for words in (said, reading.short, *lines, *_PAUSE.split(said))):
         return None
-    if any(_ORDERS.search(line) or _is_for_some(match, at.seat, line) for line in lines):
+    if any(_ORDERS.search(line) or is_for_some(match, at.seat, line) for line in lines):
         return None
     return Command("press", said, "", 1, SignedForm(SendPress(match=match.id, text=said)), block=said)
 
@@ -456,15 +452,6 @@ def _is_order(match: Match, seat: int, text: str) -> bool:
     # Where players move in turn, it is the next one's, or that of another one behind it.
     turns = range(match.turn + 1, match.turn + 1 + len(match.seats))
     return not all(parts.ahead(match.rules, position, seat, turn, meant) for turn in turns)
-
-
-def _is_for_some(match: Match, seat: int, line: str) -> bool:
-    """True if a line begins like `press to NAME`, `to NAME` or `an NAME`, and names some others, but not all."""
-    others = others_called(match, seat)
-    words = _WORDS.findall(line.lower().translate(_UMLAUTS))
-    begins = len(list(takewhile({"press", "to", "an", "die", "only", "nur", match.id}.__contains__, words)))
-    named = {others[word] for word in takewhile(others.__contains__, words[begins:])}
-    return words[:1] in (["press"], ["to"], ["an"], ["nur"]) and set() < named < {*others.values()}
 
 
 def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 SEAT_NAME = re.compile(r"seat-[0-9]+")
 """The pattern of the names of seats, which no player may have."""
+
+_WORDS = re.compile(r"[\w-]+")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+"""No name has any; people write them."""
 
 
 def seat_name(seat: int) -> str:
@@ -77,6 +81,15 @@ def others_called(match: Match, reader: int) -> Mapping[str, int]:
     words = {seat: {seen.name(seat), *_sides(match, seat)} for seat in match.seats if seat != reader}
     found = Counter(chain.from_iterable(words.values()))
     return {word: seat for seat, own in words.items() for word in own if found[word] == 1}
+
+
+def is_for_some(match: Match, reader: int, line: str) -> bool:
+    """True if a line begins like `press to NAME`, `to NAME` or `an NAME`, and names some others, but not all."""
+    others = others_called(match, reader)
+    words = _WORDS.findall(line.lower().translate(_UMLAUTS))
+    begins = len(list(takewhile({"press", "to", "an", "die", "only", "nur", match.id}.__contains__, words)))
+    named = {others[word] for word in takewhile(others.__contains__, words[begins:])}
+    return words[:1] in (["press"], ["to"], ["an"], ["nur"]) and set() < named < {*others.values()}
 
 
 def playing(seen: Match, seat: int) -> str:

@@ -28,6 +28,10 @@ SETUPS = {
 STILL = {name: "\n".join(f"{line[0]}: LRL" for line in setup.split("\n")) for name, setup in SETUPS.items()}
 
 
+FOR_SOME = (" an bob\nhello", "\nto bob, cem\nhello", " bob, cem\nhello", " bob: hello")
+"""Behind `press m1`: the beginnings of messages whose writers missed the right words."""
+
+
 def table(referee: Referee, options: str = "settle: 0") -> list[Mailbox]:
     return referee.table("shoot-em-up", options, SETUPS)
 
@@ -59,6 +63,7 @@ class TestTo:
             ("press m1 to\nbob hello\nend\n", "give only players' names"),
             ("press m1 to ann\nhello\nend\n", "no other player of the match"),
             ("press m1 to gil\nhello\nend\n", "no other player of the match; there are bob, cem, dan"),
+            *((f"press m1{words}\nend\n", "begins as if it were for some") for words in FOR_SOME),
         ],
     )
     def test_what_is_meant_for_one_never_goes_to_all(self, referee: Referee, command: str, fault: str) -> None:
@@ -166,3 +171,13 @@ class TestNobodyElseLearnsOfIt:
         assert len(messages) == 2 * 50, "in the text, and for programs"
         for name in ("cem", "dan", "eva"):
             assert one[name] == other[name], name
+
+
+class TestToAll:
+    @pytest.mark.parametrize(
+        "words", [" bob, cem, dan\nhello", "\nbob\nhello", " bob says hello", " public\nto bob: hello", "\nan idea: hello"]
+    )
+    def test_what_is_meant_for_all_goes_to_all(self, referee: Referee, words: str) -> None:
+        ann, *others = table(referee)
+        referee.send(ann, f"press m1{words}\nend\n")
+        assert [got(person, "hello") for person in others] == [1, 1, 1]

@@ -13,7 +13,7 @@ from pbem.desk import bulletin
 from pbem.desk.caller import Caller, refused
 from pbem.desk.outcomes import Reply
 from pbem.games import Fault, refuse
-from pbem.match.naming import others_called, playing, seen_by
+from pbem.match.naming import is_for_some, others_called, playing, seen_by
 from pbem.match.state import AGREEING, PHASES, standing
 from pbem.match.view import OVER
 from pbem.phrase import Phrase
@@ -54,6 +54,13 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
     to = _addressees(match, seated.seat, asked.to)
     if not (text := asked.text.strip()):
         raise refused("press", None, Phrase("the message is empty"))
+    if not (asked.to or asked.public) and _seems_for_some(match, seated.seat, command):
+        says = Phrase(
+            "your message would go to all, but begins as if it were for some: write `press {match} to NAME`, or for"
+            " everybody `press {match} public`",
+            match=match.id,
+        )
+        raise refused("press", match.id, says)
     if len(text) > _MESSAGE:
         says = Phrase(
             "a message has at most {most} characters, and this one has {count}", most=_MESSAGE, count=len(text)
@@ -86,6 +93,13 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
         return Reply("press_to", names | seated.facts(), at=seated)
     seated.note_press(match.name(seated.seat), text, caller.now, everybody=asked.public)
     return Reply("press", seated.facts(), at=seated)
+
+
+def _seems_for_some(match: Match, seat: int, command: Command[SendPress]) -> bool:
+    """True if a message begins with the names of some others, behind `to` or `an`, or alone on the command's line."""
+    line = command.request.text.strip().partition("\n")[0]
+    names = {*line.partition(":")[0].lower().replace(",", " ").split()} <= others_called(match, seat).keys()
+    return is_for_some(match, seat, f"to {line}" if names and command.block_line == command.line else line)
 
 
 def _addressees(match: Match, seat: int, names: tuple[str, ...]) -> list[int]:
