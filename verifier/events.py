@@ -238,10 +238,10 @@ def substitute(match: Match, entry: Entry) -> None:
         must(leaver in match.nominated, "nobody is nominated")
         del match.nominated[leaver]
         return
-    who = who if before == name else set()
     must(name not in {one.name for one in match.players.values()}, "a player of this match")
     must(all(one[0] != name for other, one in match.nominated.items() if other != leaver), "nominated elsewhere")
     must(seat == leaver or leaver in who or gone(match, entry, leaver), f"{player.name} plays on")
+    who = who if before == name else set()
     must(seat not in who, "said already")
     match.nominated[leaver] = (name, who | {seat})
 

@@ -175,7 +175,7 @@ class TestNobodyElseLearnsOfIt:
 
 class TestToAll:
     @pytest.mark.parametrize(
-        "words", [" bob, cem, dan\nhello", "\nbob\nhello", " bob says hello", " public\nto bob: hello", "\nan idea: hello"]
+        "words", [" bob, cem, dan\nhello", "\nbob\nhello", " bob says hello", " public\nto bob: hello", "\nan hello"]
     )
     def test_what_is_meant_for_all_goes_to_all(self, referee: Referee, words: str) -> None:
         ann, *others = table(referee)

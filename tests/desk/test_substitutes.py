@@ -291,6 +291,16 @@ class TestByMajority:
         assert "dan plays on" in body(cem.last)
         assert len(eve.letters) == 2
 
+    def test_others_may_name_another_for_who_hands_the_seat_over(self, referee: Referee) -> None:
+        ann, bob, cem, dan, eve = self.begun(referee)
+        fay = referee.registered("fay")
+        for person in (ann, dan, bob):
+            says(referee, person, "substitute m1 fay for dan\n")
+        assert len(eve.letters) == 2
+        referee.send(fay, form_in(fay.text, "substitute"))
+        assert referee.match().name(4) == "fay"
+        assert both(proof(referee, cem)) is True
+
     def test_the_opponent_decides_in_a_match_of_two(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee, "substitutes: majority")
         says(referee, bob)
