@@ -21,6 +21,7 @@ from pbem.match import transcript
 from pbem.match.sealed_game import PaperPlace
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.standings import Contradiction, Impossible, demand_playing
+from pbem.player.forms import Unfit
 from pbem.player.sealed_plans import OrdersInAdvance, Planning, canonical
 from pbem.player.sealed_view import NextLetter, OrdersAsked, SealedSide, commitment
 from pbem.player.secret_vault import Secrets, understood
@@ -248,7 +249,7 @@ class Agent:
             try:
                 with self.vault.alone():
                     sent = self._act(self.letters.matches.standing(standing.match), now)
-            except (Impossible, Contradiction) as error:
+            except (Impossible, Unfit, Contradiction) as error:
                 self.hindered[standing.match] = error.args[0]
                 sent = self._ask(standing.match, now) if isinstance(error, Missing) else None
             if sent is not None:

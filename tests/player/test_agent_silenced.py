@@ -9,6 +9,7 @@ from in_a_box.owners import live, live_out, propose
 from player.lying_desk import lie_in_bulletins, lie_in_files
 
 from pbem.desk import sealed_files
+from pbem.player.forms import Unfit
 
 if TYPE_CHECKING:
     from in_a_box.owners import Owner
@@ -110,3 +111,18 @@ def test_a_setup_that_was_said_to_be_withdrawn_can_be_opened(
     assert len({sent.form.partition("\nnote")[0][-64:] for sent in bob.memory.prepared("seal", "m1")}) > 1
     assert referee.match().phase == "closed", bob.agent.hindered
     assert not bob.accusations
+
+
+def test_a_revision_that_no_form_can_name_hinders_its_match_alone(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not the program, which plays the others."""
+    bob = owners[1]
+    lie_in_bulletins(monkeypatch, lambda _stands, told: told.update(rev=10**9))
+    propose(referee, owners, "spaceships")
+    bob.look()
+    bob.receive()
+    with pytest.raises(Unfit):
+        bob.decide("m1")
+    assert bob.agent.act(referee.now) == []
+    assert "`rev` must be a whole number" in bob.agent.hindered["m1"]
