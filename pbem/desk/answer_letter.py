@@ -212,6 +212,11 @@ def _recognised(lines: Sequence[str]) -> list[str]:
 
 
 def own_lines(ignored: Sequence[str]) -> list[str]:
+    """The ignored lines that are the player's own, without a closing at their end."""
+    return _unclosed(lines_of(ignored))
+
+
+def lines_of(ignored: Sequence[str]) -> list[str]:
     """The ignored lines that are the player's own: no comments, quotes, their authors, nor what phones add."""
     lines: list[str] = []
     for run in ignored:
@@ -219,5 +224,4 @@ def own_lines(ignored: Sequence[str]) -> list[str]:
             lines = unattributed(lines) if lines and lines[-1].endswith(":") else lines
         elif not run.startswith("--"):
             lines += [line.rstrip() for line in run.splitlines() if line.strip()]
-    own = [line for line in lines if not (line.lstrip().startswith("#") or _FOOTER.fullmatch(line.strip()))]
-    return _unclosed(own)
+    return [line for line in lines if not (line.lstrip().startswith("#") or _FOOTER.fullmatch(line.strip()))]

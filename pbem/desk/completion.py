@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from pbem.desk import plain_words
-from pbem.desk.answer_letter import own_lines
+from pbem.desk.answer_letter import lines_of, own_lines
 from pbem.desk.caller import Caller, Trust
 from pbem.desk.outcomes import Reply
 from pbem.desk.reply_tokens import ReplyTokens, demand_dns, is_spent, least
@@ -422,7 +422,8 @@ def _bare(
 
 def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
     """The message that plain words are, in answer to one; None for what may be meant for the referee alone."""
-    match, lines = at.match, own_lines(reading.ignored)
+    match = at.match
+    lines = own_lines(reading.ignored) or lines_of(reading.ignored)  # a closing may be all that is said
     said = "\n".join(lines)
     consent = match.phase == "proposed" and one_letter.consents(reading.short)
     if reading.commands or reading.meant is not None or consent or len(said) > MOST or not says_something(said):

@@ -349,3 +349,11 @@ def test_what_is_more_than_a_closing_is_asked_about(referee: Referee, more: str)
     _, phone = invited(referee)
     phone.reply(f"Yes, gladly!\n\n{more}", phone.bob.letters[-2])
     assert referee.match().phase == "proposed"
+
+
+@pytest.mark.parametrize("words", ["Thanks!", "Bis bald"])
+def test_a_closing_alone_in_answer_to_a_message_is_a_message(referee: Referee, words: str) -> None:
+    ann, phone = talked(referee)
+    phone.reply(words)
+    assert all(f"  : {line}" in body(ann.last) for line in words.split("\n") if line)
+    assert "iPhone" not in body(ann.last)
