@@ -49,6 +49,9 @@ _COMMENT = re.compile(r"#[^\n]*")
 _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _PAUSE = re.compile(r"[.,;:!?\n]+")
 _ENTRY = re.compile(r"^[> ]*(enter t[1-9][0-9]{0,8})\s[> ]*[0-9a-f]{8}", re.MULTILINE)
+_OFFER = re.compile(r"^[> ]*(draw|annul)(?: m[1-9][0-9]{0,8})?( accept(?: for [a-z0-9_ -]+)?) *$", re.MULTILINE)
+"""The line with which a letter asks to accept an offer."""
+
 _WORD = re.compile(r"[^\s,;]+")
 _ORDERS = re.compile(r"\b(?:orders|setup|befehle|züge|aufstellung)\s*:", re.I)
 
@@ -173,15 +176,17 @@ def understood(
     older = [] if caller.answers == at.place else [_older(match)]
     # A yes to an older letter may be one to anything.
     said, rest = _SENTENCE_END.split(short, maxsplit=1)
+    # A yes to an offer is none to orders; it counts as the line that the letter brought.
+    offers = {"".join(line) for run in caller.reading.ignored for line in _OFFER.findall(run) if consents(said)}
+    sentence = named(match, offers.pop() if len(offers) == 1 else short)
+    if sentence is not None and sentence.name in SENTENCES["playing"]:
+        facts: dict[str, object] = {"faults": [*older, *_unsigned(caller)], "form": sentence.echo, "level": "mailbox"}
+        return replace(sentence, echo=short), Reply("completed", facts, at=at, outcome="unplaced"), []
     # The text after a first sentence that says only yes.
     after = rest if not older and consents(said) else None
     if after is not None and (match.phase == "proposed" or match.play.due(match, seat)):
         consent = Command("accept", short[: len(short) - len(after)], "", 1, SignedForm(Accept()))
         return consent, _consented(mailboxes, caller, at, short), after.split("\n")
-    sentence = named(match, short)
-    if sentence is not None and sentence.name in SENTENCES["playing"]:
-        facts: dict[str, object] = {"faults": [*older, *_unsigned(caller)], "form": sentence.echo, "level": "mailbox"}
-        return sentence, Reply("completed", facts, at=at, outcome="unplaced"), []
     return _unplaced(mailboxes, caller, at, short, older) or _in_plain_words(at, short, older)
 
 

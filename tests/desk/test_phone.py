@@ -357,3 +357,17 @@ def test_a_closing_alone_in_answer_to_a_message_is_a_message(referee: Referee, w
     phone.reply(words)
     assert all(f"  : {line}" in body(ann.last) for line in words.split("\n") if line)
     assert "iPhone" not in body(ann.last)
+
+
+@pytest.mark.parametrize("words", ["Yes!", "I accept.", "Ja, gerne!"])
+@pytest.mark.parametrize("what", ["draw", "annul"])
+def test_yes_to_an_offer_brings_the_line_that_accepts_it(referee: Referee, what: str, words: str) -> None:
+    """And nothing about orders, which are due as well."""
+    ann, phone = playing(referee)
+    referee.send(ann, f"{what} m1 offer\n")
+    for _ in range(2):
+        phone.reply(words)
+        assert f"\n\n{what} m1 accept\n" in body(phone.bob.last)
+        assert "orders" not in body(phone.bob.last)
+    phone.reply(f"{what} m1 accept")
+    assert referee.match().phase == "closed"
