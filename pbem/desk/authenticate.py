@@ -208,9 +208,10 @@ class Authentication:
         if understood.keys != account_keys.offered(self.keys, sender, player):
             self.cached.pop(sender, None)
             raise KeysChanged
-        # The signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
-        verdict = understood.judged.verdict
-        if verdict.kind == "unknown key" and player is not None and player.keyless:
+        # The signature of a player without a key here counts for nothing: it may be of a key used elsewhere. But
+        # where the text is within it, as in opaque S/MIME, nothing is left to be read.
+        verdict, has_text = understood.judged.verdict, bool(letter.texts or letter.html)
+        if verdict.kind == "unknown key" and has_text and player is not None and player.keyless:
             verdict = Verdict("none", verdict.reason)
         # A token that was mailed to one mailbox only comes back from somebody who reads its mail, until others learn
         # it with the reveal of its game.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.keyless import HOME, PBEM, answer, craft, registered, reply_to
 from in_a_box.referee import SERVER, Referee
+from signing import cms_maker
 from signing.domains import Domain, rsa_key
 from signing.dresses import clear_signed_file, part
 
@@ -350,3 +351,15 @@ def test_the_operators_document_shows_the_table() -> None:
     page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
     for silence in SILENCES:
         assert f"| `{silence.outcome}` | {silence.why} | {silence.informed} |" in page
+
+
+def test_a_text_within_an_unknown_signature_is_not_taken_for_none(referee: Referee) -> None:
+    """Some mail programs put all that they sign into it (RFC 8551 3.5.2): its writer is told so."""
+    bob = registered(referee, "bob")
+    content = cms_maker.signed_data(cms_maker.signer())
+    opaque = part(content, "smime.p7m", "application/pkcs7-mime; smime-type=signed-data")
+    head = f"From: bob <{bob.address}>\r\nTo: {PBEM}\r\nSubject: x\r\nMessage-ID: <o@mua.example>\r\n"
+    referee.deliver(HOME.sign(head.encode() + opaque, referee.now), bob.address)
+    told = " ".join(bob.text.split())
+    assert "which is not one of your keys here" in told
+    assert "without one, send it unsigned" in told
