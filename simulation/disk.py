@@ -114,8 +114,6 @@ class Disk:
         self.folder = folder.resolve()
         self.random = random
         self.faults = Faults()
-        self.room = 1 << 40
-        """The number of free octets that is reported."""
         self.fails_after: int | None = None
         """After how many more operations (writes, syncs and so on) the power fails, just before the next."""
         self.power_cuts = 0
@@ -332,7 +330,7 @@ class Process(pbem.store.disk.Disk):
 
     def room(self, folder: Path) -> int:  # noqa: ARG002 - there is one folder
         """The number of free octets that is reported."""
-        return self.disk.room
+        return 1 << 40
 
     def kill(self) -> None:
         """Kill this process alone: its files are closed, and it writes nothing any more."""

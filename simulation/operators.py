@@ -37,7 +37,6 @@ HOUR = 3600.0
 AGAIN = 1200.0  # seconds until an act that failed is tried again
 PATIENCE = 480 * HOUR
 """Longer after a week than any trouble lasts in which an act fails."""
-"""Longer than any pace of a week's matches."""
 _TROUBLES = StoreError, OSError, sqlite3.Error
 """What an act on a machine whose power or disk fails may raise."""
 
@@ -56,8 +55,6 @@ class Operator:
         self._acts: list[asyncio.Task[None]] = []
         self.given: list[int] = []
         """The instructions that were given, by number."""
-        self.refused: list[str] = []
-        """What the server answered to those that it refused."""
         self.lost: set[tuple[bytes, str]] = set()
         """The letters that were answered with 250 between a backup and its restore: the server forgot them."""
         self.forgotten: set[int] = set()

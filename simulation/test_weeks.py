@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from pbem.player.memory import SentForm
 from simulation.invariants import check
 from simulation.runs import CALM, outcomes, run, said
 from simulation.server import LONGEST_WAIT, Desk
@@ -98,28 +97,6 @@ def test_no_letter_says_what_its_reader_may_not_know(game: str) -> None:
     assert one == other
 
 
-def test_a_letter_that_was_once_answered_with_250_is_not_refused(tmp_path: Path) -> None:
-    """Its mail server forgot that, sent it once more, and was told 421 (seed 1073)."""
-    with World(tmp_path, "forgot", short(1)) as world:
-        world._brought(b"letter", "ann@mail.example", "250 stored", False)
-        world._brought(b"letter", "ann@mail.example", "421 idle too long", True)
-        world._brought(b"other", "ann@mail.example", "421 idle too long", True)
-        assert [*world.answered] == [(b"letter", "ann@mail.example")]
-        assert [*world.refused] == [(b"other", "ann@mail.example")]
-
-
-@pytest.mark.parametrize(("fleet", "tells"), [("MD Yz1 Yz2 Yz3", False), ("LS Ox5", False), ("MD Yz1 Yz2 Yz4", True)])
-def test_a_setup_like_the_example_is_no_secret(tmp_path: Path, fleet: str, *, tells: bool) -> None:
-    """All are shown the example of the notation, and it may be somebody's fleet (seeds 1185, 378)."""
-    form = f"setup m1 game 1\nrev 1\n{fleet}\nend\n"
-    with World(tmp_path, "example", short(0)) as world:
-        ann = world.players["ann"]
-        ann.memory.prepare(
-            SentForm(0, "<1@mail.example>", "setup", "m1", "1", 1, form, b"", "pbem@play.example", "ready")
-        )
-        assert ann.secrets("m1") == ([("m1", fleet.encode())] if tells else [])
-
-
 def test_a_server_with_nothing_to_do_sleeps(tmp_path: Path) -> None:
     """Nobody asks the store or anybody else each minute whether there is something to ask."""
     with World(tmp_path, "idle", replace(short(1), deaths=0, accidents=False, distant=0.0)) as world:
@@ -144,44 +121,6 @@ def test_a_desk_that_hangs_is_ended_with_its_server(tmp_path: Path, monkeypatch:
         monkeypatch.setattr(Desk, "_let_others", hang_once)
         world.run()
         assert (world.figures.stalls, world.figures.stops) == (1, 1)
-        check(world)
-
-
-@pytest.mark.parametrize("after", [2, 8, 14])
-def test_no_letter_is_set_aside_by_chance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
-    """As it would be for three power cuts during work on it alone, whoever caused them (seeds 2597, 9617)."""
-    passed, left, spared = Desk._passed, [8], []
-    with World(tmp_path, "chance", HOURS) as world:
-
-        def pass_and_fail(desk: Desk, point: str) -> None:
-            if point == "letter read" and left[0]:
-                left[0] -= 1
-                world.machine.disk.fails_after = after
-            elif point == "effects committed":
-                spared.append(desk.would_be_blamed())
-            passed(desk, point)
-
-        monkeypatch.setattr(Desk, "_passed", pass_and_fail)
-        world.run()
-        assert world.figures.power_cuts > 3
-        check(world)
-        assert not any(spared), "a desk may die again when it has finished a letter"
-
-
-def test_nor_by_whoever_kills_the_server_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    left = [8]
-    with World(tmp_path, "kills", HOURS) as world:
-
-        def work_for_long(desk: Desk, point: str) -> None:
-            if point == "letter read" and left[0]:
-                left[0] -= 1
-                world.loop.call_soon(world.machine.kill)
-                world.loop.pause(0.5)
-                desk._look()
-
-        monkeypatch.setattr(Desk, "_let_others", work_for_long)
-        world.run()
-        assert world.figures.kills > 3
         check(world)
 
 
