@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
 from in_a_box.small_games import PIECES
-from playing.random_players import PLAYERS
 
 from pbem.games import Fault, parts, rules
 from pbem.games.conditional_orders import branch_said, condition_of, condition_said
@@ -53,10 +50,6 @@ def test_conditions_are_joined_as_they_bind() -> None:
     assert condition_of("dueling-masters", text, 2) is None
 
 
-def test_a_game_without_words_says_what_was_written() -> None:
-    assert condition_said("shoot-em-up", (((True, ("lost", "A")),),)) == "lost A"
-
-
 def test_each_branch_is_judged_alone() -> None:
     judge = rules("dueling-masters")
     options = judge.options({}, 2)
@@ -93,13 +86,3 @@ def test_what_a_condition_asks_in_vain() -> None:
     assert doubts("Gx3", "Gx3") == []
     assert isinstance(parts.ahead(judge, state, 1, 2, text), tuple)
     assert all(isinstance(fault, Fault) for fault in parts.ahead(judge, state, 1, 2, "if x then y"))
-
-
-def test_a_game_without_conditions_has_no_branches() -> None:
-    judge = rules("shoot-em-up")
-    options, random = judge.options({}, 2), Random(1)
-    setups = [judge.setup(options, seat, PLAYERS["shoot-em-up"].setup(random, options, seat)) for seat in (1, 2)]
-    state = judge.begin(options, setups)
-    assert parts.branches(judge, state, 1, "if x then y") == ()
-    assert parts.unasked(judge, state, 1, "if x then y", "") == ()
-    assert parts.with_reports(judge, state, [[{"kind": "shot"}]]) is state

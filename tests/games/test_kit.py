@@ -176,7 +176,6 @@ class Same(Draws):
 RULES = """,
         ),
     ),
-    "a die of its own": ("pure", "uses random", "import re\n", "import re\nfrom random import choice\n"),
     "orders to choose from in two lines": (
         "plain",
         "are not lines of text",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from games.test_kit import rewrite
 from in_a_box.outside import enabled, found_in, install, record
 
 from pbem.games import BUILT_IN, GAMES, part_of, rules, titles
@@ -26,14 +27,6 @@ def refused(*games: str) -> str:
     assert GAMES == {**BUILT_IN}
     assert not PACKAGES
     return str(caught.value)
-
-
-def rewrite(path: Path, *changes: tuple[str, str]) -> None:
-    text = path.read_text("utf-8")
-    for before, after in changes:
-        assert before in text
-        text = text.replace(before, after)
-    path.write_text(text, "utf-8")
 
 
 def test_a_game_that_is_enabled_is_there_with_its_templates_and_its_parts(tmp_path: Path) -> None:
@@ -63,17 +56,6 @@ def test_a_package_may_translate_its_words_and_none_of_ours(tmp_path: Path) -> N
         assert german.render("answers/press.txt") == Templates(*template_folders()[:1], language="de").render(
             "answers/press.txt"
         )
-
-
-def test_each_report_of_a_turn_has_a_line_of_its_own(tmp_path: Path) -> None:
-    """Marbles have one in a turn; the games that begin as a copy of marbles may have several."""
-    install(tmp_path)
-    with found_in(tmp_path):
-        enable(["marbles"])
-        events = Templates().environment.get_template("marbles/events.txt").module
-        guesses = [{"seat": seat, "kind": "guess", "number": 3, "answer": "more"} for seat in (1, 2)]
-        said = str(events.events(guesses, 1, {1: "ann", 2: "bob"}))  # type: ignore[attr-defined]
-        assert said.splitlines() == ["You guess 3: more", "bob guesses 3: more"]
 
 
 def test_what_is_not_named_is_not_imported(tmp_path: Path) -> None:
@@ -136,7 +118,7 @@ def test_a_game_that_nobody_has_is_refused(tmp_path: Path) -> None:
 def test_a_game_that_does_not_fit_is_refused_in_a_sentence(
     before: str, after: str, said: str, tmp_path: Path
 ) -> None:
-    rewrite(install(tmp_path) / "__init__.py", (before, after))
+    rewrite(install(tmp_path) / "__init__.py", before, after)
     with found_in(tmp_path):
         message = refused("marbles")
         assert message.startswith('the game "marbles" of pbem-marbles 0.1.0 ')
@@ -145,7 +127,7 @@ def test_a_game_that_does_not_fit_is_refused_in_a_sentence(
 
 def test_a_single_module_is_refused(tmp_path: Path) -> None:
     install(tmp_path)
-    rewrite(tmp_path / "pbem_marbles-0.1.0.dist-info" / "entry_points.txt", ("pbem_marbles", "pbem_marbles.rules"))
+    rewrite(tmp_path / "pbem_marbles-0.1.0.dist-info" / "entry_points.txt", "pbem_marbles", "pbem_marbles.rules")
     (tmp_path / "pbem_marbles" / "rules.py").write_text("from pbem_marbles import INTERFACE, RULES\n")
     with found_in(tmp_path):
         assert "is one module, and no package" in refused("marbles")
@@ -169,7 +151,7 @@ def test_the_code_is_hashed_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "pbem_marbles-0.1.0.dist-info" / "INSTALLER").write_text("pip\n")
     record(tmp_path, "pbem_marbles")
     assert code(tmp_path) == first
-    rewrite(folder / "templates" / "marbles" / "rules.txt", ("MARBLES", "MARBLE"))
+    rewrite(folder / "templates" / "marbles" / "rules.txt", "MARBLES", "MARBLE")
     second = code(tmp_path)
     (folder / "more.py").write_text("")
     record(tmp_path, "pbem_marbles")

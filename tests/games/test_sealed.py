@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -76,23 +75,6 @@ def test_every_game_can_be_played_sealed() -> None:
 def test_letters_have_a_section_for_each_step_of_each_game() -> None:
     steps = {step for game in GAMES if (found := sealed_rules(game)) for step in found.papers}
     assert SECTIONS["step"].keys() == {COMMIT, "note", *steps}
-
-
-def test_a_game_may_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A game that has no module for it; one whose module is broken is an error of ours."""
-    for game, module in (("without", "pbem.games.squares"), ("broken", "broken_game")):
-        monkeypatch.setitem(GAMES, game, module)
-    assert sealed_rules("without") is None
-    monkeypatch.setattr("pbem.games.import_module", lambda _name: import_module("there.is.none"))
-    with pytest.raises(ModuleNotFoundError):
-        sealed_rules("broken")
-
-
-def test_a_letter_says_what_not_all_know_of_a_paper() -> None:
-    assert sealed("shoot-em-up").papers["setup"].values == ("salt",)
-    assert sealed("spaceships").papers["open"].values == ("after", "orders", "salt")
-    assert [step for step, kind in sealed("spaceships").papers.items() if kind.ordered] == ["open"]
-    assert [step for step, kind in sealed("shoot-em-up").papers.items() if kind.ordered] == ["open"]
 
 
 @pytest.mark.parametrize(

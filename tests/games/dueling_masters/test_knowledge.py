@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -67,30 +66,6 @@ def test_what_a_picture_says_of_the_other_side_is_true(case: int, seed: int) -> 
                 assert not now & {*before["asteroids"], *(piece["square"] for piece in before["pieces"])}
 
 
-@pytest.mark.parametrize(("case", "seed"), MANY)
-def test_two_secrets_that_were_never_told_give_one_picture(case: int, seed: int) -> None:
-    """The other side's destination of this turn, ram or not, changes nothing that one reads."""
-    game = played(case, seed)
-    dice = Random(seed)
-    for number in range(0, len(game.orders), 7):
-        state = game.states[number]
-        seat = state.seat
-        able: Any = parts.view(JUDGE, state, seat, [])["entitled"]
-        if state.result or not able:
-            continue
-        piece = dice.choice(able)
-        seen = set()
-        for end in piece["to"] + piece["rams"]:
-            order = JUDGE.order(state, seat, f"{piece['piece']} {piece['square']}-{end}")
-            after, reports = JUDGE.turn(state, {seat: order})
-            if after.result or after.due[3 - seat] is not None:
-                continue
-            for reader in (3 - seat, None):
-                turns = shown([*game.reports[:number], reports], reader)
-                seen.add(json.dumps([reader, turns[-1], parts.view(JUDGE, after, reader, turns)]))
-        assert len(seen) in (0, 2)
-
-
 def test_a_survivor_met_on_the_way_rests_where_it_was_met() -> None:
     view = case_view("21-survivors-rest", 1, last=5)
     piece = next(piece for piece in view["known"]["2"]["pieces"] if piece["piece"] == "X2")
@@ -111,11 +86,3 @@ def test_a_ram_shows_as_a_departure() -> None:
 def test_what_was_destroyed_by_one_and_survived_another_is_destroyed() -> None:
     pieces = case_view("15b-all-on-one-square", 2)["known"]["1"]["pieces"]
     assert [piece["state"] for piece in pieces] == ["destroyed"]
-
-
-def test_nothing_of_the_other_side_is_read_from_the_state() -> None:
-    game = played(0, 3)
-    state = game.states[20]
-    for seat in (1, 2):
-        known: Any = parts.view(JUDGE, state, seat, [])["known"]
-        assert known[str(3 - seat)] == {"pieces": [], "asteroids": 7, "asteroids_destroyed": {}, "empty": {}}

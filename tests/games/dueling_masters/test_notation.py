@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from judges.refusals import faults, messages
-from playing import random_players
 
 from pbem.games import Options, Refused, State, parts, rules
 
@@ -19,7 +14,6 @@ if TYPE_CHECKING:
 
 JUDGE = rules("dueling-masters")
 STANDARD = JUDGE.options({}, 2)
-OPTIONS = [JUDGE.options(raw, seats) for raw, seats in random_players.PLAYERS["dueling-masters"].options]
 ANN = "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D2 D4 D6 D8\nH A1"
 BOB = "* I2 I4 I6 I8 I10 G1 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G2 G4 G6 G8\nH J1"
 CANONICAL_BOB = BOB.replace("* I2 I4 I6 I8 I10 G1 F1", "* F1 G1 I2 I4 I6 I8 I10")
@@ -153,35 +147,3 @@ def test_what_is_wrong_with_an_option_is_said(raw: Mapping[str, Any], says: str)
     assert [rule for rule, _, _ in faults(JUDGE.options, raw, 2)] == list(raw)
     assert messages(JUDGE.options, {}, 3) == ["Dueling Masters is a game for two"]
     assert faults(JUDGE.options, {}, 3) == [("seats", None, None)]
-
-
-def test_only_changed_options_are_told() -> None:
-    assert JUDGE.options({"max_turns": 400, "homes": 1, "mobile_home": False}, 2).changed == {}
-    raw = {"max_turns": 7, "homes": 3, "mobile_home": True}
-    assert list(JUDGE.options(raw, 2).changed.items()) == [("homes", 3), ("mobile_home", True), ("max_turns", 7)]
-
-
-@given(st.integers(0, 2**32), st.sampled_from(OPTIONS), st.sampled_from([1, 2]))
-def test_a_legal_setup_is_its_own_canonical_form(seed: int, options: Options, seat: int) -> None:
-    text = random_players.random_masters_setup(Random(seed), options, seat)
-    setup = JUDGE.setup(options, seat, text)
-    for again in (setup.text, setup.text.replace("\n", " ")):
-        assert JUDGE.setup(options, seat, again) == setup
-
-
-WORDS = st.sampled_from([*"*WBXYZH", "Z1", "H1", "B1", "W1", "A1", "E10", "J3", "-", "\n", "#", ",", "Z1 D2-D3", "²"])
-
-
-@given(st.one_of(st.text(), st.lists(WORDS).map(" ".join)))
-def test_any_text_is_judged_and_nothing_else(text: str) -> None:
-    state = start()
-    with contextlib.suppress(Refused):
-        assert JUDGE.setup(STANDARD, 1, text).text
-    with contextlib.suppress(Refused):
-        assert JUDGE.order(state, 1, text).text
-
-
-@pytest.mark.parametrize("text", [" " * 200_000, "A1 " * 60_000, "Z1 D2-" + " " * 200_000, "\n" * 200_000 + "Q"])
-def test_long_texts_take_no_long_time(text: str) -> None:
-    faults(JUDGE.setup, STANDARD, 1, text)
-    faults(JUDGE.order, start(), 1, text)

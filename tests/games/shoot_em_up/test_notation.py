@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from judges.refusals import faults
 
-from pbem.games import Fault, Refused, Result
+from pbem.games import Refused
 from pbem.games.shoot_em_up import RULES, State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 OPTIONS = RULES.options({}, 3)
 SETUP = "A b1 N\nB e1 W\nC h1 S"
@@ -142,43 +140,3 @@ def test_what_is_wrong_with_an_option_is_said(raw: Mapping[str, Any], seats: Any
     with pytest.raises(Refused) as refused:
         RULES.options(raw, seats)
     assert [str(fault.message) for fault in refused.value.faults] == [says]
-
-
-@pytest.mark.parametrize("text", ["A" + " " * 200_000, " " * 200_000 + "A: FM", ("A" + " " * 500 + ":\n") * 400])
-def test_blanks_cost_no_more_than_their_number(text: str) -> None:
-    assert faults(RULES.order, state(), 1, text)
-    assert faults(RULES.setup, OPTIONS, 1, text)
-
-
-def all_faults(judge: Callable[..., object]) -> tuple[Fault, ...]:
-    try:
-        judge()
-    except Refused as refused:
-        return refused.faults
-    return ()
-
-
-@given(st.text(alphabet="ABDM :LRFMSx\n\r\t;#bh19N", max_size=60) | st.text(max_size=40))
-def test_any_text_is_judged(text: str) -> None:
-    for judge in (lambda: RULES.order(state(), 1, text), lambda: RULES.setup(OPTIONS, 1, text)):
-        found = all_faults(judge)
-        assert all(fault.message and fault.rule.isdigit() for fault in found)
-        lines = [fault.line for fault in found if fault.line]
-        assert lines == sorted(lines)
-
-
-@given(st.permutations("ABC"), st.lists(st.text(alphabet="LRFMS", min_size=3, max_size=3), min_size=3, max_size=3))
-def test_legal_orders_in_any_order_mean_the_same(letters: Any, actions: Any) -> None:
-    given = dict(zip("ABC", actions, strict=True))
-    orders = RULES.order(state(), 1, "\n".join(f"{letter} {given[letter]}" for letter in letters))
-    assert orders.text == "\n".join(f"{letter}: {given[letter]}" for letter in "ABC")
-
-
-def test_options_agreed() -> None:
-    assert OPTIONS.changed == {}
-    assert RULES.options({"board": "9x9", "max_turns": 200}, 4).changed == {}
-    agreed = RULES.options({"max_turns": 7, "board": "26x5"}, 4)
-    assert list(agreed.changed.items()) == [("board", "26x5"), ("max_turns", 7)]
-    assert RULES.options(agreed.changed, 4) == agreed
-    assert agreed.seats == 4
-    assert RULES.carry(agreed, Result((1,), (3, 0, 0, 0))) == agreed

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from playing import random_players
-
 from pbem.games.spaceships import RULES, knowledge
-from pbem.games.spaceships.fleet import setup_of
-from pbem.games.spaceships.space import mask_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,20 +98,3 @@ def test_kamikaze_death_is_known_of_its_owner() -> None:
     assert view["known"]["2"]["ships"] == [{"ship": "PC", "cells": ["Bv1", "Bv2", "Bv3", "Bv4"]}]
     assert view["own"]["misses"] == ["Rv5"]
     assert knowledge.view(state, 2, reports)["known"]["1"]["empty"] == ["Rv5", "Bv1", "Bv2", "Bv3", "Bv4"]
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, 2**32), st.integers(0, 4))
-def test_a_view_owes_nothing_to_the_other_side_of_the_state(seed: int, which: int) -> None:
-    raw = random_players.PLAYERS["spaceships"].options[which][0]
-    game = random_players.play("spaceships", Random(seed), raw, 2, 12)
-    state = game.states[-1]
-    empty = state.sides[1]._replace(setup=setup_of(()), destroyed=0, fired=0, burnt_out=0)
-    blind = state.with_side(2, empty)
-    assert knowledge.view(blind, 1, game.reports) == knowledge.view(state, 1, game.reports)
-    for seat in (1, 2):
-        (known,) = knowledge.view(state, seat, game.reports)["known"].values()
-        other = state.sides[2 - seat]
-        assert mask_of(known["destroyed"]) == other.destroyed
-        assert not mask_of(known["empty"]) & other.setup.cells
-        assert not mask_of(known["ship"]) & ~other.setup.cells

@@ -9,16 +9,9 @@ import pytest
 
 from pbem.games import Refused, Result
 from pbem.games.spaceships import RULES
-from pbem.games.spaceships.fleet import Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-
-def test_defaults() -> None:
-    options = RULES.options({}, 2)
-    assert options == Options("standard", "alternate", (0, 0), None, None)
-    assert options.changed == {}
 
 
 def test_what_is_changed_comes_in_the_order_of_the_record() -> None:
@@ -35,10 +28,6 @@ def test_what_is_changed_comes_in_the_order_of_the_record() -> None:
     assert list(changed["allowed"]) == ["DS", "LG"]
     assert RULES.options(changed, 2).changed == changed
     hash(RULES.options(raw, 2))
-
-
-def test_what_is_default_is_not_changed() -> None:
-    assert RULES.options({"fleet": "standard", "first": "alternate", "additional": [0, 0]}, 2).changed == {}
 
 
 NOT_A_COUNT: list[Any] = [-1, True, 1.0, "1", None, [], {}, datetime(2026, 1, 1, tzinfo=UTC)]
