@@ -16,15 +16,6 @@ FORM = f"orders m1 turn 1\nserver play.example\nplayer bob\nprev {'0' * 64}\nrev
 LETTER = f"Nothing has changed yet.\n\n{FORM}\n\n: On Sunday, 12:00 you wrote:\n-- \npbem"
 
 
-@pytest.mark.parametrize("program", REPLIES)
-def test_a_quote_without_marks_is_a_quote(program: str) -> None:
-    text = REPLIES[program].format(said="Gx3", to=TO, text=LETTER)
-    reading = parse(text, signed=False)
-    assert reading.short == "Gx3"
-    assert not reading.commands
-    assert "\n> " + FORM.replace("\n", "\n> ") + "\n" in marked(text), "at its first level, for a yes"
-
-
 MARKING = (
     "Apple Mail, broken",
     "Gmail, German",
