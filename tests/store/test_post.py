@@ -19,7 +19,6 @@ from pbem.store.database import Database
 from pbem.store.disk import Disk
 from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS, REST, Envelope
-from pbem.store.outbox import DigestQueue
 from pbem.store.owners import LEASE, Owners
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
 
@@ -59,27 +58,6 @@ def put(database: Database, outbox: Outbox, recipient: str = "anna@example.org",
     return outbox.number(recipient, "<1@play.example>")
 
 
-def test_a_letter_comes_out_as_it_went_in(inbox: Inbox) -> None:
-    number = inbox.put(ENVELOPE, b"\x00\xff\r\n", NOW)
-    row = inbox.lease(NOW)
-    assert row is not None
-    assert (row.id, row.envelope, row.raw, row.received, row.alone) == (number, ENVELOPE, b"\x00\xff\r\n", NOW, False)
-    assert inbox.lease(NOW) is None
-    bounce = Envelope("", ENVELOPE.recipients, "192.0.2.0/24")
-    inbox.put(bounce, b"x", NOW)
-    row = inbox.lease(NOW)
-    assert row is not None
-    assert row.envelope == bounce
-
-
-def test_the_same_letter_twice_is_one_row(inbox: Inbox) -> None:
-    number = inbox.put(ENVELOPE, SECRET, NOW)
-    assert inbox.put(ENVELOPE, SECRET, NOW + timedelta(days=1)) == number
-    assert inbox.put(ENVELOPE, SECRET + b"!", NOW) != number
-    assert inbox.put(Envelope("", ENVELOPE.recipients), SECRET, NOW) != number
-    assert inbox.count() == 3
-
-
 def test_a_suspect_comes_alone_after_the_others_and_rests_once_it_killed(
     database: Database, inbox: Inbox, vault: Vault
 ) -> None:
@@ -112,26 +90,6 @@ def test_what_does_not_open_strands_and_keeps_no_other_in_hand(database: Databas
     assert [stranded.id for stranded in inbox.stranded()] == [bad]
 
 
-def test_three_attempts_then_it_is_stranded_and_others_flow(database: Database, inbox: Inbox) -> None:
-    bad = inbox.put(ENVELOPE, b"bad", NOW)
-    good = inbox.put(ENVELOPE, b"good", NOW)
-    seen = []
-    for _ in range(ATTEMPTS + 1):
-        row = inbox.lease(NOW)
-        assert row is not None
-        seen.append(row.id)
-        if row.id == bad:
-            inbox.give_back(bad, failed=1)
-    assert seen == [bad, good, bad, bad]
-    assert inbox.lease(NOW) is None
-    assert [stranded.id for stranded in inbox.stranded()] == [bad]
-    with database.transaction():
-        inbox.set_aside(bad, "ref1")
-    assert inbox.stranded() == []
-    assert inbox.outcome(bad) == ("aside", "ref1")
-    assert inbox.raw(bad) == b"bad"
-
-
 def test_a_letter_is_done_once(database: Database, inbox: Inbox) -> None:
     number = inbox.put(ENVELOPE, SECRET, NOW)
     inbox.lease(NOW)
@@ -144,33 +102,6 @@ def test_a_letter_is_done_once(database: Database, inbox: Inbox) -> None:
     assert inbox.outcome(number) == ("done", "orders taken")
 
 
-def test_letters_of_a_network_are_counted_by_the_day(inbox: Inbox, database: Database, vault: Vault) -> None:
-    network = "192.0.2.0/24"
-    letters = [(Envelope(f"{n}@example.org", ENVELOPE.recipients, network), bytes([n])) for n in range(4)]
-    other = (Envelope("0@example.org", ENVELOPE.recipients, "198.51.100.0/24"), b"other")
-    bounces = [(Envelope("", ENVELOPE.recipients, network), bytes([n])) for n in range(4)]
-    unnamed = [(ENVELOPE, bytes([n])) for n in range(4)]
-    assert inbox.put_all(letters[:2], lambda: NOW, 3) == [1, 2]
-    kept = inbox.put_all([*letters, other, *bounces, *unnamed], lambda: NOW, 3)
-    assert kept == [1, 2, 3, None, 4, 5, 6, 7, None, *range(8, 12)]
-    assert inbox.put_all(letters, lambda: NOW, 3) == [1, 2, 3, None]
-    assert Inbox(database, vault).put_all(letters, lambda: NOW, 3) == [1, 2, 3, None]
-    assert inbox.put_all(letters, lambda: NOW + timedelta(days=1), 3) == [1, 2, 3, 12]
-    assert inbox.put_all([(letters[0][0], b"without a limit")], lambda: NOW) == [13]
-
-
-def test_the_outbox_keeps_bytes_and_message_id_for_ever(database: Database, outbox: Outbox) -> None:
-    number = put(database, outbox)
-    for attempt in range(1, 4):
-        row = outbox.lease(NOW + timedelta(hours=attempt))
-        assert row is not None
-        assert (row.id, row.raw, row.message_id, row.attempts) == (number, SECRET, "<1@play.example>", attempt)
-        outbox.failed(number, "451 later", NOW, NOW + timedelta(hours=attempt + 1))
-    assert put(database, outbox) == number
-    with pytest.raises(ValueError, match="another letter"):
-        put(database, outbox, raw=b"other")
-
-
 def test_an_outgoing_letter_lies_compressed_and_leaves_octet_by_octet(database: Database, outbox: Outbox) -> None:
     raw = SECRET * 1000
     number = put(database, outbox, raw=raw)
@@ -178,18 +109,6 @@ def test_an_outgoing_letter_lies_compressed_and_leaves_octet_by_octet(database: 
     row = outbox.lease(NOW)
     assert row is not None
     assert row.raw == outbox.raw(number) == raw
-
-
-def test_a_letter_is_leased_when_due_and_by_one_only(database: Database, outbox: Outbox) -> None:
-    number = put(database, outbox)
-    assert outbox.lease(NOW - timedelta(seconds=1)) is None
-    assert outbox.next_due() == NOW
-    assert outbox.lease(NOW) is not None
-    assert outbox.lease(NOW) is None
-    assert outbox.release_all() == 1
-    assert outbox.lease(NOW) is not None
-    outbox.delivered(number, "250 ok", NOW)
-    assert outbox.next_due() is None
 
 
 @given(st.binary(max_size=200), st.text(max_size=20))
@@ -301,17 +220,3 @@ def test_a_server_that_died_while_the_clock_was_ahead_is_dead(database: Database
 
     assert [goes_on(NOW), goes_on(NOW + LEASE / 2), goes_on(NOW + LEASE)] == [0, 0, 1]
     assert living.alive(NOW + LEASE) == ["living."]
-
-
-def test_what_waits_for_one_players_digest_is_not_taken_with_anothers(database: Database, vault: Vault) -> None:
-    held = DigestQueue(database, vault)
-    for name in ("ann", "bob"):
-        database.execute("INSERT INTO players VALUES (?, ?, ?)", (name, f"{name}@mail.example", ""))
-    with database.transaction():
-        for name in ("ann", "bob"):
-            held.hold(name, 1, f"for {name}".encode(), NOW)
-        assert [waiting.content for waiting in held.take("ann")] == [b"for ann"]
-    with database.transaction():
-        assert held.players_due(NOW) == ["bob"]
-        assert [waiting.content for waiting in held.take("bob")] == [b"for bob"]
-    assert held.next_due() is None
