@@ -175,27 +175,6 @@ def test_case_3_what_was_said_to_be_on_disk_is_there_after_power_loss(
     assert torn > cuts / 10
 
 
-def test_what_failed_to_sync_takes_nothing_with_it_that_came_later(tmp_path: Path, empty: bytes) -> None:
-    """A commit failed, and its server was killed: a reader of the log finds the commit in memory, not on disk."""
-    for seed in range(10):
-        with of_seed(tmp_path, seed, empty) as (disk, path):
-            with Database(path, disk=disk.process()) as database:
-                with database.transaction():
-                    database.set_meta("first", "1")
-                disk.faults.sync = 1.0
-                with pytest.raises(FullError), database.transaction():
-                    database.set_meta("failed", "1")
-                disk.faults.sync = 0.0
-                disk.kill()
-            with Database(path, disk=disk.process()) as database:
-                assert database.engine.settle_log()
-                with database.transaction():
-                    database.set_meta("later", "1")
-                disk.power_cut()
-            with Database(path, disk=disk.process()) as database:
-                assert (database.meta("first"), database.meta("later")) == ("1", "1")
-
-
 def off(database: Database) -> None:
     """Nothing is synced."""
     database.execute("PRAGMA synchronous = OFF")

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from simulation.invariants import check
 from simulation.runs import CALM, outcomes, run, said
-from simulation.server import LONGEST_WAIT, Desk
+from simulation.server import LONGEST_WAIT
 from simulation.two_worlds import letters_of
 from simulation.world import GAMES, PARTS, Week, World, logs
 
@@ -106,22 +106,6 @@ def test_a_server_with_nothing_to_do_sleeps(tmp_path: Path) -> None:
             before = world.loop.rounds
             world.loop.run_until_complete(asyncio.sleep(20 * LONGEST_WAIT))
         assert world.loop.rounds - before < 500, "some for each look at the outbox, the queries and the desk"
-
-
-def test_a_desk_that_hangs_is_ended_with_its_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the daemon ends it: otherwise it would go on in a store that is closed (seed 5819)."""
-    with World(tmp_path, "hung", HOURS) as world:
-        machine = world.machine
-
-        def hang_once(desk: Desk, point: str) -> None:
-            if not world.figures.stalls:
-                world.loop.call_soon(machine.end)
-                desk._stall(point)
-
-        monkeypatch.setattr(Desk, "_let_others", hang_once)
-        world.run()
-        assert (world.figures.stalls, world.figures.stops) == (1, 1)
-        check(world)
 
 
 @pytest.mark.parametrize("seed", [2, 3])
