@@ -194,19 +194,3 @@ def test_nothing_costs_more_the_larger_the_store(begun: Callable[..., Referee]) 
     grow(referee.database, 50)
     many = costs()
     assert {what: cost for what, cost in many.items() if cost > few[what] + 20} == {}
-
-
-def test_the_octets_of_cached_matches_are_kept_and_not_added_up(begun: Callable[..., Referee]) -> None:
-    """Through new revisions, a letter that is refused, and a decision that is undone."""
-    referee = begun()
-    archive = referee.desk.archive
-    ann = referee.people["ann@mail.example"]
-    for text in (ORDERS, ORDERS.lower(), "Rw1", ""):
-        referee.send(ann, ann.filled("orders", text, rev=len(text) + 1), follow=False)
-        assert archive._all_octets == sum(
-            kept.octets for _, match, _ in archive._warm.values() for kept in match.waiting
-        )
-    assert archive._all_octets > 0
-    archive.begin()
-    archive._drop(1)
-    assert archive._all_octets == 0

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import tomllib
-from collections import Counter
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,10 +125,6 @@ def test_each_threat_names_what_covers_it_and_what_shows_it() -> None:
             assert re.search(rf"(?m)^ *(?:def|class) {name}\b", tests), name
 
 
-def test_the_threats_are_linked() -> None:
-    assert "(docs/threats.md)" in (ROOT / "README.md").read_text()
-
-
 def test_no_document_holds_both_sides_of_a_merge() -> None:
     """A line that git wrote into README.md went unseen once: Markdown shows it as text."""
     files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "templates").rglob("*.txt")]
@@ -204,12 +199,6 @@ def test_each_odd_mail_is_listed_and_is_there() -> None:
     assert sorted(listed()) == sorted(path.relative_to(ODD).as_posix() for path in files)
 
 
-def test_line_ends_are_as_they_were_written() -> None:
-    ends = Counter(end for path in mails(ODD) for end in set(re.findall(rb"\r+\n|\r|\n", path.read_bytes())))
-    assert all(ends[end] > 5 for end in (b"\r\n", b"\n", b"\r"))
-    assert ends[b"\r\r\n"]
-
-
 # Pictures.
 
 
@@ -221,12 +210,6 @@ NEWER = "what this picture shows has changed: run `make pictures`, and look at i
 def test_a_picture_is_no_older_than_what_it_shows(picture: str) -> None:
     assert (pictures.PICTURES / picture).is_file()
     assert json.loads(pictures.SHOWN.read_text("utf-8"))[picture] == pictures.fingerprint(picture), NEWER
-
-
-def test_a_fingerprint_covers_what_a_template_includes() -> None:
-    letter, page = pictures.sources("letter.png"), pictures.sources("match.png")
-    assert {"letters/turn.html", "letters/parts.html", "spaceships/position.html"} <= set(letter)
-    assert {"pages/replay.html", "pages/page.html", "pages/page.css"} <= set(page)
 
 
 def test_pictures_are_small_together_and_none_is_left_over() -> None:

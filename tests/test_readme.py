@@ -126,63 +126,6 @@ def test_a_clone_runs_what_the_readme_says_of_make() -> None:
     assert {f"make {target}" for target in targets.split()} == {line for lines in CLONED.values() for line in lines}
 
 
-def test_a_python_is_found_behind_a_version_managers_shim(tmp_path: Path) -> None:
-    """For `make test-pythons`: the shim is there, but runs nothing."""
-
-    def program(path: Path, script: str) -> Path:
-        path.parent.mkdir(parents=True)
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
-        return path
-
-    def find() -> subprocess.CompletedProcess[str]:
-        environment = {"HOME": str(tmp_path), "PATH": f"{shims}:{os.environ['PATH']}"}
-        command = [str(ROOT / ".ci" / "python"), "9.12"]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
-    shims = program(tmp_path / "shims" / "python9.12", "echo 'pyenv: command not found' >&2; exit 127").parent
-    assert (find().returncode, find().stderr) == (1, "python9.12 is not here\n")
-    for number in (1, 2, 10):
-        program(tmp_path / ".pyenv" / "versions" / f"9.12.{number}" / "bin" / "python9.12", "echo 9.12")
-    assert find().stdout == f"{tmp_path}/.pyenv/versions/9.12.10/bin/python9.12\n"
-
-
-PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
-
-
-@pytest.mark.parametrize(
-    ("here", "fetched", "failing", "failed", "missing"),
-    [
-        (PYTHONS, [], [], "none", "none"),
-        (PYTHONS[:3], ["3.14"], [], "none", "none"),
-        (PYTHONS[1:3], [], [], "none", "3.11 3.14"),
-        (PYTHONS, [], ["3.11", "3.13"], "3.11 3.13", "none"),
-    ],
-)
-def test_each_python_is_tried_and_one_that_failed_or_is_missing_fails_it_all(
-    tmp_path: Path, here: list[str], fetched: list[str], failing: list[str], failed: str, missing: str
-) -> None:
-    def program(name: str, script: str) -> None:
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
-
-    program(".ci/python", 'test -e "here/$1" && echo "$1"')
-    program(".ci/clone", 'echo "tried $PYTHON"; test ! -e "failing/$PYTHON"')
-    program("bin/python", "")
-    program("bin/uv", 'test -e "fetched/$4" && touch "here/$4"')
-    for folder, versions in (("here", here), ("fetched", fetched), ("failing", failing)):
-        (tmp_path / folder).mkdir()
-        for version in versions:
-            (tmp_path / folder / version).touch()
-    command = ["make", "--file", str(ROOT / "Makefile"), "--old-file=venv", "BIN=bin", "test-pythons"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert re.findall("(?m)^tried (.*)", done.stdout) == sorted([*here, *fetched])
-    assert f"---- failed: {failed}; not here, so not tested: {missing}\n" in done.stdout
-    assert (done.returncode == 0) == ({failed, missing} == {"none"})
-
-
 def test_check_a_match(checkout: Path) -> None:
     verify, publish = commands()[CHECK]
     assert run(checkout, verify).endswith("Everything holds.\n")
