@@ -17,6 +17,7 @@ from judges.reasons import is_whole
 from signing.openpgp_maker import BORN, Signer, armored, packet, rsa_body, seconds, x25519_body
 
 from pbem.identity import BadKey, Key, parse_key
+from pbem.identity.security_keys import mpint, string
 from pbem.identity.verdict import check_rsa
 
 RECEIVED = BORN + timedelta(days=10)
@@ -27,14 +28,6 @@ ODD = 0x9E3779B97F4A7C15F39CC0605CEDC835
 def modulus(bits: int) -> int:
     """No product of two primes; nobody looks."""
     return (1 << bits - 1) + ODD
-
-
-def string(data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + data
-
-
-def mpint(value: int) -> bytes:
-    return string(value.to_bytes(value.bit_length() // 8 + 1, "big"))
 
 
 def as_ssh(n: int, e: int) -> str:

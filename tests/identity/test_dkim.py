@@ -72,15 +72,6 @@ def test_every_sample_is_tried_above() -> None:
     assert {path.stem for path in (SIGNED / "dkim").glob("*.eml")} == set(SAMPLES)
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLES if SAMPLES[name] == "valid"])
-def test_samples_changed(name: str) -> None:
-    raw = (SIGNED / f"dkim/{name}.eml").read_bytes()
-    for old, new in [(b"fire C7", b"fire A1"), (b"turn 5\r\nDate", b"turn 6\r\nDate"), (b"<anna@", b"<anne@")]:
-        changed = raw.replace(old, new) if old in raw else raw.replace(old.replace(b"\r\n", b"\n"), new)
-        assert changed != raw
-        assert vouch(read_letter(changed), zone(), "", AT).verdict.kind == "bad"
-
-
 def test_a_letter_that_dkimpy_signed_counts() -> None:
     domain = Domain("mail.example")
     verdict = judged(domain.sign(LETTER, AT), domain)
@@ -333,8 +324,8 @@ def test_letters_that_dkimpy_would_take_long_for() -> None:
 OURS = "mx.play.example"
 
 
-def told(*heads: str, letter: bytes = LETTER) -> list[str] | None:
-    raw = "".join(f"{head}\r\n" for head in heads).encode() + letter
+def told(*heads: str) -> list[str] | None:
+    raw = "".join(f"{head}\r\n" for head in heads).encode() + LETTER
     found = sender_auth.passed(read_letter(raw), OURS)
     return None if found is None else found[1]
 

@@ -17,7 +17,7 @@ from data.material import KEYS, SIGNED
 from judges.reasons import is_whole
 from signing.cms_maker import ENTITY, FORM, attribute, signed_data, signer
 from signing.decryptors import OpenpgpReader
-from signing.openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, armored, expires, notation, packet, sub
+from signing.openpgp_maker import BINARY, BORN, REVOCATION, Signer, armored, expires, notation, packet, sub
 
 from pbem import identity
 from pbem.identity import BadKey, Verdict, parse_key
@@ -38,13 +38,6 @@ def pasted(text: str, signature: str) -> bytes:
 def verdict(*said: bytes, made: datetime = BORN, at: datetime | None = RECEIVED, key: str = "") -> Verdict:
     letter = read_letter(pasted(FORM, ANN.over(FORM.encode(), made, *said)))
     return judge(letter, [parse_key(key or ANN.certificate())], SERVER, at=at)
-
-
-@pytest.mark.parametrize("kind", [BINARY, TEXT])
-def test_the_maker_makes_what_counts(kind: int) -> None:
-    letter = read_letter(pasted(FORM, ANN.over(FORM.encode(), kind=kind)))
-    for at in (RECEIVED, None):
-        assert judge(letter, [parse_key(ANN.certificate())], SERVER, at=at).kind == "valid"
 
 
 class TestOpenPGP:
@@ -204,8 +197,7 @@ print(json.dumps([datetime.now().year, kinds(None), kinds(datetime(2026, 11, 21,
 
 
 @pytest.mark.skipif(FAKETIME is None, reason="needs libfaketime")
-@pytest.mark.parametrize("year", [2036, 2046])
-def test_all_samples_by_the_clock_of_another_year(year: int) -> None:
+def test_all_samples_by_the_clock_of_another_year() -> None:
     """All that verifies now verifies then, and the other way round: by the entry, and by the time of receipt."""
 
     def run(clock: dict[str, str]) -> list[object]:
@@ -214,8 +206,8 @@ def test_all_samples_by_the_clock_of_another_year(year: int) -> None:
         return list(json.loads(made.stdout))
 
     assert FAKETIME is not None
-    then = run({"LD_PRELOAD": FAKETIME, "FAKETIME": f"@{year}-01-02 00:00:00"})
+    then = run({"LD_PRELOAD": FAKETIME, "FAKETIME": "@2046-01-02 00:00:00"})
     now = run({})
-    assert then[0] == year
+    assert then[0] == 2046
     assert then[1:] == now[1:]
     assert len(list(SIGNED.glob("*/*.eml"))) == len(now[1])  # type: ignore[arg-type]  # a list, written as JSON

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import struct
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import product
@@ -22,6 +21,7 @@ from signing.openpgp_maker import BORN, Signer
 from pbem import identity
 from pbem.identity import BadKey, parse_key
 from pbem.identity.ed25519_points import SMALL, holds, is_sound, is_sound_signature
+from pbem.identity.security_keys import string
 from pbem.identity.sender_auth import vouch
 from pbem.mail.message import read_letter
 from pbem.proof.compare.index import is_signature
@@ -157,10 +157,6 @@ def test_a_second_way_of_writing_r_or_a() -> None:
 
 
 # Each format's own keys.
-
-
-def string(data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + data
 
 
 def as_ssh(point: bytes) -> str:

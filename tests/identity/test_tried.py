@@ -135,11 +135,11 @@ def certified(signer: Signer = SUB, *said: bytes, back: bytes | None = None) -> 
     )
 
 
-def by(
-    signer: Signer, *said: bytes, at: datetime = BORN, kind: int = BINARY, count: int = 1, unhashed: bytes = b""
-) -> bytes:
+def by(signer: Signer, *said: bytes, kind: int = BINARY, count: int = 1, unhashed: bytes = b"") -> bytes:
     """The form and its signature."""
-    made = signer.signature(kind, FORM.encode().replace(b"\n", b"\r\n") if kind == TEXT else FORM.encode(), at, *said)
+    made = signer.signature(
+        kind, FORM.encode().replace(b"\n", b"\r\n") if kind == TEXT else FORM.encode(), BORN, *said
+    )
     if unhashed:
         body, size = made[6:], struct.unpack(">H", made[10:12])[0]
         body = body[: 6 + size] + struct.pack(">H", len(unhashed)) + unhashed + body[8 + size :]

@@ -40,8 +40,9 @@ INLINE: dict[str, Callable[[str], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("way", INLINE)
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("name", "way"), [*((name, "ssh") for name in COMMANDS), *(("orders", way) for way in INLINE)]
+)
 def test_every_command_beneath_a_greeting(name: str, way: str) -> None:
     form = COMMANDS[name]
     text = f"{name} m17 game 2\n"

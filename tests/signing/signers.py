@@ -44,17 +44,17 @@ def pgp_signer(name: str) -> pysequoia.PySigner:
     return pysequoia.Tsk.from_bytes((KEYS / f"pgp-{name}.sec.asc").read_bytes()).signer()
 
 
-def by_clear_openpgp(person: Mailbox, text: str, name: str = "anna") -> bytes:
-    signed = pysequoia.sign(pgp_signer(name), text.encode(), mode=pysequoia.SignatureMode.CLEAR)
+def by_clear_openpgp(person: Mailbox, text: str) -> bytes:
+    signed = pysequoia.sign(pgp_signer("anna"), text.encode(), mode=pysequoia.SignatureMode.CLEAR)
     return pasted(person, signed.decode().replace("\r", ""))
 
 
 TEXT = "Content-Type: text/plain; charset=utf-8\n\n"
 
 
-def by_openpgp_mime(person: Mailbox, text: str, name: str = "anna", *, content_type: str = TEXT) -> bytes:
+def by_openpgp_mime(person: Mailbox, text: str, *, content_type: str = TEXT) -> bytes:
     entity = f"{content_type}{text}".replace("\n", "\r\n").encode()
-    signature = pysequoia.sign(pgp_signer(name), entity, mode=pysequoia.SignatureMode.DETACHED)
+    signature = pysequoia.sign(pgp_signer("anna"), entity, mode=pysequoia.SignatureMode.DETACHED)
     kind = (
         'Content-Type: multipart/signed; protocol="application/pgp-signature"; micalg=pgp-sha512; boundary=b\r\n\r\n'
     )
@@ -67,9 +67,9 @@ def by_openpgp_mime(person: Mailbox, text: str, name: str = "anna", *, content_t
     )
 
 
-def by_smime(person: Mailbox, text: str, name: str = "p256") -> bytes:
-    certificate = x509.load_pem_x509_certificate((KEYS / f"sm-{name}.crt").read_bytes())
-    private = private_key(f"sm-{name}.key")
+def by_smime(person: Mailbox, text: str) -> bytes:
+    certificate = x509.load_pem_x509_certificate((KEYS / "sm-p256.crt").read_bytes())
+    private = private_key("sm-p256.key")
     letter = (
         pkcs7.PKCS7SignatureBuilder()
         .set_data(f"Content-Type: text/plain\n\n{text}".encode())
