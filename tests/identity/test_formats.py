@@ -432,6 +432,7 @@ SMIME_SIGNERS = {
     "must have one signer; this has 2": (signer(), signer()),
     "must have one signer; this has 0": (),
     "not 'sha1'": (signer(digest="sha1"),),
+    "not 'sha224'": (signer(digest="sha224"),),
     "of the kind 'sha1_rsa' are not accepted": (by_algorithm("sha1_rsa"),),
     "of the kind 'sha256_dsa' are not accepted": (by_algorithm("sha256_dsa"),),
     "has no signed attributes": (signer(bare=True),),

@@ -51,7 +51,7 @@ def signer(
     octets += [one if isinstance(one, bytes) else one.dump() for one in more]
     signed = cms.CMSAttributes(contents=b"".join(octets))
     name = certificate()
-    algorithm: Any = {"sha1": hashes.SHA1(), "sha256": hashes.SHA256()}[digest]
+    algorithm: Any = {"sha1": hashes.SHA1(), "sha224": hashes.SHA224(), "sha256": hashes.SHA256()}[digest]
     facts: dict[str, Any] = {
         "version": "v1",
         "sid": cms.SignerIdentifier(
