@@ -15,7 +15,7 @@ from games.spaceships.second_hand import FLEETS, fleet, setup_of
 from pbem.games.spaceships import RULES, conditions
 from verifier.rules.spaceships import Player, holds, may
 
-PLAYED = ((spaceships, 80, 200), (dueling_masters, 15, 27), (shoot_em_up, 240, 240))
+PLAYED = ((spaceships, 80, 200), (dueling_masters, 6, 27), (shoot_em_up, 240, 240))
 """Each game, the number of its games that are always played, and the number in each batch of the long tests."""
 
 
