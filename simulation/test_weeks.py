@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from simulation.invariants import check
 from simulation.runs import CALM, outcomes, run, said
-from simulation.server import LONGEST_WAIT
+from simulation.server import LONGEST_WAIT, Desk
 from simulation.two_worlds import letters_of
 from simulation.world import GAMES, PARTS, Week, World, logs
 
@@ -106,6 +106,44 @@ def test_a_server_with_nothing_to_do_sleeps(tmp_path: Path) -> None:
             before = world.loop.rounds
             world.loop.run_until_complete(asyncio.sleep(20 * LONGEST_WAIT))
         assert world.loop.rounds - before < 500, "some for each look at the outbox, the queries and the desk"
+
+
+@pytest.mark.parametrize("after", [2, 8, 14])
+def test_no_letter_is_set_aside_by_chance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """As it would be for three power cuts during work on it alone, whoever caused them (seeds 2597, 9617)."""
+    passed, left, spared = Desk._passed, [8], []
+    with World(tmp_path, "chance", HOURS) as world:
+
+        def pass_and_fail(desk: Desk, point: str) -> None:
+            if point == "letter read" and left[0]:
+                left[0] -= 1
+                world.machine.disk.fails_after = after
+            elif point == "effects committed":
+                spared.append(desk.would_be_blamed())
+            passed(desk, point)
+
+        monkeypatch.setattr(Desk, "_passed", pass_and_fail)
+        world.run()
+        assert world.figures.power_cuts > 3
+        check(world)
+        assert not any(spared), "a desk may die again when it has finished a letter"
+
+
+def test_nor_by_whoever_kills_the_server_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = [8]
+    with World(tmp_path, "kills", HOURS) as world:
+
+        def work_for_long(desk: Desk, point: str) -> None:
+            if point == "letter read" and left[0]:
+                left[0] -= 1
+                world.loop.call_soon(world.machine.kill)
+                world.loop.pause(0.5)
+                desk._look()
+
+        monkeypatch.setattr(Desk, "_let_others", work_for_long)
+        world.run()
+        assert world.figures.kills > 3
+        check(world)
 
 
 @pytest.mark.parametrize("seed", [2, 3])

@@ -1,11 +1,11 @@
-"""Conditional orders in words, in each game that has them."""
+"""Orders in words: conditional ones in each game that has them, and others as they are read back."""
 
 from __future__ import annotations
 
 import pytest
 from in_a_box.small_games import PIECES
 
-from pbem.games import Fault, parts, rules
+from pbem.games import Fault, part_of, parts, rules
 from pbem.games.conditional_orders import branch_said, condition_of, condition_said
 
 FORMS = {
@@ -86,3 +86,27 @@ def test_what_a_condition_asks_in_vain() -> None:
     assert doubts("Gx3", "Gx3") == []
     assert isinstance(parts.ahead(judge, state, 1, 2, text), tuple)
     assert all(isinstance(fault, Fault) for fault in parts.ahead(judge, state, 1, 2, "if x then y"))
+
+
+@pytest.mark.parametrize(
+    ("game", "text", "said"),
+    [
+        (
+            "spaceships",
+            "Gx3 bGx1Gx3(DS2) m2 Ox4 Gx4 kRv1 Gx3 sYw3",
+            [
+                "conventional strikes at Gx3, Gx4",
+                "beam along Gx1Gx3(DS2)",
+                "missile 2 at Ox4",
+                "kamikaze from Rv1 at Gx3",
+                "scans of Yw3",
+            ],
+        ),
+        ("spaceships", "", []),
+        ("dueling-masters", "Z2 A1-C3", ["Z2 goes from A1 to C3"]),
+        ("dueling-masters", "", ["pass"]),
+        ("shoot-em-up", "A: FMS\nB: LRR", ["A: fire, move, raise a shield", "B: turn left, turn right, turn right"]),
+    ],
+)
+def test_orders_are_read_back_in_words(game: str, text: str, said: list[str]) -> None:
+    assert part_of(game, "words").said(text) == said

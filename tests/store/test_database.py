@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 from in_a_box.stores import of_sqlite, place
 
-from pbem.store.database import Database, to_db
+from pbem.store.database import Database, from_db, to_db
 from pbem.store.engine import migrations, statements
 from pbem.store.errors import StoreError, UnknownVersionError
 from pbem.store.operator import Instructions
@@ -93,3 +93,22 @@ def test_a_comment_in_a_script_leaves_nothing_behind() -> None:
     """Or PostgreSQL's dialect would miss a key after it, which an upsert names."""
     (statement,) = statements("CREATE TABLE a (\n    b TEXT, -- of c\n    PRIMARY KEY (b)\n) STRICT;\n-- The end.")
     assert statement == "CREATE TABLE a (\n    b TEXT,\n    PRIMARY KEY (b)\n) STRICT"
+
+
+def test_transactions_do_not_nest_and_writes_need_one(tmp_path: Path) -> None:
+    with Database(place(tmp_path / "a.db")) as database:
+        with database.transaction(), pytest.raises(RuntimeError), database.transaction():
+            pass
+        with pytest.raises(RuntimeError):
+            database.set_meta("a", "b")
+        with pytest.raises(RuntimeError), database.savepoint():
+            pass
+
+
+def test_stamps_sort_as_times_do() -> None:
+    time = datetime(2026, 11, 21, 12, 0, 0, 5, tzinfo=UTC)
+    assert from_db(to_db(time)) == time
+    assert to_db(time) == "2026-11-21T12:00:00.000005Z"
+    assert to_db(time.astimezone(timezone(timedelta(hours=-5)))) == to_db(time)
+    with pytest.raises(ValueError, match="time zone"):
+        to_db(datetime(2026, 1, 1))  # noqa: DTZ001
