@@ -88,7 +88,8 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
     played = bool(closing and closing.body.get(where, {}).get(seat) in variants(kept, said))
     played |= by_default and stood is not None and strip(stood) == strip(said)
     own = stood is not None and "orders" not in stood
-    replaced = not at_once if by_default and own else stood and later(stood, said) and own != by_default
+    withheld = at_once and stood is not None and stood["player"] != said["player"]
+    replaced = not withheld if by_default and own else stood and later(stood, said) and own != by_default
     took_effect = named and (not stood or not own or later(stood, said))
     due = over and (over.type == "closed" or turn <= over.body["turns"] + (over.body["reason"] != "rules"))
     ends: dict[str, object] = {
@@ -106,7 +107,10 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
 
 def due_at_once(papers: dict[str, bytes], entries: Sequence[Entry], said: Paper, closing: Entry, miss: Entry) -> bool:
     """True if the turn waited for nobody but this seat when it was missed."""
-    if any(one.type in {"paused", "restored"} for one in entries[miss.seq : closing.seq]):
+    between = entries[miss.seq : closing.seq]
+    if any(one.type in {"paused", "restored"} for one in between):
+        return False
+    if any(one.type == "left" and str(one.body["seat"]) != said["seat"] for one in between):
         return False
     others = [{**said, "seat": seat} for seat in closing.body["orders"] if seat != said["seat"]]
     stood = [what_stood(papers, one, closing.body["turn"]) for one in others]

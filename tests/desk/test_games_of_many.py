@@ -12,11 +12,13 @@ from attackers.forgers import both, fails, fails_for_both, holds, index, saying,
 from in_a_box.keyless import HOME, answer, registered
 from in_a_box.outside import POWERS, found_in, referee_of
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
+from judges.honest import accused
 from world.mutations import signed_again
 
 from pbem.games import part_of, shoot_em_up
 from pbem.match.transcript import utc
 from pbem.proof import bundle
+from verifier.acknowledged import end
 from verifier.rules.shoot_em_up import Game as SecondShootEmUp
 
 if TYPE_CHECKING:
@@ -267,3 +269,46 @@ def test_who_claims_last_is_not_told_to_play_on(referee: Referee) -> None:
     referee.send(ann, "claim m1\n")
     assert referee.match().phase == "closed"
     assert "Your claim is granted: the match ends." in ann.text
+
+
+def early(referee: Referee, person: Mailbox, orders: str) -> bytes:
+    """Default orders; their receipt."""
+    referee.send(person, person.filled("orders", orders).replace("turn 1", "default"))
+    return attachment(person.last, ".receipt.txt")
+
+
+def ended_by(referee: Referee, *people: Mailbox) -> bytes:
+    """The bundle, once these have resigned."""
+    for person in people:
+        referee.send(person, "resign m1 match\n")
+    return referee.desk.archive.bundle(*referee.desk.archive.known(1))
+
+
+def test_default_orders_that_are_illegal_accuse_nobody(referee: Referee) -> None:
+    """Nothing shows that the rules refused them: Ann's own orders took their place, though only she was missing."""
+    ann, bob, cem = referee.table("powers", AGREED.replace("forfeit", "default"), SEATS)
+    receipt = early(referee, ann, "draw north")
+    referee.turn((bob, "hold"), (cem, "hold"))
+    referee.wait(8 * DAY)
+    assert "they are not legal" in body(ann.find("a deadline was missed"))
+    referee.turn((ann, "hold"))
+    found = ended_by(referee, bob, cem)
+    assert accused(referee) == []
+    assert end(found, receipt) == "replaced"
+
+
+def test_default_orders_wait_for_one_who_leaves_meanwhile(referee: Referee) -> None:
+    """The turn was waiting for Cem, too, whom its entry does not name: so Ann's seat had time to change hands."""
+    ann, bob, cem = referee.table("powers", AGREED.replace("forfeit", "default"), SEATS)
+    dan = referee.registered("dan")
+    receipt = early(referee, ann, "hold")
+    referee.turn((bob, "hold"))
+    referee.wait(8 * DAY)
+    referee.send(bob, "substitute m1 dan for ann\n")
+    referee.send(dan, form_in(dan.text, "substitute"))
+    referee.turn((dan, "hold"))
+    referee.send(cem, "resign m1 match\n")
+    assert referee.match().turn == 2
+    found = ended_by(referee, bob)
+    assert accused(referee) == []
+    assert end(found, receipt) == "left"

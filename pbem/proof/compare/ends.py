@@ -88,11 +88,14 @@ def _played(case: Case) -> EndProof | None:
 
 
 def _replaced(case: Case) -> EndProof | None:
-    if case.closing is None or case.stood is None or isinstance(case.paper, Withdrawal):
+    paper = case.paper
+    if case.closing is None or case.stood is None or isinstance(paper, Withdrawal):
         return None
     if case.for_any_miss and not is_by_default(case.stood):
-        return None if case.at_once else EndProof(case.closing, "replaced by orders for the turn")
-    if is_later(case.stood, case.paper) and is_by_default(case.stood) == case.for_any_miss:
+        # They may have been illegal then; of what its own player sent later, nobody else made the choice.
+        withheld = case.at_once and case.stood.player != paper.player
+        return None if withheld else EndProof(case.closing, "replaced by orders for the turn")
+    if is_later(case.stood, paper) and is_by_default(case.stood) == case.for_any_miss:
         return EndProof(case.closing, f"replaced by rev {case.stood.rev}")
     return None
 

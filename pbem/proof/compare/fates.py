@@ -167,9 +167,14 @@ class Fates:
         return None
 
     def _waited_for_nobody(self, closing: Entry, miss: Entry) -> bool:
-        """True if the orders of all others were in, and settled, when a seat was said to have missed a turn."""
-        if any(entry.type in {"paused", "restored"} for entry in self.bundle.entries[miss.seq : closing.seq]):
-            return False
+        """True if the orders of all others were in, and settled, when a seat was said to have missed a turn.
+
+        It may have waited for another one, which left since.
+        """
+        for entry in self.bundle.entries[miss.seq : closing.seq]:
+            left = entry.type == "left" and entry.body["seat"] != miss.body["seat"]
+            if left or entry.type in {"paused", "restored"}:
+                return False
         seats = [int(seat) for seat in closing.body["orders"] if int(seat) != miss.body["seat"]]
         stood = [self._stood_at(closing.body["game"], closing.body["turn"], seat) for seat in seats]
         settled = self._misses.entered(miss) - self._settle
