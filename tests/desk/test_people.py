@@ -201,3 +201,15 @@ def test_no_two_seats_are_kept_for_one_address(referee: Referee) -> None:
     assert not cy.letters
     referee.send(ann, f"new shoot-em-up with {cy.address} dan@mail.example\nend\n")
     assert "Seat 3 is kept for dan@mail.example" in ann.text
+
+
+@pytest.mark.parametrize(("by", "word"), [("ann", "withdraw"), ("cy", "decline")])
+def test_who_joined_an_open_match_hears_that_it_is_off(referee: Referee, by: str, word: str) -> None:
+    people = {name: referee.registered(name) for name in ("ann", "bob", "cy")}
+    referee.send(people["ann"], "new shoot-em-up\nseats: 4\nend\n")
+    for name in ("bob", "cy"):
+        referee.send(people[name], "join m1\n")
+    assert "We are waiting for more players" in people["bob"].text
+    referee.send(people[by], f"{word} m1\n")
+    assert f"{by} {'withdrew' if word == 'withdraw' else 'declined'} match m1" in people["bob"].text
+    assert "the others have been told" in people[by].text or "Withdrawn" in people[by].text

@@ -324,7 +324,7 @@ def _begin(offers: Offers, seated: SeatContext, now: datetime) -> None:
 
 
 def give_up(
-    people: People, held: DigestQueue, seated: SeatContext, caller: Caller, command: Command[Decline | Withdraw]
+    offers: Offers, held: DigestQueue, seated: SeatContext, caller: Caller, command: Command[Decline | Withdraw]
 ) -> Reply:
     """`decline` or `withdraw`: a proposed match is turned down, or the proposal is taken back."""
     phase = "declined" if command.name == "decline" else "withdrawn"
@@ -340,14 +340,18 @@ def give_up(
         by = seated.name(1, seated.seat)
         by_another = Phrase("{name} proposed it; you may `decline {id}`", name=by, id=match.id)
         raise refused("withdraw", match.id, by_another)
-    people.withdraw(number)
+    offers.people.withdraw(number)
     seated.give_up(phase)
     for other in seated.row.seats:
+        by = seated.name(seated.seat, other.seat)
         if not other.accepted:
             # A player who has not answered need not answer any more: a proposal must not cost its reader two letters.
             held.take(other.player, number)
-        elif other.seat != seated.seat:
-            by = seated.name(seated.seat, other.seat)
+        if other.seat != seated.seat and (
+            other.accepted
+            # Who joined an open match waits to be asked.
+            or (match.phase == "open" and may_be_written(offers, other.player, [by], number, caller.now))
+        ):
             seated.write_to(other.seat, "declined", PHASES[phase], caller.now, by=by, done=phase)
     return Reply("decline", {"done": phase} | seated.facts(), at=seated)
 
