@@ -93,20 +93,21 @@ def open_account(table: PlayTable, made: Account, *, new_key: bool, server_key: 
 def introduce(table: PlayTable, ours: signing.SigningKey | None, *, anew: bool = False) -> Introduced:
     """The dialogue that opens the account, as far as the server has answered.
 
-    `anew`: ask again at once, as the account was written otherwise before.
+    `anew`: ask again at once, as the account was written otherwise before. So does whoever has an account: a server
+    that was restored may have forgotten it, and says so.
     """
     letters, account = table.letters, table.account
 
     def is_open() -> bool:
         return letters.memory.account().name is not None
 
-    if not is_open():
-        if ours is None:
-            letters.registration.register_mailbox(table.now(), anew=anew)
-        else:
-            letters.registration.register(ours.public, ours.fingerprint, table.now(), anew=anew)
-        table.send()
-        table.wait(is_open, "the server's answers")
+    anew = anew or is_open()
+    if ours is None:
+        asked = letters.registration.register_mailbox(table.now(), anew=anew)
+    else:
+        asked = letters.registration.register(ours.public, ours.fingerprint, table.now(), anew=anew)
+    table.send()
+    table.wait(lambda: is_open() and table.state(asked) not in {"ready", "sent"}, "the server's answers")
     return Introduced(account.name, account.server, is_open(), sorted(table.unproved))
 
 

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.bulletins import FIELD
 from in_a_box.mailing_club import Club
 from in_a_box.referee import Referee, attachment, new, placed
+from in_a_box.restores import back_up, put_back
 from in_a_box.table import ANN, BOB, SMALL
 from in_a_box.terminal import Terminal
 from signing.domains import Domain, rsa_key
@@ -585,3 +586,22 @@ def test_deadlines_for_the_calendar(terminal: Terminal) -> None:
     assert icalendar.Calendar.from_ical(path.read_bytes()).walk("VEVENT") == []
     assert "go without a command: pbem play --browser" in terminal("--calendar", str(path), "m1", status=2)
     assert "Not a directory" in terminal("--calendar", str(path / "x"), status=4)
+
+
+@pytest.mark.parametrize("key", [("--key", "~/key"), ("--no-key",)])
+def test_who_was_forgotten_registers_again(terminal: Terminal, key: tuple[str, ...]) -> None:
+    """As operators ask their players to who restored a backup; an account that the server knows stays open."""
+    terminal.provider = Domain("mail.example", key=rsa_key(1024))
+    terminal.referee.records[terminal.provider.where] = terminal.provider.record
+    empty = back_up(terminal.referee)
+    given = ("register", "ann@play.example", "--address", terminal.ann.address, *key, *terminal.ways)
+    terminal(*given, *(("--new-key",) if "--key" in key else ()))
+    for above, store in enumerate((empty, None), start=1):
+        assert terminal() + terminal()
+        put_back(terminal.referee, store or back_up(terminal.referee), above)
+        terminal(*given)
+        shown = terminal() + terminal()
+        assert ("Registered" in shown) is (above == 1)
+        assert ("already registered as ann" in shown) is (above == 2)
+        assert terminal.referee.desk.players.by_name("ann")
+        assert terminal().splitlines()[0] == "ann@play.example"

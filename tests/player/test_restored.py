@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 from in_a_box.owners import Owner, live, live_out, propose
 from in_a_box.referee import new, placed
 from in_a_box.restores import back_up, put_back, resume_all
+from in_a_box.table import Side
 from player.program_matches import entered
 
 from pbem.mail.commands import parse
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
     from in_a_box.machine import Machine
     from in_a_box.referee import Referee
-    from in_a_box.table import Side
 
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -314,3 +315,20 @@ def test_the_end_of_a_match_that_a_later_restore_did_not_touch_stays(referee: Re
     for raw in late:
         ann.letters.inbox.receive(raw, referee.now)
     assert not ann.memory.alarms()
+
+
+def test_a_late_question_about_the_account_closes_nothing(referee: Referee, tmp_path: Path) -> None:
+    """Only a server that was restored since may have forgotten that it was answered."""
+    with closing(Side(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")) as ann:
+        ann.post(ann.letters.registration.register(ann.key, ann.fingerprint, referee.now))
+        ann.letters.registration.register(ann.key, ann.fingerprint, referee.now, anew=True)
+        ann.flush()
+        late = ann.person.letters.came[ann.taken :]
+        ann.taken += len(late)
+        confirm = ann.letters.registration.confirm(referee.now)
+        assert late
+        assert confirm is not None
+        ann.post(confirm)
+        for raw in late:
+            ann.letters.inbox.receive(raw, referee.now)
+        assert ann.memory.account().name == "ann"

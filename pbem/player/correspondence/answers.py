@@ -124,6 +124,8 @@ class Answers:
                 reply = next((item for item in heard.items if item.get("about") == "reply"), {})
                 with self._memory.noting(AccountKnown) as account:
                     account.asked_by = str(reply.get("message_id", ""))
+                    if all(sent.generation < heard.generation for sent in self._memory.prepared("confirm", "")):
+                        account.name = None  # it was restored, and has forgotten the account
             ours = ours._replace(state=state)
             events.append(Event("answer", letter.subject, ours.match, outcome, found, ours))
         return events

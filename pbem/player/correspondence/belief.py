@@ -192,7 +192,7 @@ class Belief:
         if not _KNOWN.fullmatch(challenge):
             return []
         with self._memory.noting(AccountKnown) as account:
-            if account.name or item.get("fingerprint") != account.fingerprint:
+            if item.get("fingerprint") != account.fingerprint:
                 return []
             account.challenge = challenge
         return [Event("challenge", letter.subject, said=challenge)]
