@@ -211,7 +211,11 @@ def _unplaced(
     first, _, rest = short.partition("\n")
     text, left_out = short, ""
     found, wrong = _complete(match, seat, NAMED.sub("", short)), nearly(match, seat, short)
-    if found is None and nearly(match, seat, rest) is None:
+    # Some mail programs make each line a paragraph.
+    paragraphs = "\n".join(own_lines(caller.reading.ignored))
+    if found is None and (found := _complete(match, seat, NAMED.sub("", paragraphs))) is not None:
+        text = paragraphs
+    elif found is None and nearly(match, seat, rest) is None:
         text, left_out = first, rest
         found, wrong = _complete(match, seat, NAMED.sub("", first)), nearly(match, seat, first)
     if found is not None:

@@ -238,7 +238,9 @@ class Dispatch:
         replies += [(command, self._without_effect(caller, command)) for command in reading.meant or []]
         if reading.short and (whole := understood(self.seats, self.mailboxes, caller, masked(reading.short))):
             command, reply, left = whole
-            ignored, replies = [*left, *beside(reading)], [(command, self._offered(caller, command, reply))]
+            taken = {"", *map(str.strip, command.echo.split("\n"))}
+            others = (run for run in beside(reading) if not taken.issuperset(map(str.strip, run.split("\n"))))
+            ignored, replies = [*left, *others], [(command, self._offered(caller, command, reply))]
         return replies, replace(reading, ignored=[*ignored, *left_out])
 
     def _left(self, caller: Caller, replies: Sequence[Answered], *, optout: bool, used: bool) -> tuple[int, int]:

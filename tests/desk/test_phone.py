@@ -371,3 +371,27 @@ def test_yes_to_an_offer_brings_the_line_that_accepts_it(referee: Referee, what:
         assert "orders" not in body(phone.bob.last)
     phone.reply(f"{what} m1 accept")
     assert referee.match().phase == "closed"
+
+
+@pytest.mark.parametrize("more", ["", "\n\nKind regards,\nBob"])
+def test_a_setup_whose_lines_became_paragraphs_comes_back_whole(referee: Referee, more: str) -> None:
+    """As by mail programs that turn HTML into text."""
+    _, phone = invited(referee)
+    phone.reply(ACCEPTS["en"], phone.bob.letters[-2])
+    phone.reply(BOB.replace("\n", "\n\n") + more)
+    told = body(phone.bob.last)
+    assert f"\n{BOB}\nend\n" in told
+    assert "Not understood" not in told
+    phone.reply("yes")
+    assert referee.match().setups[2].standing
+
+
+def test_orders_whose_lines_became_paragraphs_come_back_whole(referee: Referee) -> None:
+    ann, phone = invited(referee, game="shoot-em-up with")
+    phone.reply(ACCEPTS["en"], phone.bob.letters[-2])
+    phone.reply("D b9 S\nE c9 S\nF d9 S")
+    referee.send(ann, ann.filled("setup", "A b1 N\nB c1 N\nC d1 N"))
+    phone.reply("D: FFR\n\nE: FFR\n\nF: FFR")
+    assert "\nD: FFR\nE: FFR\nF: FFR\nend\n" in body(phone.bob.last)
+    phone.reply("yes")
+    assert standing(referee).split("\n") == ["D: FFR", "E: FFR", "F: FFR"]
