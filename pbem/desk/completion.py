@@ -152,8 +152,10 @@ def _complete(
     if not says_something(text) or len(text) > MOST or match.play.due(match, seat) is None:
         return None
     judged: set[str] = set()  # most readings are one and the same, and a game takes its time over many faults
+    says = says_something(FINAL.sub("", text))
     for meant, at_once in _readings(match, text, final=final):
-        if meant not in judged and not faults_of(match, seat, meant):
+        # Of a thumb that is up, nothing is left: that orders nothing, and so not even that nothing is done.
+        if says_something(meant) is says and meant not in judged and not faults_of(match, seat, meant):
             return _Completed(_form(match, seat, meant, final=at_once, rev=rev), tuple(_slips(text, meant)))
         judged.add(meant)
     return None
@@ -306,6 +308,8 @@ def nearly(match: Match, seat: int, text: str) -> tuple[Fault, ...] | None:
     if match.play.due(match, seat) is None or len(text) > MOST:
         return None
     meant = parts.meant(match.rules, FINAL.sub("", NAMED.sub("", text)))
+    if not says_something(meant):
+        return None
     faults = faults_of(match, seat, meant)
     return faults if 2 * len(faults) <= len(meant.split()) else None
 

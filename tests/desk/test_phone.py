@@ -395,3 +395,13 @@ def test_orders_whose_lines_became_paragraphs_come_back_whole(referee: Referee) 
     assert "\nD: FFR\nE: FFR\nF: FFR\nend\n" in body(phone.bob.last)
     phone.reply("yes")
     assert standing(referee).split("\n") == ["D: FFR", "E: FFR", "F: FFR"]
+
+
+def test_a_sign_that_is_no_word_is_a_message_and_no_orders(referee: Referee) -> None:
+    ann, phone = talked(referee)
+    phone.reply("\N{THUMBS UP SIGN}")
+    assert "  : \N{THUMBS UP SIGN}" in body(ann.last)
+    phone.reply("\N{THUMBS UP SIGN}", phone.bob.find("begins"))
+    assert "Not understood, and ignored:\n\n  \N{THUMBS UP SIGN}" in body(phone.bob.last)
+    phone.reply("Gx3\n\n\N{THUMBS UP SIGN}", phone.bob.find("begins"))
+    assert standing(referee) == "Gx3"
