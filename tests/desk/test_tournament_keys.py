@@ -155,3 +155,14 @@ def test_a_match_closes_no_earlier_than_the_entries_of_its_tournament(club: Club
         referee.desk.due_tasks._tick_match(1, closes)
     assert referee.match(1).phase == "closed"
     club.proof(club.bundles())
+
+
+@pytest.mark.parametrize("keys", ["demanded", "optional"])
+def test_a_player_without_a_key_is_shown_what_would_count(referee: Referee, keys: str) -> None:
+    ann, bob = referee.registered("ann"), registered(referee, "bob")
+    options = f"format: round robin\ncloses: 2026-03-20\npace: 3d\nkeys: {keys}\n"
+    referee.send(ann, f"tournament new spaceships\n{placed(ann)}rev 1\n{options}end\n")
+    answer(referee, bob, "tournament t1\n")
+    told = " ".join(bob.text.split())
+    assert ("and so to accept all your matches in it, sign these lines" in told) is (keys == "demanded")
+    assert ("and so to accept all your matches in it, answer this letter" in told) is (keys == "optional")

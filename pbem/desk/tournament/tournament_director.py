@@ -243,7 +243,8 @@ class Director:
 
     def facts(self, t: Tournament, reader: str) -> Facts:
         """The facts of a tournament for a reader: the `t` of the templates."""
-        return facts_of(t, reader) | {"address": self.address, "level": self.players.level(reader)}
+        level = "key" if t.terms.match.get("keys") == "demanded" else self.players.level(reader)
+        return facts_of(t, reader) | {"address": self.address, "level": level}
 
     def letter(self, t: Tournament, name: str, subject: Phrase, news: list[tuple[str, object]]) -> OutgoingLetter:
         """A letter about a tournament, with its table, and its reader's games."""
