@@ -196,7 +196,7 @@ class MatchLetters:
 
     def _of_seat(self, match: Match, row: MatchRow, seat: int) -> Facts:
         """The facts that a view of a match has only for this seat."""
-        own = self.own_key(match.name(seat))
+        own = self.own_key(match.name(seat)) | ({"level": "key"} if match.terms.keys == "demanded" else {})
         others = {other: match.name(other) for other in match.seats if other != seat}
         here = {other: name for other, name in others.items() if not name.startswith("?")}
         sent = match.submissions.get(seat)

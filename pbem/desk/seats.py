@@ -270,10 +270,11 @@ def demand_leisure(seats: Seats, player: str, more: int = 1) -> None:
 def without_keys(players: Players, terms: Terms, *names: str) -> list[Fault]:
     """The players who cannot take part if the terms demand keys."""
     demanded = terms.keys == "demanded"
+    says = Phrase(
+        "the match demands keys, and {name} is registered without one: `recover`, with a key below it, adds one"
+    )
     return [
-        Fault("keys", name, Phrase("the match demands keys, and {name} is registered without one", name=name))
-        for name in names
-        if demanded and players.level(name) == "mailbox"
+        Fault("keys", name, says.given(name=name)) for name in names if demanded and players.level(name) == "mailbox"
     ]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.keyless import HOME, reply_to
-from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in, new
 from signing.domains import Domain, rsa_key
 
 from pbem.config.server import Identity, NotifyConfig
@@ -598,3 +598,17 @@ def test_an_anonymous_match_tells_nobody_else_who_has_no_key(post: Post) -> None
     assert ann.find("game 1, the end")
     post.referee.send(ann, "status m1\ndiary m1\n", sign=False)
     assert not any("mailbox" in body(letter) or "bob" in body(letter) for letter in ann.letters)
+
+
+def test_nobody_without_a_key_is_asked_to_agree_without_one(post: Post) -> None:
+    """Who was invited by address may register as they like."""
+    referee = post.referee
+    ann, bob = referee.registered("ann"), referee.person("bob")
+    referee.send(ann, new(ann, "spaceships", "bob@mail.example", options="keys: demanded\n"))
+    for _ in range(2):
+        post.reply(bob, "register bob")
+    offer = bob.find("proposes a match")
+    assert "To agree, sign this line" in body(offer)
+    assert "`yes`" not in body(offer)
+    post.reply(bob, form_in(body(offer), "accept", lines=1), to=reply_to(offer))
+    assert "bob is registered without one: `recover`, with a key below it," in " ".join(bob.text.split())
