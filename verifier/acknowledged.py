@@ -65,12 +65,14 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
     at_once = by_default and closing is not None and due_at_once(papers, entries, said, closing, misses[0])
     gone = left(entries, said, misses[0] if at_once else closing or over, begun)
     stood = what_stood(papers, said, turn) if closing else None
-    named = kept in [paper for path, paper in papers.items() if set_aside(path)]
+    # Default orders may be refused in one turn and played in another.
+    traced = papers.get(f"traces/game-{said['game']}-turn-{turn}.txt", b"") if by_default and closing else None
+    aside_in = [paper for path, paper in papers.items() if set_aside(path)]
+    named = kept in aside_in if traced is None else sha256(kept).encode() in traced
 
     aside = [one for path, paper in papers.items() if set_aside(path) and same(one := read(paper), said)]
     if by_default and closing:
-        by = moment(misses[0].time)
-        aside = [one for one in aside if one["*"] == "withdrawal" and moment(one["received"]) <= by]
+        aside = [one for one in aside if moment(one["received"]) <= moment(misses[0].time)]
     elif not by_default:
         opened = (here.get(("turn", turn - 1)) or begun) if turn else None
         if not (opened and moment(said["received"]) <= moment(opened.time)):
@@ -88,14 +90,13 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
     played = bool(closing and closing.body.get(where, {}).get(seat) in variants(kept, said))
     played |= by_default and stood is not None and strip(stood) == strip(said)
     own = stood is not None and "orders" not in stood
-    withheld = at_once and stood is not None and stood["player"] != said["player"]
-    replaced = not withheld if by_default and own else stood and later(stood, said) and own != by_default
+    replaced = not at_once if by_default and own else stood and later(stood, said) and own != by_default
     took_effect = named and (not stood or not own or later(stood, said))
     due = over and (over.type == "closed" or turn <= over.body["turns"] + (over.body["reason"] != "rules"))
     ends: dict[str, object] = {
         "left": gone,
         "played": not withdrawal and played,
-        "refused by the rules": named and kind == "receipt" and not (by_default and closing),
+        "refused by the rules": named and kind == "receipt",
         "replaced": not withdrawal and replaced,
         "withdrawn": not withdrawal and aside,
         "took effect": withdrawal and took_effect,

@@ -43,7 +43,7 @@ def set_aside(match: Match, entry: Entry, of: tuple[str, int], path: str, digest
     right |= {"level": "mailbox" if "evidence" in paper else "key"}
     must(all(paper[key] == value for key, value in right.items()), "a paper of something else")
     at_end = name.endswith("-end")
-    must(not default or at_end, "default orders in another trace")
+    must(not (default and withdrawal) or at_end, "withdrawn default orders in another trace")
     is_over = what != "setup" and match.position.result
     must(default or not at_end or not is_over, "a turn with a trace of its own")
     must(what != "setup" or withdrawal, "an unused setup")
@@ -57,7 +57,7 @@ def set_aside(match: Match, entry: Entry, of: tuple[str, int], path: str, digest
         late = (game, other) != (match.game, seat) or rev >= int(paper["rev"]) or moment(paper["received"]) >= over
         must(not (withdrawal and default) or late, "played, although it was withdrawn")
     if default and not withdrawal:
-        must(seat in match.missed and not is_over, "default orders that were not due")
+        must(seat in match.asked and not is_over, "default orders that were not due")
     elif not withdrawal:
         must(moment(paper["received"]) <= moment(match.opened), "these orders did not wait for the turn")
     kind = "withdrawn" if withdrawal else "unused"

@@ -64,7 +64,9 @@ def turn(match: Match, entry: Entry) -> None:
     must(match.phase == "playing" and not match.paused and not match.is_sealed, "no orders are asked for")
     must((body["game"], body["turn"]) == (match.game, state.turn), "another turn")
     default = body["default"]
-    aside = trace(match, entry, f"game-{match.game}-turn-{state.turn}", state.turn)
+    # Default orders that the rules refused have revisions of their own.
+    found = trace(match, entry, f"game-{match.game}-turn-{state.turn}", state.turn)
+    aside = [one for one in found if "orders" not in one]
     must(all(int(seat) in match.asked for seat in body["orders"]), "orders of a seat that is not asked")
     must({str(seat) for seat in default} <= set(body["orders"]), "default orders without a receipt")
     orders = {seat: forced for seat, forced in state.due.items() if forced is not None}

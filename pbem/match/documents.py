@@ -290,6 +290,12 @@ class SetAside(msgspec.Struct, frozen=True):
     evidence: bytes = b""
 
     @property
+    def unused_default(self) -> bool:
+        """True if these are default orders that could not be played."""
+        paper = read_set_aside(self.paper)
+        return isinstance(paper, Receipt) and paper.by_default
+
+    @property
     def stem(self) -> str:
         """The name of its files in the bundle."""
         return stem(read_set_aside(self.paper))

@@ -194,7 +194,7 @@ class Remaking(msgspec.Struct):
         """One submission that was set aside, after a check that its letter proves it, and that it belongs here."""
         content = self.hashed(where, expected, "is not what the trace names")
         paper = self.read(where, read_set_aside, content)
-        by_default = paper.by_default and what == "end"
+        by_default = paper.by_default and (what == "end" or isinstance(paper, Receipt))
         place = (match.server, match.id, match.game, 0 if by_default else match.turn)
         if (paper.server, paper.match, paper.game, paper.turn) != place or paper.by_default != by_default:
             raise self.untrue(where, "does not belong here")
@@ -232,10 +232,10 @@ class Remaking(msgspec.Struct):
         return seated(match, paper.seat, former)
 
     def was_waiting(self, match: Match, path: str, paper: Receipt) -> None:
-        """Check that unused orders waited for this turn when it was asked for, or default orders for a miss of it."""
+        """Check that unused orders waited for this turn when it was asked for, and that default orders were due."""
         if paper.by_default:
-            if paper.seat not in match.missed:
-                raise self.untrue(path, f"was not due: seat {paper.seat} had not missed its time")
+            if paper.seat not in match.choosing:
+                raise self.untrue(path, f"was not due: seat {paper.seat} is not asked in this turn")
             return
         before = map(self.entries.__getitem__, range(match.seq - 1, -1, -1))
         opened = next(entry for entry in before if entry.type in {"commitments", "turn"})

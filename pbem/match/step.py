@@ -12,7 +12,6 @@ import msgspec
 from msgspec.structs import replace
 
 from pbem.games import Fault, Refused, refuse
-from pbem.match import stored_orders
 from pbem.match.documents import SetAside, Trace
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import Calendar
@@ -201,17 +200,17 @@ class Step(msgspec.Struct):
     def file_trace(self, what: str, opens_with: int) -> dict[str, str]:
         """File what was set aside up to the next entry, to open with this game; returns how the entry names it.
 
-        The files are what was withdrawn, or could not be played; at the end of a game that is default orders, too.
+        The files are what was withdrawn, or could not be played; at the end of a game also withdrawn default orders.
         """
         match = self.match
         found = self.world.set_aside(match, what)
         if found is None:
             found = [(seat, aside) for seat, sent in sorted(match.submissions.items()) for aside in sent.aside]
+            # Of a seat that has left, nobody could tell later whether the rules refused them.
+            found = [(seat, one) for seat, one in found if seat in match.choosing or not one.unused_default]
             for seat in match.seats if what == "end" and match.phase == "playing" else ():
                 if stored := match.stored.get((seat, DEFAULT)):
                     found += [(seat, aside) for aside in stored.aside]
-                    if seat in match.missed and stored.standing and stored_orders.default(match, seat) is None:
-                        found.append((seat, SetAside(stored.paper, stored.letter, stored.evidence)))
         path = f"traces/game-{match.game}-{what}.txt"
         place = (match.server, match.id, match.game, match.turn)
         trace = Trace.of(place, self.world.salt(path), (aside for _, aside in found)).text().encode()

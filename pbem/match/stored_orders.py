@@ -68,6 +68,15 @@ def default(match: Match, seat: int) -> Submission | None:
     return None if taken.faults else taken.submission
 
 
+def refused_default(match: Match, seat: int) -> Submission | None:
+    """The orders of a seat for the turn that it misses, with default orders set aside that cannot be played in it."""
+    stored = match.stored.get((seat, DEFAULT))
+    if match.phase != "playing" or stored is None or not stored.standing or default(match, seat) is not None:
+        return None
+    sent = match.orders.get(seat) or replace(stored, rev=0, text="", standing=False, aside=())
+    return replace(sent, aside=(*sent.aside, SetAside(stored.paper, stored.letter, stored.evidence)))
+
+
 def faults_of_default(match: Match, seat: int) -> tuple[Fault, ...]:
     """The faults of a seat's default orders in the present position."""
     stored = match.stored.get((seat, DEFAULT))

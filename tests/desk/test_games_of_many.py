@@ -285,7 +285,7 @@ def ended_by(referee: Referee, *people: Mailbox) -> bytes:
 
 
 def test_default_orders_that_are_illegal_accuse_nobody(referee: Referee) -> None:
-    """Nothing shows that the rules refused them: Ann's own orders took their place, though only she was missing."""
+    """The trace of the turn shows that the rules refused them, though only Ann was missing."""
     ann, bob, cem = referee.table("powers", AGREED.replace("forfeit", "default"), SEATS)
     receipt = early(referee, ann, "draw north")
     referee.turn((bob, "hold"), (cem, "hold"))
@@ -294,7 +294,7 @@ def test_default_orders_that_are_illegal_accuse_nobody(referee: Referee) -> None
     referee.turn((ann, "hold"))
     found = ended_by(referee, bob, cem)
     assert accused(referee) == []
-    assert end(found, receipt) == "replaced"
+    assert end(found, receipt) == "refused by the rules"
 
 
 def test_default_orders_wait_for_one_who_leaves_meanwhile(referee: Referee) -> None:
@@ -312,3 +312,20 @@ def test_default_orders_wait_for_one_who_leaves_meanwhile(referee: Referee) -> N
     found = ended_by(referee, bob)
     assert accused(referee) == []
     assert end(found, receipt) == "left"
+
+
+def test_illegal_default_orders_accuse_nobody_when_their_player_is_gone(referee: Referee) -> None:
+    """Though the turn had waited for Ann alone, until her seat was handed over."""
+    ann, bob, cem = referee.table("powers", AGREED.replace("forfeit", "default"), SEATS)
+    dan = referee.registered("dan")
+    receipt = early(referee, ann, "draw north")
+    referee.turn((bob, "hold"), (cem, "hold"))
+    referee.wait(8 * DAY)
+    for person in (bob, cem):
+        referee.send(person, "substitute m1 dan for ann\n")
+    referee.send(dan, form_in(dan.text, "substitute"))
+    referee.turn((dan, "hold"))
+    assert referee.match().turn == 2
+    found = ended_by(referee, bob, cem)
+    assert accused(referee) == []
+    assert end(found, receipt) == "refused by the rules"

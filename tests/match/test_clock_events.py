@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from pbem.match import progress, submissions
 from pbem.match.events import begun, clocks, interventions
 from pbem.match.events.silence import claimable_seats
-from pbem.match.pinned_keys import Player
 from pbem.match.remaking import Remaking
 from pbem.match.seat_clock import Calendar, Stop
 from pbem.match.state import losing_seats
@@ -102,28 +101,6 @@ class TestClocks:
         table.papers.clear()
         table.resign(2)
         assert len([paper for paper in table.papers if paper.path.startswith("withdrawals/")]) == 1
-
-    def test_default_orders_that_could_not_be_played_leave_a_trace(self) -> None:
-        """At the end of the game, of a seat that had missed its turn."""
-        ann = Player("ann", ({"format": "ssh", "fingerprint": "k", "public": "k"},))
-        table = Table("spaceships", ann, Player("bob", ()), miss="default").agree().begin()
-        form = table.form(1, "Rv5", turn=DEFAULT)
-        step = table.step()
-        submissions.store(step, 1, form, signed(b"orders"))
-        stored = step.match.stored[1, DEFAULT]
-        illegal = replace(stored, text="Rv5 Rv4 Rv3 Rv2 Rv1")
-
-        def unused(what: str = "end", **changes: Any) -> int:
-            closing = Step(replace(step.match, **changes), step.world)
-            closing.file_trace(what, 1)
-            return sum("-unused-" in paper.path for paper in closing.papers if paper.path.startswith("receipts/"))
-
-        place = (1, DEFAULT)
-        assert unused(missed=frozenset({1}), stored={place: illegal}) == 1
-        assert unused(missed=frozenset({2}), stored={place: illegal}) == 0
-        assert unused(missed=frozenset({1}), stored={place: stored}) == 0
-        assert unused(missed=frozenset({1}), stored={place: replace(illegal, standing=False)}) == 0
-        assert unused("turn-1", missed=frozenset({1}), stored={place: illegal}) == 0
 
     def test_a_vacation_that_was_announced_before_stops_the_clock(self) -> None:
         away = Stop(START + self.DAY, START + 3 * self.DAY, "vacation")

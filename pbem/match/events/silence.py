@@ -19,6 +19,8 @@ from pbem.match.events.clocks import out_of_reach
 from pbem.match.events.ended import abandon, give_up
 from pbem.match.events.leaving import leave_in_silence, leaves_in_silence
 from pbem.match.state import PAUSE, RUNNING, losing_seats, not_played, only_one_without, standing, without
+from pbem.match.stored_orders import refused_default
+from pbem.match.submissions import submit
 from pbem.match.transcript import utc, written
 from pbem.phrase import Phrase
 from pbem.requests import Claim
@@ -50,6 +52,8 @@ def miss(step: Step, seat: int) -> None:
         start_clocks(step, [seat], without(match.clocks, seat))
     else:
         step.match = replace(step.match, missed=match.missed | {seat})
+        if (unused := refused_default(step.match, seat)) is not None:
+            submit(step, seat, unused)
     leaves = leaves_in_silence(match, seat)
     step.notify("missed", seat=seat, misses=len(missed), again=again, leaves=leaves)
 

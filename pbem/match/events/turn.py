@@ -214,7 +214,9 @@ def remake(remaking: Remaking) -> Step:
         content = remaking.hashed(path, expected, "is not the report that the transcript names")
         if not SALT.fullmatch(salt_in(content)):
             raise remaking.untrue(path, "has no salt")
-    aside = remaking.set_aside(remaking.match, f"turn-{remaking.match.turn}")
+    found = remaking.set_aside(remaking.match, f"turn-{remaking.match.turn}")
+    # Default orders that the rules refused have revisions of their own, and answer no miss.
+    aside = [(seat, one) for seat, one in found if not read_set_aside(one.paper).by_default]
     step = remaking.at_work()
     step.match = replace(step.match, stored={})
     for seat, receipt in sorted(receipts.items(), key=lambda item: item[1].by_default):

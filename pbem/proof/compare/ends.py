@@ -54,7 +54,7 @@ class Case(NamedTuple):
     is_named: bool
     """True if the closing entry names this very paper."""
     is_aside: bool
-    """True if the trace of the turn names this very paper."""
+    """True if the trace of the turn names this very paper; of default orders, that of a turn that was missed."""
     aside: list[Receipt | Withdrawal]
     """The later submissions in the trace of the turn, by which it was replaced."""
 
@@ -88,14 +88,11 @@ def _played(case: Case) -> EndProof | None:
 
 
 def _replaced(case: Case) -> EndProof | None:
-    paper = case.paper
-    if case.closing is None or case.stood is None or isinstance(paper, Withdrawal):
+    if case.closing is None or case.stood is None or isinstance(case.paper, Withdrawal):
         return None
     if case.for_any_miss and not is_by_default(case.stood):
-        # They may have been illegal then; of what its own player sent later, nobody else made the choice.
-        withheld = case.at_once and case.stood.player != paper.player
-        return None if withheld else EndProof(case.closing, "replaced by orders for the turn")
-    if is_later(case.stood, paper) and is_by_default(case.stood) == case.for_any_miss:
+        return None if case.at_once else EndProof(case.closing, "replaced by orders for the turn")
+    if is_later(case.stood, case.paper) and is_by_default(case.stood) == case.for_any_miss:
         return EndProof(case.closing, f"replaced by rev {case.stood.rev}")
     return None
 
@@ -109,10 +106,9 @@ def _set_aside(case: Case) -> EndProof | None:
 
 
 def _refused(case: Case) -> EndProof | None:
-    # Default orders are refused at the end of the game, where the turn that was due is that of the miss.
     if case.last is None or not case.is_aside or not isinstance(case.paper, Receipt):
         return None
-    return None if case.for_any_miss and case.closing else EndProof(case.last, "not legal when its turn came")
+    return EndProof(case.last, "not legal when its turn came")
 
 
 def _withdrew(case: Case) -> EndProof | None:

@@ -14,14 +14,14 @@ import msgspec
 from msgspec.structs import replace
 
 from pbem.games.conditional_orders import MOST_BRANCHES
-from pbem.match.documents import Opening, Receipt, Withdrawal, read_set_aside
+from pbem.match.documents import Opening, Receipt, Trace, Withdrawal, read_set_aside
 from pbem.match.events import BEGIN, OPEN
 from pbem.match.transcript import sha256_hex, utc
 from pbem.proof.compare.ends import ENDS, Case, EndProof, Sent, is_by_default, is_later
 from pbem.proof.compare.index import first_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
@@ -133,7 +133,7 @@ class Fates:
             departure=departure,
             at_once=at_once,
             is_named=closing is not None and _is_named(paper, sha256, closing),
-            is_aside=sha256 in self._hashes,
+            is_aside=sha256 in (self._traced(game, turn) if miss and closing else self._hashes),
             aside=self._replacing(paper, turn, closing, miss),
         )
 
@@ -182,6 +182,13 @@ class Fates:
 
     # Lookups in the bundle.
 
+    def _traced(self, game: int, turn: int) -> Collection[str]:
+        """The hashes of what the trace of a turn names: of default orders, those that the rules refused in it."""
+        try:
+            return Trace.read(self.bundle.papers[f"traces/game-{game}-turn-{turn}.txt"].decode()).named.values()
+        except (KeyError, ValueError):  # before the reveal
+            return ()
+
     def _closing(self, game: int, turn: int) -> Entry | None:
         """The entry that closed the setups of a game, or a turn."""
         if turn:
@@ -207,14 +214,14 @@ class Fates:
     ) -> list[Receipt | Withdrawal]:
         """What the trace of a turn names that replaced a paper.
 
-        What could not be played replaced what came before its turn was asked for. Of default orders, the end of the
-        game says nothing about earlier turns, but for what was withdrawn by the miss.
+        What could not be played replaced what came before its turn was asked for; of default orders, what came before
+        the turn was missed.
         """
         aside = [one for one in self._aside.get(_place(paper), ()) if is_later(one, paper)]
         aside = [one for one in aside if one.player == paper.player]
         withdrawn = [one for one in aside if isinstance(one, Withdrawal)]
         if miss:
-            return [one for one in withdrawn if utc(one.received) <= utc(miss.time)] if closing else aside
+            return [one for one in aside if utc(one.received) <= utc(miss.time)] if closing else aside
         opened = self._closing(paper.game, turn - 1) if turn else None
         came_in_advance = opened and utc(paper.received) <= utc(opened.time)
         return aside if came_in_advance else [*withdrawn]
