@@ -299,7 +299,7 @@ ONE_WINNER = ("game", "first", "then", "miss", "kind")
 
 
 @pytest.mark.parametrize(ONE_WINNER, pairs(OPEN))
-@pytest.mark.parametrize("seat", [1, 2])
+@pytest.mark.parametrize("seat", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_one_winner(referee: Referee, game: str, first: str, then: str, miss: str, kind: str, seat: int) -> None:
     table = begun(referee, game, f"settle: 0\n{OPTIONS[game]}\nmiss: {miss}\nkind: {kind}", first, sealed=False)
     OPEN[then](table, seat)

@@ -271,8 +271,7 @@ SAID = ("clear", "resign", "resign m1", "resign match", "draw offer", "draw acce
 MORE = ("annul offer", "extend 3d", "claim", "substitute carl for bob", "accept", "decline", "withdraw")
 
 
-@pytest.mark.parametrize("html", [False, True])
-@pytest.mark.parametrize("phase", ["setup", "playing"])
+@pytest.mark.parametrize(("phase", "html"), [("setup", True), ("playing", False)])
 @pytest.mark.parametrize("words", [*SAID, *MORE])
 def test_every_form_that_an_answer_offers_is_accepted(phones: Phones, words: str, phase: str, *, html: bool) -> None:
     """Also where no sentence counts by itself, because nobody signs To, or because HTML alone came."""

@@ -26,13 +26,7 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
         yield referee
 
 
-def hang(*_: object) -> Any:
-    while True:
-        pass
-
-
 def wait(*_: object) -> Any:
-    """No processor time is used, so that only the other limit ends it."""
     for _second in range(30):
         time.sleep(1)
     raise KeyError("too late")
@@ -49,7 +43,6 @@ def crash(*_: object) -> Any:
 @pytest.mark.parametrize(
     ("method", "fault", "why"),
     [
-        ("turn", hang, "did not come to an end"),
         ("turn", wait, "did not come to an end"),
         ("turn", throw, "they raised KeyError"),
         ("turn", crash, "did not come to an end"),
@@ -59,8 +52,7 @@ def crash(*_: object) -> Any:
 def test_a_turn_that_fails_pauses_the_match_until_it_can_be_played(
     referee: Referee, monkeypatch: pytest.MonkeyPatch, method: str, fault: Callable[..., Any], why: str
 ) -> None:
-    monkeypatch.setattr(match_environment, "PROCESSOR", 1)
-    monkeypatch.setattr(match_environment, "_WALL", 2)
+    monkeypatch.setattr(match_environment, "_WALL", 1)
     operator = referee.people["operator@play.example"] = referee.person("operator")
     ann, bob = referee.agreed("miss: default", game="marbles")
     referee.send(ann, ann.filled("setup", "hide 3"))
