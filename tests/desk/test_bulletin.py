@@ -8,10 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from in_a_box.bulletins import FIELD, bulletin
-from in_a_box.referee import SERVER, Mailbox, Referee, attachment, confirming, form_in, new
+from in_a_box.referee import SERVER, Mailbox, Referee, attachment, new
 from in_a_box.small_games import FLEETS, SMALL
 
-from pbem.identity import ssh
 from pbem.match.documents import Opening
 
 if TYPE_CHECKING:
@@ -102,18 +101,6 @@ def test_a_match_is_followed_by_bulletins_alone(referee: Referee) -> None:
     assert len(counted) >= 15
     for letter in counted:
         holds(letter, key)
-
-
-def test_a_registration_needs_no_prose(referee: Referee) -> None:
-    ann = referee.person("ann")
-    referee.send(ann, f"register ann\n{ssh.public(ann.key)} ann@home\n", sign=False)
-    (asked,) = items(ann.last, "challenge")
-    assert f"\nchallenge {asked['challenge']}\n" in form_in(ann.text, "confirm")
-    assert asked["fingerprint"] == ssh.parse(ssh.public(ann.key)).fingerprint
-    referee.send(ann, confirming(ann))
-    (account,) = items(ann.last, "account")
-    assert account["player"] == "ann"
-    assert account["code"] in ann.text
 
 
 def test_what_waits_for_a_digest_keeps_its_bulletin(referee: Referee) -> None:

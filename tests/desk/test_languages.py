@@ -138,23 +138,6 @@ def html(letter: EmailMessage) -> str | None:
     return None if part is None else str(part.get_content())
 
 
-def test_reports_come_as_html_too(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, FLEETS)
-    for cell in ("Rv1", "Rv3", "Bz5"):
-        referee.turn((ann, cell), (bob, ""))
-    for subject, words in (
-        ("game 1 begins", "Your space: 3 undamaged cells"),
-        ("turn 1", "</b>: strike Rv1: hit"),
-        (", the end", "LG3 Bz5"),
-    ):
-        letter = bob.find(subject) if subject != "turn 1" else ann.find(subject)
-        assert words in (html(letter) or "")
-        assert letter.get_content_type() == "multipart/mixed"
-        kinds = [part.get_content_type() for part in letter.walk()]
-        assert kinds[1:4] == ["multipart/alternative", "text/plain", "text/html"]
-    assert "You have won the match" in (html(ann.find("the match is closed")) or ""), "they came together"
-
-
 def test_who_wants_text_alone_gets_the_same_text_alone(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, FLEETS)
     referee.send(ann, "set format text\n")

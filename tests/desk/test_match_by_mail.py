@@ -87,12 +87,6 @@ def test_a_running_game_shows_only_ones_own_papers_in_the_transcript(referee: Re
     held(bob.last)
 
 
-def test_press_goes_to_the_other_player(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, FLEETS)
-    referee.send(ann, "press m1\nGood luck!\nend\n")
-    assert "Good luck!" in bob.text
-
-
 def test_a_message_has_four_thousand_characters_at_most(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, FLEETS)
     before = len(bob.letters)

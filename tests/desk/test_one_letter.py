@@ -119,12 +119,6 @@ def test_orders_alone_are_changed_and_withdrawn_alone(table: Table) -> None:
     table.proof()
 
 
-def test_the_very_same_letter_again_changes_nothing(table: Table) -> None:
-    told = table.reply("Gx3", table.begins, times=2)
-    assert "is not obeyed twice" in told
-    assert table.orders() == "Gx3"
-
-
 def test_an_address_of_a_past_turn_orders_nothing(table: Table) -> None:
     table.reply("Gx3", table.begins)
     older = table.bob.last

@@ -185,24 +185,6 @@ def test_a_token_is_good_for_one_letter(post: Post) -> None:
     assert receipt != bob.text
 
 
-def test_a_refused_letter_does_not_use_the_token_up(post: Post) -> None:
-    _, bob = post.begun()
-    asked, form = reply_to(bob.last), bob.form("orders")
-    post.reply(bob, form.replace("end", "nonsense\nend"), to=asked)
-    assert "Refused" in bob.text
-    post.reply(bob, form.replace("end", "bOy3Oy5\nend"), to=asked)
-    assert post.standing(2) == "bOy3Oy5"
-
-
-def test_without_a_token_nothing_changes(post: Post) -> None:
-    _, bob = post.begun()
-    text = bob.filled("orders", "bOy3Oy5")
-    for to in ("pbem@play.example", "pbem+m1.aaaaaaaaaaaaaaaaaaaa@play.example", "pbem+m1.x@play.example"):
-        post.reply(bob, text, to=to)
-        assert "must be a reply to one of our letters" in " ".join(bob.text.split())
-        assert post.standing(2) is None
-
-
 @pytest.mark.parametrize(
     "text", ["set timezone Asia/Tokyo", "set mail digest", "press m1\nHi.\nend", "observe m1", "unobserve m1"]
 )
@@ -453,13 +435,6 @@ def test_a_signature_that_had_expired_when_its_letter_counts_as_received_proves_
 
 
 # Who may play at this level.
-
-
-def test_a_pinned_key_is_never_weakened(post: Post) -> None:
-    ann, _ = post.begun()
-    post.reply(ann, ann.filled("orders", "Gx3"), to=reply_to(ann.last))
-    assert "must be signed with your key" in " ".join(ann.text.split())
-    assert post.standing(1) is None
 
 
 def test_a_match_that_demands_keys_refuses_mailboxes(post: Post) -> None:

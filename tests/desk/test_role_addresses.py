@@ -7,8 +7,6 @@ from in_a_box.referee import SERVER, Mailbox, Referee, sent_from
 
 from pbem.store.inbox import Envelope
 
-OPERATOR = "operator@play.example"
-
 
 def come(referee: Referee, to: tuple[str, ...], text: str = "Your server writes to me.\n", sender: str = "") -> bytes:
     eve = referee.person("eve")
@@ -30,29 +28,10 @@ def test_it_is_passed_on_as_it_came(referee: Referee, operator: Mailbox, role: s
     assert not referee.people["eve@mail.example"].letters
 
 
-def test_it_is_no_command(referee: Referee, operator: Mailbox) -> None:
-    come(referee, (f"postmaster@{SERVER}",), "register eve\n")
-    assert referee.desk.players.by_name("eve") is None
-    assert len(operator.letters) == 1
-
-
 def test_a_letter_to_the_referee_too_is_read_as_any_other(referee: Referee, operator: Mailbox) -> None:
     come(referee, (f"postmaster@{SERVER}", f"pbem@{SERVER}"), "games\n")
     assert not operator.letters
     assert "spaceships" in referee.people["eve@mail.example"].text
-
-
-def test_no_more_than_twenty_a_day(referee: Referee, operator: Mailbox) -> None:
-    for _ in range(22):
-        come(referee, (f"abuse@{SERVER}",))
-    assert len(operator.letters) == 20
-    assert "no more such letters today" in operator.text
-
-
-@pytest.mark.parametrize("sender", [OPERATOR, f"pbem@{SERVER}"])
-def test_what_we_or_the_operator_sent_does_not_come_round(referee: Referee, operator: Mailbox, sender: str) -> None:
-    come(referee, (f"postmaster@{SERVER}",), sender=sender)
-    assert not operator.letters
 
 
 @pytest.mark.parametrize("message_id", [b"", b"Message-ID: <1@club.example>\r\n"])

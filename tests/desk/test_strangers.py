@@ -136,17 +136,6 @@ def test_copies_of_words_without_effect_bring_few_letters(referee: Referee, text
     assert (len(ann.letters), len(other.letters)) == before
 
 
-def test_who_has_the_mailbox_is_answered_in_full(referee: Referee) -> None:
-    """Without DKIM: the answer to a short letter proves that its address is the writer's."""
-    zoe = referee.person("zoe")
-    referee.deliver(referee.raw(zoe, "games\n"), zoe.address)
-    assert "Nothing shows that this letter came from you" in plain(zoe.last)
-    to = email.utils.parseaddr(str(zoe.last["Reply-To"]))[1]
-    referee.deliver(referee.raw(zoe, "games\n"), zoe.address, to)
-    assert "> games" in zoe.text
-    assert "spaceships" in zoe.text
-
-
 @pytest.mark.parametrize("text", [f"help {SPAM}", f"rules {SPAM}", "register help"])
 def test_what_is_refused_says_why_without_the_words(referee: Referee, text: str) -> None:
     victim = referee.person("victim")
@@ -158,19 +147,6 @@ def test_what_is_refused_says_why_without_the_words(referee: Referee, text: str)
     (letter,) = victim.letters
     assert SPAM not in letter.as_string().upper()
     assert "Refused" in plain(letter)
-
-
-def test_one_registers_by_short_letters_alone(referee: Referee) -> None:
-    zoe = referee.person("zoe")
-    referee.deliver(referee.raw(zoe, f"register zoe\n{ssh.public(zoe.key)}\n"), zoe.address)
-    form = form_in(zoe.text, "confirm")
-    assert form.startswith("confirm NAME\n")
-    assert "replace NAME with the name that you asked for" in plain(zoe.last)
-    assert zoe.last["Subject"] == "[pbem] One more step"
-    assert "do what is asked for above" in plain(zoe.last)
-    assert "This is a referee for games by mail" not in plain(zoe.last)
-    referee.deliver(referee.raw(zoe, referee.signed(zoe, form.replace("NAME", "zoe"))), zoe.address)
-    assert "You are registered as zoe" in plain(zoe.last)
 
 
 def test_a_newcomer_who_looked_around_first_can_still_register(referee: Referee) -> None:
