@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 from in_a_box.inquiries import proved, types
 from in_a_box.referee import Mailbox, Referee, body, form_in
 from in_a_box.small_games import FLEETS, SMALL
 from judges.golden import reads_like
-
-DAY = timedelta(days=1)
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:

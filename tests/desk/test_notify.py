@@ -37,8 +37,8 @@ def code_of(texts: list[str]) -> str:
     return text.partition("`set notify ")[2].partition("`")[0]
 
 
-def notified(referee: Referee, person: Mailbox, url: str = URL) -> None:
-    referee.send(person, f"set notify {url}\n")
+def notified(referee: Referee, person: Mailbox) -> None:
+    referee.send(person, f"set notify {URL}\n")
     referee.send(person, f"set notify {code_of(posted(referee))}\n")
     assert "From now on, your topic at ntfy.example is told" in person.text
 

@@ -47,18 +47,16 @@ class Table:
         headers: str = "",
         shown: str | None = None,
         over: tuple[str, ...] = ("to", *OTHERS),
-        times: int = 1,
     ) -> str:
         """Bob's answer above the quote of a letter, signed by his domain; what comes back, in one line."""
         letter = letter or self.bob.last
         quoted = "".join(f"> {line}\n" for line in (body(letter) if shown is None else shown).split("\n"))
         to = reply_to(letter) if to is None else to
-        for _ in range(times):
-            named = to if "<" in to else f"<{to}>"
-            foot = f"Sent from my iPhone\n\nOn 1 March, 12:00 {named}\nwrote:\n\n{quoted}".replace("\0", "\n")
-            raw = self.referee.raw(self.bob, f"{text}\n\n{foot}")
-            raw = raw.replace(b"To: pbem@play.example", f"{headers}To: {to}".encode())
-            self.referee.deliver(HOME.craft(raw, headers=over), self.bob.address, envelope or reply_to(letter))
+        named = to if "<" in to else f"<{to}>"
+        foot = f"Sent from my iPhone\n\nOn 1 March, 12:00 {named}\nwrote:\n\n{quoted}".replace("\0", "\n")
+        raw = self.referee.raw(self.bob, f"{text}\n\n{foot}")
+        raw = raw.replace(b"To: pbem@play.example", f"{headers}To: {to}".encode())
+        self.referee.deliver(HOME.craft(raw, headers=over), self.bob.address, envelope or reply_to(letter))
         return " ".join(self.bob.text.split())
 
     @property

@@ -27,9 +27,9 @@ def signed(name: object, text: str) -> str:
     return text + ssh.sign(another(str(name)), text.encode(), f"pbem@{SERVER}")
 
 
-def forge(referee: Referee, person: Mailbox, text: str, to: str = f"pbem@{SERVER}") -> None:
+def forge(referee: Referee, person: Mailbox, text: str) -> None:
     """A letter in a person's name, by somebody at the same provider who cannot read it."""
-    referee.deliver(referee.raw(person, text, headers=sent_from(person.address)), person.address, to)
+    referee.deliver(referee.raw(person, text, headers=sent_from(person.address)), person.address)
 
 
 def answer(referee: Referee, person: Mailbox, text: str, to: EmailMessage | None = None) -> None:

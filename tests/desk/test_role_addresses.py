@@ -8,10 +8,10 @@ from in_a_box.referee import SERVER, Mailbox, Referee, sent_from
 from pbem.store.inbox import Envelope
 
 
-def come(referee: Referee, to: tuple[str, ...], text: str = "Your server writes to me.\n", sender: str = "") -> bytes:
+def come(referee: Referee, to: tuple[str, ...], text: str = "Your server writes to me.\n") -> bytes:
     eve = referee.person("eve")
     raw = referee.raw(eve, text, subject="spam", headers=sent_from(eve.address))
-    referee.inbox.put(Envelope(sender or eve.address, to), raw, referee.now)
+    referee.inbox.put(Envelope(eve.address, to), raw, referee.now)
     referee.work()
     return raw
 

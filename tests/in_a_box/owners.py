@@ -120,9 +120,9 @@ def propose(referee: Referee, players: Sequence[Side | Mailbox], game: str, opti
     referee.send(first, form)
 
 
-def live(owners: Sequence[Owner | Machine], most: int = 4000) -> Iterator[Owner | Machine]:
+def live(owners: Sequence[Owner | Machine]) -> Iterator[Owner | Machine]:
     """Pass after pass, each owner in turn, until nothing comes; each whose pass brought something."""
-    for _ in range(most):
+    for _ in range(4000):
         moved = False
         for owner in owners:
             before = len(owner.sent)

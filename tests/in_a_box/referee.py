@@ -321,14 +321,14 @@ class Referee:
         self.config = replace(self.config, **changes)
         self.open_desk()
 
-    def read_cold(self, number: int = 1) -> Match:
-        """A match as the desk had it in memory, and replayed from the store: it is the same.
+    def read_cold(self) -> Match:
+        """The first match as the desk had it in memory, and replayed from the store: it is the same.
 
         Afterwards the desk is as after a restart.
         """
-        warm = self.match(number)
+        warm = self.match()
         self.open_desk()
-        cold = self.match(number)
+        cold = self.match()
         readers = (*cold.seats, None)
         assert [known(cold, reader) for reader in readers] == [known(warm, reader) for reader in readers]
         for part in cold.__struct_fields__:

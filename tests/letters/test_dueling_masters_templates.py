@@ -30,11 +30,11 @@ def shown(turns: Any, seat: int | None) -> list[list[dict[str, Any]]]:
     return [[found for report in reports if (found := JUDGE.show(report, seat))] for reports in turns]
 
 
-def after(case: str, seat: int | None, names: dict[int, str] = NAMES) -> str:
+def after(case: str, seat: int | None) -> str:
     """The report to a reader after a case of the book."""
     replay = record.replay(record.read((CASES / f"{case}.pbem.toml").read_text(encoding="utf-8")))
     turns = shown(replay.turns, seat)
-    return report(turns[-1] if turns else [], seat, parts.view(JUDGE, replay.state, seat, turns), names)
+    return report(turns[-1] if turns else [], seat, parts.view(JUDGE, replay.state, seat, turns), NAMES)
 
 
 def help_of(options: dict[str, Any], seat: int) -> str:

@@ -239,18 +239,15 @@ def facts(game: PlayedGame, seat: int, turn: int) -> dict[str, Any]:
 
 def letters(game: PlayedGame) -> list[tuple[str, dict[str, Any]]]:
     last = len(game.orders)
+    # At the end: every seat's view, and the boards of all as they were.
+    truth = {owner: facts(game, owner, last)["view"] for owner in range(1, SEATS[game.game] + 1)}
+    laid_open = {"truth": truth, "boards": boards_of(game.game).truth(truth, 2)}
     return [
         ("setup", facts(game, 1, 0) | {"view": None}),
         ("begin", facts(game, 1, 0)),
         *(("turn", facts(game, seat, turn)) for turn in (1, last // 2, last) for seat in (1, 2)),
-        ("ended", facts(game, 2, last) | laid_open(game, 2)),
+        ("ended", facts(game, 2, last) | laid_open),
     ]
-
-
-def laid_open(game: PlayedGame, seat: int) -> dict[str, Any]:
-    """The further facts of the letter of the end: every seat's view, and the boards of all as they were."""
-    truth = {owner: facts(game, owner, len(game.orders))["view"] for owner in range(1, SEATS[game.game] + 1)}
-    return {"truth": truth, "boards": boards_of(game.game).truth(truth, seat)}
 
 
 def render(kind: str, given: dict[str, Any], language: str = "en") -> str:
