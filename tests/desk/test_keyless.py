@@ -121,26 +121,6 @@ def phones(referee: Referee) -> Phones:
     return Phones(referee)
 
 
-def test_a_game_of_two_turns_takes_fourteen_letters(phones: Phones) -> None:
-    """One player writes English, the other German; each step is one reply."""
-    ann, bob = phones.registered("ann"), phones.registered("bob", "de")
-    phones.reply(ann, "new spaceships with bob\nsettle: 0\nend")
-    proposal = bob.last
-    phones.reply(bob, "rules spaceships", language="de")
-    phones.reply(bob, "Ja, gerne!", proposal, language="de")
-    assert phones.phase == "setup"
-    phones.reply(ann, ANN, ann.find("send your setup"))
-    phones.reply(bob, BOB, bob.find("Aufstellung"), language="de")
-    for turn in (1, 2):
-        phones.reply(ann, "Rv5", ann.find("begins" if turn == 1 else "turn 1"))
-        phones.reply(bob, "Gx3 Gy3", bob.find("beginnt" if turn == 1 else "Zug 1"), language="de")
-    assert phones.referee.match().turn == 3
-    phones.reply(bob, "resign", bob.find("Zug 2"), language="de")
-    assert phones.phase == "closed"
-    assert phones.sent == 14
-    phones.proof(ann)
-
-
 # What counts, and what does not.
 
 

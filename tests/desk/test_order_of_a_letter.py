@@ -1,4 +1,4 @@
-"""The order of a letter about a match; what follows after the end; and how a list is left."""
+"""What follows after the end of a match; how a list is left; and settings that change the letters of a match."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from pbem.identity import ssh
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
-
-
-RULE = "\n" + "-" * 72 + "\n"
 DAY = timedelta(days=1)
 
 
@@ -39,55 +36,7 @@ def clicked(referee: Referee, person: Mailbox, letter: EmailMessage, text: str =
     return body(person.letters[-1]) if len(person.letters) > before else ""
 
 
-class TestOrder:
-    def test_a_turn_says_first_what_came_of_it_and_last_what_proves_it(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SMALL, FLEETS)
-        referee.turn((ann, "Rv1"), (bob, ""))
-        letter = ann.find("turn 1")
-        text = body(letter)
-        assert text.startswith("You hit 1 and sank LG1; you lost nothing.\n\nSpaceships, match m1: turn 1\n")
-        assert body(bob.find("turn 1")).startswith("You hit nothing; you lost 1, and with them LG1.\n")
-        order = (
-            "Your orders are due by",
-            "\n  strike ",
-            "Your space ",
-            "what you may order",
-            "\norders m1 turn 2",
-            RULE,
-        )
-        places = [text.index(words) for words in order]
-        assert places == sorted(places)
-        told, proofs = text.split(RULE)
-        assert not re.search("[0-9a-f]{64}", told.replace(form_in(text, "orders"), ""))
-        assert proofs.count("  signature ") == 2
-        page = letter.get_body(("html",))
-        assert page is not None
-        shown = page.get_content()
-        assert shown.index("You hit 1 and sank LG1") < shown.index("What happened") < shown.index("Transcript of")
-
-    def test_the_end_says_the_result_first_shows_both_sides_and_what_to_do_next(self, referee: Referee) -> None:
-        ann, bob = played(referee)
-        for person, won in ((ann, "You won"), (bob, "You lost")):
-            letter = person.find(", the end")
-            assert str(letter["Subject"]).endswith(f"the end: {won.lower()}; the match is closed")
-            text = body(letter)
-            assert text.startswith(f"{won} Spaceships game 1 after 3 turns.\n")
-            other = "bob" if person is ann else "ann"
-            order = (
-                "Your space, as it was",
-                f"{other}'s space, as it was",
-                "pbem verify",
-                "turn 3",
-                "For a rematch",
-                RULE,
-            )
-            places = [text.index(words) for words in order]
-            assert places == sorted(places)
-            assert text.count(RULE) == 1
-            assert text.count("  head ") == 1
-            assert len([line for line in text.split("\n") if " 3 of 3  Rv1 Rv2 Rv3" in line]) == 1
-        assert "as you know it" not in body(ann.find(", the end"))
-
+class TestRematch:
     @pytest.mark.parametrize(
         "game", ["kind: scored\ngames: 1", "miss: forfeit\npace: 3d\ngrace: 12h\nweekends: free"]
     )

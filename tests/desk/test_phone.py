@@ -144,22 +144,6 @@ def test_from_the_invitation_to_the_third_turn(referee: Referee, language: str) 
     held(ann.find(", the end"))
 
 
-def test_no_hash_stands_above_the_foot(referee: Referee) -> None:
-    """All letters once the terms are agreed: answers, the beginning, a report, and the end in its order."""
-    ann, phone = playing(referee)
-    phone.reply("Gx3")
-    referee.turn((ann, ""))
-    phone.reply("resign")
-    told = phone.bob.letters[-6:]
-    assert any("Your orders for turn 1 stand" in body(letter) for letter in told)
-    assert any("Your setup stands" in body(letter) for letter in phone.bob.letters)
-    for letter in (*told, phone.bob.find("game 1 begins")):
-        assert re.search("[0-9a-f]{64}", body(letter).split("-" * 72)[0]) is None
-    end = " ".join(body(phone.bob.find(", the end")).split())
-    lost = "You lost Spaceships game 1 after 1 turn, because you resigned."
-    assert end.index(lost) < end.index("You have lost the match") < end.index("The setup of ann")
-
-
 @pytest.mark.parametrize("breaks", [72, 78])
 @pytest.mark.parametrize("words", ["resign m1 game 1", "orders m1 turn 1 Gx3 end"])
 def test_what_an_opponent_writes_is_never_obeyed_out_of_the_quote(referee: Referee, breaks: int, words: str) -> None:

@@ -169,9 +169,3 @@ class TestWelcome:
             for number in range(51):
                 housed.send(person, f"press m1\n{number} is it.\nend\n")
             assert ("try again tomorrow" in person.text) is refused, person.name
-
-    def test_the_houses_name_is_for_its_address_alone(self, housed: Referee) -> None:
-        eve = housed.person("eve")
-        housed.send(eve, f"register robo\n{ssh.public(eve.key)} eve@home\n", sign=False)
-        assert "this name is taken" in eve.text
-        assert housed.registered("robo").letters
