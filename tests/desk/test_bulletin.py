@@ -77,7 +77,7 @@ def test_a_match_is_followed_by_bulletins_alone(referee: Referee) -> None:
         "mail": opening.mail,
         "received": opening.received,
     }
-    assert items(bob.last, "command") == [done | {"tournament": None}]
+    assert items(bob.last, "command") == [done]
     before = match(ann)
     assert (before["phase"], before["turn"], before["asked"], before["rev"]) == ("playing", 1, True, 1)
     referee.send(ann, ann.filled("orders", "Rv1"))

@@ -100,13 +100,3 @@ class TestReliability:
         nemo = referee.person("nemo")
         referee.send(bob, "new spaceships with nemo@mail.example\nend\n")
         assert "bob sent 10 of 11 turns on time (90%)." in nemo.text
-
-    def test_what_came_late_counts_once(self, referee: Referee) -> None:
-        ann, bob = begun(referee)
-        referee.send(ann, ann.filled("orders", "final"))
-        referee.wait(11 * DAY)
-        referee.turn((bob, ""))
-        referee.send(bob, "whoami\n", sign=False)
-        assert "You sent 1 of 2 turns on time" in bob.text
-        referee.send(ann, "whoami\n", sign=False)
-        assert "You sent 2 of 2 turns on time" in ann.text

@@ -154,13 +154,6 @@ def test_who_wants_text_alone_gets_the_same_text_alone(referee: Referee) -> None
     assert "strike    Rv5  miss" in body(ann.find("turn 2"))
 
 
-def test_a_record_sheet_comes_for_the_asking(referee: Referee) -> None:
-    ann = referee.person("ann")
-    referee.send(ann, "sheet dueling-masters\nsheet chess\n", sign=False)
-    assert "no such game" in ann.text
-    assert attachment(ann.last, "dueling-masters-sheet.pdf").startswith(b"%PDF")
-
-
 def sheet_of(folder: Path, bob: str) -> tuple[bytes, bytes]:
     """Ann's record sheets before and after a turn, bob having this setup."""
     folder.mkdir()

@@ -114,22 +114,6 @@ def shared(referee: Referee) -> Bundle:
     return proof(referee, ann)
 
 
-def test_all_concede_the_game_to_one(referee: Referee) -> None:
-    ann, bob, *_ = begun(referee, "leave", NAMES[:3])
-    carl = referee.people["carl@mail.example"]
-    referee.send(ann, "draw m1 offer for bob\n")
-    assert "Offered: the game goes to bob." in ann.text
-    assert "ann offers to end this game as won by bob." in body(carl.last)
-    referee.send(carl, "draw m1 accept for bob\n")
-    assert "Accepted: the game goes to bob. Others have yet to answer." in carl.text
-    assert "carl agrees: the game goes to bob." in body(ann.last)
-    referee.send(bob, "diary m1\n", sign=False)
-    assert "carl, draw: accept (for bob)" in bob.text
-    referee.send(bob, "draw m1 accept for bob\n")
-    assert "All agree: the game goes to bob. Separate letters follow." in bob.text
-    assert (referee.match().outcome or {})["winners"] == [2]
-
-
 def test_a_draw_of_three_without_who_left(referee: Referee, shared: Bundle) -> None:
     found = [(entry.type, entry.body) for entry in shared.entries]
     kinds = [kind for kind, _ in found]

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.keyless import answer, registered
-from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, body
 
 from pbem.desk.daily_limits import NEW_MAILBOX, SAME_WORDS, SIGNED_FOR_NOTHING, WITHOUT_COMMAND
-from pbem.proof.verification import verify
-from verifier import verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,13 +98,6 @@ def test_a_machine_that_says_the_same_is_answered_only_so_often(
     assert "looks like a machine" in " ".join(bob.text.split()) or "last answer today" in " ".join(bob.text.split())
 
 
-@pytest.mark.parametrize("say", SAME.values(), ids=SAME)
-def test_a_strangers_machine_is_answered_only_so_often(referee: Referee, say: Callable[[str, int], str]) -> None:
-    bob = referee.person("bob")
-    answer(referee, bob, "help\n")
-    assert loop(referee, bob, say) <= ENOUGH
-
-
 def test_a_machine_whose_gateway_signs_is_answered_only_so_often(referee: Referee) -> None:
     """The gateway's key is the player's, so that nothing but the text shows a machine."""
     ann = referee.registered("ann")
@@ -141,22 +132,6 @@ def test_the_same_words_about_another_turn_are_answered(referee: Referee) -> Non
     assert len(bob.letters) == before + 2
     answer(referee, bob, "help\n")
     assert "> help" in bob.text
-
-
-def test_final_alone_orders_nothing(referee: Referee) -> None:
-    """Both verifiers hold it."""
-    ann, bob = playing(referee)
-    answer(referee, ann, "final\n")
-    answer(referee, bob, "yes\n")
-    assert not referee.match().orders.get(2)
-    answer(referee, bob, f"yes\n\n{quote(body(bob.last))}")
-    assert not referee.match().orders.get(2), "the form in the question is empty"
-    answer(referee, bob, f"Final.\n\n{quote(body(bob.last))}")
-    assert referee.match().turn == 2
-    answer(referee, ann, "resign\n")
-    content = attachment(ann.find(", the end"), ".pbem.zip")
-    assert [f"{check.what}: {check.found}" for check in verify(content) if not check.holds] == []
-    verified(content)
 
 
 WEAK = ["Subject: Out of the office from Monday", "List-Unsubscribe: <https://relay.example/1>", "Precedence: bulk"]

@@ -153,15 +153,6 @@ def test_after_a_restore_players_get_on_by_what_their_letters_tell(referee: Refe
     assert types(referee)[-2:] == ["resumed", "turn"]
 
 
-def test_numbers_given_out_after_the_backup_are_not_given_again(referee: Referee) -> None:
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    with referee.database.transaction():
-        begin_generation(referee.database, 1)
-    referee.send(ann, "new spaceships with bob\nend\n")
-    assert "m1001" in bob.text
-    assert referee.database.scalar("SELECT max(id) FROM inbox") > 1000
-
-
 def test_a_head_that_was_never_ours_is_told_to_the_operator(referee: Referee, operator: Mailbox) -> None:
     ann, _ = referee.begun()
     form = ann.filled("orders", "final\n")

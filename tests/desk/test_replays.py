@@ -79,21 +79,6 @@ def test_every_letter_of_a_match_again_after_each_other(referee: Referee) -> Non
     assert "orders m1 turn 2" in ann.form("orders")
 
 
-def test_a_proposal_begins_one_match(referee: Referee) -> None:
-    """The same signed words again, in another letter and another dress, propose no second one."""
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    signed = referee.signed(ann, new(ann, "spaceships", "bob", options=SMALL))
-    referee.deliver(referee.raw(ann, signed), ann.address)
-    before = standing(referee)
-    for again in (signed, f"Hello!\n\n{signed}", signed.replace("\n", " \n")):
-        referee.deliver(referee.raw(ann, again, subject="and again"), ann.address)
-        assert "not obeyed twice" in ann.text
-        assert standing(referee) == before
-    referee.send(bob, form_in(bob.text, "accept", lines=1))
-    referee.deliver(referee.raw(ann, signed), ann.address)
-    assert referee.database.scalar("SELECT count(*) FROM matches") == 1
-
-
 def test_only_where_new_words_came_from_is_their_writers_home(referee: Referee) -> None:
     """A network counts as a player's by a letter that nobody else could have sent, and by no other."""
     ann, bob = referee.registered("ann"), referee.registered("bob")

@@ -180,13 +180,6 @@ class TestRefused:
         assert "must be signed" in carl.text
         assert "substituted" not in types(referee)
 
-    def test_a_match_that_demands_keys(self, referee: Referee) -> None:
-        ann, _, _ = begun(referee, "keys: demanded")
-        with referee.database.transaction():
-            referee.database.execute("INSERT INTO players VALUES ('dora', 'dora@mail.example', '2026')")
-        referee.send(ann, "substitute m1 dora for ann\n")
-        assert "dora is registered without one" in ann.text
-
 
 class TestByMajority:
     """A table of four, whose terms let most of them decide."""
@@ -233,16 +226,6 @@ class TestByMajority:
 
     def asked(self, *people: Mailbox) -> list[int]:
         return [sum("who takes a seat?" in str(one["Subject"]) for one in person.letters) for person in people]
-
-    def test_half_of_the_others_is_no_majority(self, referee: Referee) -> None:
-        three = {name: setup for name, setup in FOUR.items() if name != "dan"}
-        ann, bob, cem = referee.table("shoot-em-up", self.OPTIONS, three)
-        eve = referee.registered("eve")
-        for person in (cem, ann):
-            says(referee, person, "substitute m1 eve for cem\n")
-        assert len(eve.letters) == 2
-        says(referee, bob, "substitute m1 eve for cem\n")
-        assert len(eve.letters) == 3
 
     def test_who_left_the_game_has_no_say(self, referee: Referee) -> None:
         ann, bob, cem, dan = referee.table("shoot-em-up", self.OPTIONS, FOUR)
@@ -300,13 +283,6 @@ class TestByMajority:
         referee.send(fay, form_in(fay.text, "substitute"))
         assert referee.match().name(4) == "fay"
         assert both(proof(referee, cem)) is True
-
-    def test_the_opponent_decides_in_a_match_of_two(self, referee: Referee) -> None:
-        ann, bob, carl = begun(referee, "substitutes: majority")
-        says(referee, bob)
-        assert len(carl.letters) == 2
-        says(referee, ann)
-        assert len(carl.letters) == 3
 
 
 def proof(referee: Referee, person: Mailbox) -> Bundle:

@@ -256,19 +256,6 @@ def test_matches_that_were_about_to_begin_stand_still_after_a_restore(club: Club
     assert club.proof(club.bundles())[-1] == "ok ann 4, bob 2, carl 0"
 
 
-def test_a_ladder(club: Club) -> None:
-    club.announce("ann", "format: ladder")
-    club.enter("ann", "bob", "carl")
-    assert "the match begins" in club.say("carl", "challenge t1 ann")
-    (playing,) = club.awaited
-    club.win(playing, "carl")
-    assert club.t.ladder == ("carl", "ann", "bob")
-    assert "t1: you are number 1 of 3." in club.people["carl"].text
-    assert "number 2 of 3" in club.say("ann", "tournament t1")
-    assert "You have left" in club.say("ann", "leave t1")
-    club.proof(club.bundles())
-
-
 def test_who_enters_again_waits_for_the_own_matches_alone(club: Club) -> None:
     """A hundred and fifty begin together, and in the transaction of a letter they held the store for seconds."""
     club.announce("ann", "entrants: 3")

@@ -243,7 +243,7 @@ def test_a_sheet_has_the_grids_of_the_boards(game: str) -> None:
 
 
 @pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("turns", [0, 1, 40, 400])
+@pytest.mark.parametrize("turns", [0, 400])
 def test_a_long_match_has_a_sheet_too(game: str, turns: int) -> None:
     lines = {"shoot-em-up": ["A: FMS", "B: LLL"], "dueling-masters": ["Z1 A10-J10"], "spaceships": ["Rv1 " * 60]}
     m = {
