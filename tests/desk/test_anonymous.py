@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.inquiries import held
 from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in
+from in_a_box.small_games import SHIPS
 from in_a_box.watched import HOUR, Watched, blotted, contents
 from judges.honest import accused
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from pathlib import Path
 
-SETUPS = ("A b1 N\nB c1 N\nC d1 N", "D b9 S\nE c9 S\nF d9 S", "G a2 E\nH a3 E\nI a4 E")
+SETUPS = tuple(SHIPS.values())[:3]
 STILL = tuple("\n".join(f"{line[0]}: LRL" for line in setup.split("\n")) for setup in SETUPS)
 OPTIONS = "anonymous: yes\nsettle: 0\nmax_turns: 2\nmiss: forfeit"
 
@@ -184,17 +185,6 @@ class TestPlay:
 
 class TestOtherMatches:
     """Facts that other matches tell of a player by name must not be recognised in one that hides the player."""
-
-    def test_no_entry_tells_of_a_vacation(self, referee: Referee, people: list[Mailbox]) -> None:
-        opened(referee, people)
-        before = referee.match()
-        referee.send(people[1], f"vacation {referee.now.date()} to {(referee.now + 48 * HOUR).date()}\n")
-        after = referee.read_cold()
-        assert after.head == before.head
-        deadlines = [match.clocks[2].deadline for match in (before, after)]
-        assert deadlines[0] is not None
-        assert deadlines[1] is not None
-        assert deadlines[1] > deadlines[0]
 
     def test_a_hidden_match_makes_no_acquaintances(self, referee: Referee, people: list[Mailbox]) -> None:
         opened(referee, people)

@@ -9,11 +9,9 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
+from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in, html
 
 if TYPE_CHECKING:
-    from email.message import EmailMessage
-
     from in_a_box.referee import Referee
 
 
@@ -28,12 +26,6 @@ def linked(text: str) -> tuple[str, Any]:
     return page, json.loads(zlib.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), -15))
 
 
-def html_of(letter: EmailMessage) -> str:
-    part = letter.get_body(("html",))
-    assert part is not None
-    return str(part.get_content())
-
-
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_what_asks_for_something_has_the_link_in_text_and_html(referee: Referee, language: str) -> None:
     referee.configure(pages=PAGES)
@@ -43,7 +35,7 @@ def test_what_asks_for_something_has_the_link_in_text_and_html(referee: Referee,
     asked = ann.find("your setup")
     page, told = linked(body(asked))
     assert (page, told["pbem"]) == ("spaceships.html", "setup 1")
-    assert linked(html_of(asked)) == (page, told)
+    assert linked(html(asked)) == (page, told)
     assert told["address"] == str(asked["Reply-To"])
     assert f"prev {told['prev']}\n" in body(asked)
     for person, setup in ((ann, ANN), (bob, BOB)):
@@ -53,7 +45,7 @@ def test_what_asks_for_something_has_the_link_in_text_and_html(referee: Referee,
     page, told = linked(body(turn))
     assert page == ("spaceships.html" if language == "en" else "spaceships.de.html")
     assert told == json.loads(attachment(turn, "position.json"))
-    assert linked(html_of(turn)) == (page, told)
+    assert linked(html(turn)) == (page, told)
     assert told["names"] == ["ann", "bob"]
     assert "2026" in told["deadline"]
     assert "Ry3" in told["events"]

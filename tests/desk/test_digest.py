@@ -6,19 +6,19 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from in_a_box.referee import Mailbox, Referee, attachment, body
+from in_a_box.referee import Mailbox, Referee, attachment, body, html
+from in_a_box.small_games import DESTROYERS
 from judges.golden import reads_like
 
 from pbem.letters.digest import next_digest
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
-SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
     """A match in which Bob wants digests, in Berlin, on a Sunday at one."""
-    ann, bob = referee.begun(f"fleet: cost:3\n{options}", SETUPS)
+    ann, bob = referee.begun(f"fleet: cost:3\n{options}", DESTROYERS)
     referee.send(bob, "set timezone Europe/Berlin\nset mail digest\n")
     assert "at seven in the morning" in bob.text
     return ann, bob
@@ -44,10 +44,8 @@ def test_what_can_wait_comes_in_the_morning(referee: Referee) -> None:
     reads_like(bob.last, "digest/turn-and-press", whole=True)
     assert attachment(bob.last, "turn-1.json")
     assert bob.last["Reply-To"] == "pbem+m1@play.example"
-    html = bob.last.get_body(("html",))
-    assert html is not None
-    assert "Well played!" in html.get_content()
-    assert "since your last digest" in html.get_content()
+    assert "Well played!" in html(bob.last)
+    assert "since your last digest" in html(bob.last)
     referee.send(bob, bob.filled("orders", "final"))
     assert "Your orders for turn 2 stand" in bob.text
     referee.wait(3 * DAY)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 from in_a_box.referee import Mailbox, Referee, body, form_in
+from in_a_box.small_games import DESTROYERS
 from judges.golden import reads_like
 
 DAY = timedelta(days=1)
-SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
-    return referee.begun(f"fleet: cost:3\n{options}", SETUPS)
+    return referee.begun(f"fleet: cost:3\n{options}", DESTROYERS)
 
 
 class TestStatus:

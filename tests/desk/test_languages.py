@@ -6,14 +6,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in, placed, sent_from
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in, html, sent_from
 from in_a_box.small_games import FLEETS, SMALL
 from judges.golden import reads_like
 
 from pbem.identity import ssh
 
 if TYPE_CHECKING:
-    from email.message import EmailMessage
     from pathlib import Path
 
 
@@ -25,18 +24,6 @@ def pair(referee: Referee) -> tuple[Mailbox, Mailbox]:
     referee.send(ann, f"new spaceships with bob\n{SMALL}\npace: 2d\ngrace: 1d\nmiss: wait\nend\n")
     referee.send(bob, form_in(bob.text, "accept", lines=1))
     return ann, bob
-
-
-def test_it_is_chosen_and_shown(referee: Referee) -> None:
-    ann = referee.registered("ann")
-    referee.send(ann, "set language fr\n")
-    assert "write `set format both` or" in ann.text
-    referee.send(ann, f"set language de\n{placed(ann)}whoami\n")
-    assert "Briefe an dich sind auf Deutsch." in ann.text
-    assert "  language de\n" in ann.text
-    referee.send(ann, f"set language en\n{placed(ann)}whoami\n")
-    assert "Your letters come in English" in ann.text
-    assert "  language en\n" in ann.text
 
 
 def test_a_whole_game_reads_well(referee: Referee, pair: tuple[Mailbox, Mailbox]) -> None:
@@ -80,10 +67,9 @@ def test_html_and_text_are_in_one_language(referee: Referee, pair: tuple[Mailbox
     ann, bob = pair
     for person, setup in zip((ann, bob), FLEETS, strict=True):
         referee.send(person, person.filled("setup", setup))
-    page = ann.find("beginnt").get_body(("html",))
-    assert page is not None
-    assert '<html lang="de">' in page.get_content()
-    assert "Dein Raum: 3 heile Zellen" in page.get_content()
+    page = html(ann.find("beginnt"))
+    assert '<html lang="de">' in page
+    assert "Dein Raum: 3 heile Zellen" in page
 
 
 def test_a_stranger_is_answered_in_the_language_of_the_letter(referee: Referee) -> None:
@@ -133,18 +119,13 @@ def test_what_only_looks_like_a_letter_is_told_from_it_and_umlauts_are_left_alon
 # The formats of letters.
 
 
-def html(letter: EmailMessage) -> str | None:
-    part = letter.get_body(("html",))
-    return None if part is None else str(part.get_content())
-
-
 def test_who_wants_text_alone_gets_the_same_text_alone(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, FLEETS)
     referee.send(ann, "set format text\n")
     assert "as plain text" in ann.text
     referee.turn((ann, "Rv5"), (bob, ""))
     text_alone = ann.find("turn 1")
-    assert html(text_alone) is None
+    assert text_alone.get_body(("html",)) is None
     assert html(bob.find("turn 1"))
     referee.send(ann, "set format both\nwhoami\n")
     assert "format both" in ann.text

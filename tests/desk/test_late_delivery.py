@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from in_a_box.inquiries import held, types
 from in_a_box.referee import Mailbox, Referee, attachment, body
+from in_a_box.small_games import DESTROYERS
 from judges.golden import reads_like
 
 from pbem.store.operator import Instructions
@@ -20,7 +21,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
-    return referee.begun(f"fleet: cost:3\n{options}", ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5"))
+    return referee.begun(f"fleet: cost:3\n{options}", DESTROYERS)
 
 
 def test_a_letter_that_was_late_moves_the_deadline_and_says_why(referee: Referee) -> None:

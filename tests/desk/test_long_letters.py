@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.inquiries import held
 from in_a_box.referee import SERVER, Mailbox, Referee, body, form_in, new, placed
-from in_a_box.small_games import SMALL
+from in_a_box.small_games import DESTROYERS, SMALL
 
 from pbem.boards.picture import sheet as boards_sheet
 from pbem.desk import answer_letter, letter_writer
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pbem.games.squares import Board
 
 
-SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
 PAD = ("# " + "x" * 60 + "\n") * 3500
 """Some 220,000 octets, which are signed."""
 
@@ -74,7 +73,7 @@ def withdraw(referee: Referee, person: Mailbox, rev: int) -> str:
 
 def test_orders_that_are_sent_and_withdrawn_again_and_again_become_no_longer(referee: Referee) -> None:
     """It was seven milliseconds more under the lock with each, and all of them in memory, without end."""
-    ann, _ = referee.begun(SMALL, SETUPS)
+    ann, _ = referee.begun(SMALL, DESTROYERS)
     refused = []
     for rev in range(1, 21, 2):
         assert "Refused" not in padded(referee, ann, ann.filled("orders", "# none", rev=rev))
@@ -90,7 +89,7 @@ def test_orders_that_are_sent_and_withdrawn_again_and_again_become_no_longer(ref
 
 
 def test_orders_in_advance_become_no_longer_than_that_either(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, SETUPS)
+    ann, bob = referee.begun(SMALL, DESTROYERS)
     forms = {person.name: person.filled("orders", "# none") for person in (ann, bob)}
     for turn in range(2, 11):
         for person in (ann, bob):
@@ -108,7 +107,7 @@ def test_the_end_of_a_game_comes_without_what_no_mail_server_takes(
 ) -> None:
     """Or it bounces, and whose letters bounce does not hear that the next setup is due."""
     monkeypatch.setattr("pbem.desk.letter_writer._ROOM", 1024 * 1024)
-    ann, bob = referee.begun(f"{SMALL}\nkind: scored", SETUPS)
+    ann, bob = referee.begun(f"{SMALL}\nkind: scored", DESTROYERS)
     for _ in range(6):
         padded(referee, ann, ann.filled("orders", "final\n# none"))
         referee.send(bob, bob.filled("orders", "final\n# none"))
@@ -141,7 +140,7 @@ def test_the_proposals_of_strangers_do_not_hide_what_is_under_way(referee: Refer
 
 def test_who_plays_very_many_matches_begins_no_other(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lost letter was told in each of 400 in one go, and the next letter waited 1.4 s for its 250."""
-    ann, bob = referee.begun(SMALL, SETUPS)
+    ann, bob = referee.begun(SMALL, DESTROYERS)
     carl = referee.registered("carl")
     referee.send(carl, new(carl, "spaceships", "ann"))
     referee.send(carl, new(carl, "spaceships"))

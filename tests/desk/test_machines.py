@@ -137,18 +137,6 @@ def test_the_same_words_about_another_turn_are_answered(referee: Referee) -> Non
 WEAK = ["Subject: Out of the office from Monday", "List-Unsubscribe: <https://relay.example/1>", "Precedence: bulk"]
 
 
-@pytest.mark.parametrize("head", WEAK)
-def test_what_needs_no_command_is_heard_under_weak_marks(referee: Referee, head: str) -> None:
-    _, bob = proposed(referee)
-    before = len(bob.letters)
-    answer(referee, bob, "Gone fishing until Monday.\n", head)
-    assert len(bob.letters) == before
-    answer(referee, bob, f"Yes, gladly!\n\n{quote(body(bob.last))}", head)
-    assert referee.match().phase == "setup"
-    answer(referee, bob, BOB, head)
-    assert referee.match().setups[2].standing
-
-
 @pytest.mark.parametrize("head", [*WEAK, "List-Id: <club.example>"])
 def test_doubtful_words_at_a_live_reply_address_are_answered_under_weak_marks(referee: Referee, head: str) -> None:
     """A relay marks all that some people write; who hears nothing believes that the orders stand."""

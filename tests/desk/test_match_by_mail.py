@@ -64,17 +64,6 @@ def test_a_continued_match_carries_survivors_over(referee: Referee) -> None:
     assert len([one for one in found if "the record replays" in one]) == 2
 
 
-def test_a_wrong_setup_is_answered_with_all_its_faults_and_changes_nothing(referee: Referee) -> None:
-    ann, _ = referee.agreed(SMALL)
-    referee.send(ann, ann.filled("setup", "MD Rv1 Rv2 Rv4\nLG Q11"))
-    assert "nothing was changed" in ann.text
-    assert "`Q11`" in ann.text
-    assert "line 6" in ann.text
-    assert "(ruling 4)" in ann.text
-    referee.send(ann, "status m1\n", sign=False)
-    assert "Send your setup" in ann.text
-
-
 def test_a_running_game_shows_only_ones_own_papers_in_the_transcript(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, FLEETS)
     referee.turn((ann, "mRv1 Rv5"), (bob, ""))
@@ -114,20 +103,6 @@ def test_whatever_changes_something_of_a_player_with_a_key_is_signed(referee: Re
     assert len(bob.letters) == before
     assert referee.desk.players.setting("ann", text.split()[1], "as it was") == "as it was"
     assert not referee.desk.people.is_program("ann")
-
-
-def test_reading_commands(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, FLEETS)
-    referee.send(ann, "games\nwhoami\nlist mine\nrules spaceships\npreview m1 turn 1 Rv5 sRv1 end\n", sign=False)
-    assert "You are ann" in ann.text
-    assert "game 1, turn 1. Your move." in ann.text
-    assert "`sRv1`" in ann.text
-    assert "1. A cell is colour, letter, number" in body(ann.find("The rules of Spaceships"))
-    referee.turn((ann, "Rv5"), (bob, ""))
-    referee.send(ann, "report m1\nreport m1 turn 7\n", sign=False)
-    assert "strike    Rv5  miss" in body(ann.find("again"))
-    assert ann.find("again").get_content_type() == "multipart/mixed"
-    assert "there is no report of that turn" in ann.text
 
 
 def test_every_letter_is_marked_and_threaded(referee: Referee) -> None:

@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 from in_a_box.referee import Mailbox, Referee, body
+from in_a_box.small_games import DESTROYERS
 
 from pbem.config.server import NotifyConfig
 from pbem.store.questions import Notification
 
 URL = "https://ntfy.example/Anns_phone"
 DAY = timedelta(days=1)
-SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def notified(referee: Referee, person: Mailbox) -> None:
 
 
 def test_nothing_but_a_code_goes_to_a_topic_before_the_code_comes_back(allowing: Referee) -> None:
-    ann, bob = allowing.begun("fleet: cost:3", SETUPS)
+    ann, bob = allowing.begun("fleet: cost:3", DESTROYERS)
     allowing.send(ann, f"set notify {URL}\n")
     assert "A code is on its way to your topic at ntfy.example" in ann.text
     (text,) = posted(allowing)
@@ -66,7 +66,7 @@ def test_nothing_but_a_code_goes_to_a_topic_before_the_code_comes_back(allowing:
 
 
 def test_a_topic_is_told_that_something_is_due_and_no_word_of_the_match(allowing: Referee) -> None:
-    ann, bob = allowing.begun("fleet: cost:3", SETUPS)
+    ann, bob = allowing.begun("fleet: cost:3", DESTROYERS)
     notified(allowing, ann)
     allowing.turn((bob, ""), (ann, ""))
     assert posted(allowing) == [
@@ -81,7 +81,7 @@ def test_a_topic_is_told_that_something_is_due_and_no_word_of_the_match(allowing
 
 
 def test_a_topic_is_told_when_the_digest_goes(allowing: Referee) -> None:
-    ann, bob = allowing.begun("fleet: cost:3", SETUPS)
+    ann, bob = allowing.begun("fleet: cost:3", DESTROYERS)
     notified(allowing, ann)
     allowing.send(ann, "set mail digest\n")
     allowing.turn((bob, ""), (ann, ""))
@@ -92,7 +92,7 @@ def test_a_topic_is_told_when_the_digest_goes(allowing: Referee) -> None:
 
 
 def test_whoami_shows_the_topic_until_it_is_off(allowing: Referee) -> None:
-    ann, bob = allowing.begun("fleet: cost:3", SETUPS)
+    ann, bob = allowing.begun("fleet: cost:3", DESTROYERS)
     allowing.send(ann, f"set notify {URL}\n")
     allowing.send(ann, "whoami\n")
     assert f"This topic waits for its code (`set notify CODE`):\n  {URL}\n" in ann.text
@@ -169,7 +169,7 @@ def test_nobody_sets_it_in_anothers_name(allowing: Referee) -> None:
 
 
 def test_a_letter_that_others_are_shown_sets_no_topic(allowing: Referee) -> None:
-    ann, _ = allowing.begun("fleet: cost:3", SETUPS)
+    ann, _ = allowing.begun("fleet: cost:3", DESTROYERS)
     place = "server play.example\nplayer ann\nprev 0\nrev 9\n"
     allowing.send(ann, ann.filled("orders", "final") + f"set notify {URL}\n{place}", follow=False)
     assert "opponents get this letter: send nothing secret in it" in ann.text
@@ -178,7 +178,7 @@ def test_a_letter_that_others_are_shown_sets_no_topic(allowing: Referee) -> None
 
 
 def test_twenty_failures_in_a_row_end_notifications_by_a_letter(allowing: Referee) -> None:
-    ann, bob = allowing.begun("fleet: cost:3", SETUPS)
+    ann, bob = allowing.begun("fleet: cost:3", DESTROYERS)
     notified(allowing, ann)
     notifications = allowing.desk.notifications
     for number in range(20):
@@ -197,7 +197,7 @@ def test_twenty_failures_in_a_row_end_notifications_by_a_letter(allowing: Refere
 
 
 def test_a_day_has_thirty_at_most(allowing: Referee) -> None:
-    ann, _ = allowing.begun("fleet: cost:3", SETUPS)
+    ann, _ = allowing.begun("fleet: cost:3", DESTROYERS)
     notified(allowing, ann)
     player = allowing.desk.players.by_name("ann")
     assert player is not None

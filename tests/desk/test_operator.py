@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.inquiries import held, types
-from in_a_box.referee import Mailbox, Referee, body, form_in, new
+from in_a_box.referee import Mailbox, Referee, body, form_in, html, new
 from in_a_box.restores import back_up, put_back
 from in_a_box.stores import of_sqlite
 
@@ -63,9 +63,7 @@ def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: 
         {"player": "bob", "abandoned": 1, "drawn": 0},
     ]
     assert "The operator of the server ended Spaceships game 1, without a winner" in body(reveal)
-    html = reveal.get_body(("html",))
-    assert html is not None
-    assert "The operator of the server ended Spaceships game 1, without a winner" in html.get_content()
+    assert "The operator of the server ended Spaceships game 1, without a winner" in html(reveal)
     referee.send(ann, "transcript m1\n")
     found = held(ann.last)
     assert "paused by the operator: the server moves" in found

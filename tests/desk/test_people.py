@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from in_a_box.referee import ANN, BOB, Referee, attachment, body, form_in, placed
+from in_a_box.referee import ANN, BOB, Referee, attachment, body, form_in, html, placed
 from in_a_box.small_games import FLEETS
 
 from pbem.identity import ssh
@@ -73,10 +73,8 @@ def test_an_address_is_invited_once_and_finds_the_proposals(referee: Referee) ->
     referee.send(ann, f"new spaceships with {cy.address}\nend\n")
     assert f"Seat 2 is kept for {cy.address}, who has been invited" in " ".join(ann.text.split())
     assert "ann invites you to play Spaceships" in cy.text
-    page = cy.last.get_body(("html",))
-    assert page is not None
-    assert "<table" in page.get_content()
-    assert "mailto:pbem@play.example?subject=register" in page.get_content()
+    assert "<table" in html(cy.last)
+    assert "mailto:pbem@play.example?subject=register" in html(cy.last)
     referee.send(ann, f"new spaceships with {cy.address.upper()}\nkind: scored\ngames: 2\nend\n")
     assert len(cy.letters) == 1
     assert "No invitation was sent" in ann.text

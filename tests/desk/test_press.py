@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import Mailbox, Referee, attachment, body
+from in_a_box.small_games import SHIPS
 from in_a_box.watched import HOUR, Watched, contents
 from judges.honest import accused
 
@@ -19,13 +20,7 @@ if TYPE_CHECKING:
 
     Heard = dict[str, list[tuple[timedelta, list[object]]]]
 
-SETUPS = {
-    "ann": "A b1 N\nB c1 N\nC d1 N",
-    "bob": "D b9 S\nE c9 S\nF d9 S",
-    "cem": "G a2 E\nH a3 E\nI a4 E",
-    "dan": "J i2 W\nK i3 W\nL i4 W",
-}
-STILL = {name: "\n".join(f"{line[0]}: LRL" for line in setup.split("\n")) for name, setup in SETUPS.items()}
+STILL = {name: "\n".join(f"{line[0]}: LRL" for line in setup.split("\n")) for name, setup in SHIPS.items()}
 
 
 FOR_SOME = (" an bob\nhello", "\nto bob, cem\nhello", " bob, cem\nhello", " bob: hello")
@@ -33,7 +28,7 @@ FOR_SOME = (" an bob\nhello", "\nto bob, cem\nhello", " bob, cem\nhello", " bob:
 
 
 def table(referee: Referee, options: str = "settle: 0") -> list[Mailbox]:
-    return referee.table("shoot-em-up", options, SETUPS)
+    return referee.table("shoot-em-up", options, SHIPS)
 
 
 def got(person: Mailbox, text: str) -> int:

@@ -105,15 +105,6 @@ def test_the_day_above_an_author_is_no_header(table: Table) -> None:
     table.proof()
 
 
-def test_below_a_greeting_it_comes_back(table: Table) -> None:
-    table.reply("gx3", table.begins)
-    told = sends(table, f"Hello!\n\n{form_in(table.bob.text, 'orders')}", BARE, text="")
-    assert "it may be a quote" in told
-    assert table.orders() is None
-    sends(table, "yes", REPLIES["Samsung"])
-    assert table.orders() == "Gx3"
-
-
 def test_an_agreement_below_words_comes_back(table: Table) -> None:
     table.referee.send(table.ann, "new spaceships with bob\nsettle: 0\nend\n")
     accept = form_in(table.bob.text, "accept", lines=1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.keyless import HOME, reply_to
-from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in, new
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in, html, new
 from signing.domains import Domain, rsa_key
 
 from pbem.config.server import Identity, NotifyConfig
@@ -147,10 +147,9 @@ def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
         post.referee.turn((ann, ""))
         post.reply(bob, bob.filled("orders", "final\nbOy3Oy5"), to=reply_to(asked))
         assert "Level of the orders: ann key, bob mailbox." in body(ann.find(f"game 1, turn {turn}"))
-    html = bob.find("game 1, turn 3").get_body(("html",))
-    assert html is not None
-    assert "Answer this letter with your orders" in html.get_content()
-    assert "Level of the orders: ann key, bob mailbox." in html.get_content()
+    page = html(bob.find("game 1, turn 3"))
+    assert "Answer this letter with your orders" in page
+    assert "Level of the orders: ann key, bob mailbox." in page
     post.reply(bob, "transcript m1")
     part = checks(attachment(bob.last, ".pbem.zip"))
     assert all(line.startswith("ok") for line in part)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from attackers.forgers import both, fails_for_both
 from in_a_box.inquiries import proved, types
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
+from in_a_box.small_games import DESTROYERS, SHIPS
 from judges.golden import reads_like
 from msgspec.structs import replace
 from world.mutations import signed_again
@@ -19,20 +20,12 @@ if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
 
 SMALL = "fleet: cost:3"
-ANN = "MD Rv1 Rv2 Rv3"
-BOB = "MD Gz3 Gz4 Gz5"
 DAY = timedelta(days=1)
-FOUR = {
-    "ann": "A b1 N\nB c1 N\nC d1 N",
-    "bob": "D b9 S\nE c9 S\nF d9 S",
-    "cem": "G a2 E\nH a3 E\nI a4 E",
-    "dan": "J i2 W\nK i3 W\nL i4 W",
-}
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox, Mailbox]:
     """A match of Ann and Bob, after a turn; Carl is registered, too."""
-    ann, bob = referee.begun(f"{SMALL}\n{options}", (ANN, BOB))
+    ann, bob = referee.begun(f"{SMALL}\n{options}", DESTROYERS)
     referee.turn((ann, "Gx3"), (bob, ""))
     assert "turn 1" in str(bob.find("turn 1")["Subject"])
     return ann, bob, referee.registered("carl")
@@ -187,7 +180,7 @@ class TestByMajority:
     OPTIONS = "board: 9x9\nsettle: 0\nsubstitutes: majority"
 
     def begun(self, referee: Referee, options: str = OPTIONS) -> list[Mailbox]:
-        people = [*referee.table("shoot-em-up", options, FOUR), referee.registered("eve")]
+        people = [*referee.table("shoot-em-up", options, SHIPS), referee.registered("eve")]
         says(referee, people[3], "substitute m1 eve for dan\n")
         return people
 
@@ -228,7 +221,7 @@ class TestByMajority:
         return [sum("who takes a seat?" in str(one["Subject"]) for one in person.letters) for person in people]
 
     def test_who_left_the_game_has_no_say(self, referee: Referee) -> None:
-        ann, bob, cem, dan = referee.table("shoot-em-up", self.OPTIONS, FOUR)
+        ann, bob, cem, dan = referee.table("shoot-em-up", self.OPTIONS, SHIPS)
         eve, _ = referee.registered("eve"), referee.registered("fay")
         for person in (cem, dan):
             says(referee, person, "substitute m1 eve for cem\n")

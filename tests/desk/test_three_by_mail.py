@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from in_a_box.inquiries import held
 from in_a_box.referee import Mailbox, Referee, attachment, body
+from in_a_box.small_games import SHIPS
 from judges.honest import accused
 
 from pbem.desk.ratings import rated
@@ -30,12 +31,6 @@ if TYPE_CHECKING:
 
 OPTIONS = "board: 5x5\nsettle: 0"
 SETUPS = {"ann": "A b1 E\nB c1 W\nC d1 N", "bob": "D b5 S\nE c5 S\nF d5 S", "cem": "G a2 N\nH a3 E\nI a4 S"}
-FOUR = {
-    "ann": "A b1 N\nB c1 N\nC d1 N",
-    "bob": "D b9 S\nE c9 S\nF d9 S",
-    "cem": "G a2 E\nH a3 E\nI a4 E",
-    "dan": "J i2 W\nK i3 W\nL i4 W",
-}
 TURNS = (
     {"ann": "A: SSL\nB: LRL\nC: LRL", "bob": "D: LRL\nE: LRL\nF: LRL", "cem": "G: MFF\nH: LFF\nI: MFF"},
     {"ann": "A RRR\nB LLL\nC: LRL", "bob": "D: LRL\nE: LLL\nF: LRL"},
@@ -165,7 +160,7 @@ def test_orders_of_who_resigns_are_accounted_for(
 def test_whoever_leaves_when_the_bundle_holds_and_no_letter_accuses(referee: Referee, seed: int) -> None:
     """Four send, withdraw, miss turns and resign at random; two verifiers and all letters agree with the server."""
     dice = random.Random(seed)
-    people = referee.table("shoot-em-up", "settle: 0\nmiss: default\npace: 2d\ngrace: 1d\nmax_turns: 4", FOUR)
+    people = referee.table("shoot-em-up", "settle: 0\nmiss: default\npace: 2d\ngrace: 1d\nmax_turns: 4", SHIPS)
     for _ in range(60):
         match = referee.match()
         if match.phase == "closed":

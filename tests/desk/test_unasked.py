@@ -6,8 +6,8 @@ import re
 from datetime import timedelta
 
 import pytest
-from in_a_box.referee import Mailbox, Referee, body, form_in, new, placed
-from in_a_box.small_games import SMALL
+from in_a_box.referee import Mailbox, Referee, form_in, new, placed
+from in_a_box.small_games import DESTROYERS, SMALL
 from judges.golden import reads_like
 
 DAY = timedelta(days=1)
@@ -22,11 +22,6 @@ def said(referee: Referee, person: Mailbox, text: str) -> str:
     """A command of one line, as a signed form; the answer."""
     referee.send(person, f"{text}\n{placed(person)}end\n")
     return " ".join(person.text.split())
-
-
-def numbers(person: Mailbox) -> list[str]:
-    """The matches that this person's answers call new."""
-    return [found for text in map(body, person.letters) for found in re.findall(r"\[?(m[0-9]+)\b", text)[:1]]
 
 
 class TestFlood:
@@ -64,7 +59,7 @@ class TestFlood:
         assert "the match begins" in victim.text
 
     def test_players_who_have_played_together_are_not_counted(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SMALL, ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5"))
+        ann, bob = referee.begun(SMALL, DESTROYERS)
         before = len(bob.letters)
         for number in range(6):
             referee.send(ann, new(ann, "spaceships", "bob", options=f"pace: {number + 1}d"))
@@ -82,7 +77,7 @@ class TestFlood:
         assert "A slower pace?" in mallory.text
 
     def test_offers_of_a_seat_are_counted(self, referee: Referee, victim: Mailbox) -> None:
-        ann, bob = referee.begun(SMALL, ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5"))
+        ann, bob = referee.begun(SMALL, DESTROYERS)
         before = len(victim.letters)
         for number in range(6):
             for person in (bob, ann):
@@ -128,7 +123,7 @@ class TestBlock:
         assert "you do not block mallory" in said(referee, victim, "unblock mallory # again")
 
     def test_a_blocked_player_cannot_join_or_write(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SMALL, ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5"))
+        ann, bob = referee.begun(SMALL, DESTROYERS)
         referee.send(ann, f"press m1\n{placed(ann)}Hello.\nend\n")
         answer, before = ann.text, len(bob.letters)
         assert "Hello." in bob.text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.inquiries import held, proved, types
 from in_a_box.outside import STICKS, referee_of
-from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
+from in_a_box.referee import Mailbox, Referee, attachment, body, form_in, html
 
 from pbem.match.transcript_replay import begin
 from pbem.proof import bundle, without_rules
@@ -45,10 +45,9 @@ def test_two_games_are_played_and_proved(referee: Referee) -> None:
     referee.send(bob, "setup m1 game 2\nserver play.example\nplayer bob\nrev 1\ntake 1\nend\n")
     assert "no setup is due" in bob.text
     play(referee, ann, bob)
-    page = bob.find("turn 1").get_body(("html",))
-    assert page is not None
-    assert "ann took 3." in page.get_content()
-    assert page.get_content().count("<b>I</b>") == 6
+    page = html(bob.find("turn 1"))
+    assert "ann took 3." in page
+    assert page.count("<b>I</b>") == 6
     referee.send(bob, "sheet sticks\nsheet m1\n", sign=False)
     assert attachment(bob.last, ".pdf").startswith(b"%PDF")
     found = held(bob.find("game 2, the end"))

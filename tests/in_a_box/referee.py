@@ -199,6 +199,12 @@ def body(letter: EmailMessage) -> str:
     return str(part.get_content()).replace("\r\n", "\n")
 
 
+def html(letter: EmailMessage) -> str:
+    part = letter.get_body(("html",))
+    assert part is not None
+    return str(part.get_content())
+
+
 def attachment(letter: EmailMessage, suffix: str) -> bytes:
     for part in letter.iter_attachments():
         if (part.get_filename() or "").endswith(suffix):
