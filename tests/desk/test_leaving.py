@@ -72,8 +72,14 @@ def in_game(referee: Referee) -> tuple[int, ...]:
     return position.remaining
 
 
-@pytest.fixture
-def shared(referee: Referee) -> Bundle:
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """The bundle of a draw of three; tests of its lies need `referee`, too, so that its game is enabled."""
+    with referee_of(tmp_path_factory.mktemp("shared"), "march", MARCH) as referee:
+        return draw_of_three(referee)
+
+
+def draw_of_three(referee: Referee) -> Bundle:
     """Erin falls silent, and leaves; Dan resigns; Ann, Bob and Carl share, of whom Dan is none."""
     ann, bob, carl, dan, erin = begun(referee, "leave")
     walk(referee, ann, bob, carl, dan, erin)
@@ -114,7 +120,8 @@ def shared(referee: Referee) -> Bundle:
     return proof(referee, ann)
 
 
-def test_a_draw_of_three_without_who_left(referee: Referee, shared: Bundle) -> None:
+def test_a_draw_of_three_without_who_left(referee: Referee) -> None:
+    shared = draw_of_three(referee)
     found = [(entry.type, entry.body) for entry in shared.entries]
     kinds = [kind for kind, _ in found]
     assert kinds[4:12] == ["turn", "missed", "left", "turn", "resigned", "left", "draw", "draw"]
@@ -184,6 +191,7 @@ def without_rules(found: Bundle) -> list[str]:
     return faults
 
 
+@pytest.mark.usefixtures("referee")
 def test_lies_about_who_left_and_who_shares(shared: Bundle) -> None:
     """Each lie is convicted by the rules, and nearly all by the entries alone."""
     assert without_rules(shared) == []
@@ -200,6 +208,7 @@ def put(shared: Bundle, before: int, kind: str, **body: Any) -> Bundle:
     return signed_again(replace(shared, entries=(*entries[:before], more, *entries[before:])))
 
 
+@pytest.mark.usefixtures("referee")
 def test_who_left_says_nothing_more(shared: Bundle) -> None:
     """No order, vote, agreement, claim or miss of a seat that left, by rules or without."""
     left, vote = at(shared, "left") + 1, shared.entries[at(shared, "draw")].body
@@ -223,6 +232,7 @@ def test_who_left_says_nothing_more(shared: Bundle) -> None:
     assert all("orders of a seat that left" in fault for fault in without_rules(ordered))
 
 
+@pytest.mark.usefixtures("referee")
 def test_who_is_to_leave_stays_in_no_bundle_and_leaves_once(shared: Bundle) -> None:
     silent, entries = at(shared, "left"), shared.entries
 
@@ -246,6 +256,7 @@ def test_who_is_to_leave_stays_in_no_bundle_and_leaves_once(shared: Bundle) -> N
     fails(signed_again(replace(shared, entries=all_lost)), "the others play on")
 
 
+@pytest.mark.usefixtures("referee")
 def test_the_record_names_who_left(shared: Bundle) -> None:
     path = "records/game-1.pbem.toml"
     record = shared.papers[path]
@@ -262,6 +273,7 @@ def test_the_record_names_who_left(shared: Bundle) -> None:
         assert without_rules(forged)
 
 
+@pytest.mark.usefixtures("referee")
 def test_all_who_remain_agree_and_then_it_ends(shared: Bundle) -> None:
     """A draw is no draw as long as one of them is silent; and it is one as soon as all have agreed."""
     entries, last = shared.entries, at(shared, "ended") - 1
