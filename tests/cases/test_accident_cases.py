@@ -67,7 +67,6 @@ def _logs() -> Iterator[None]:
 
 
 def everything(folder: Path) -> dict[str, bytes]:
-    """All files and folders, and what is in them."""
     return {str(path): path.read_bytes() if path.is_file() else b"" for path in sorted(folder.rglob("*"))}
 
 

@@ -72,7 +72,6 @@ def referee(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Referee]
 
 @pytest.fixture
 def operator(referee: Referee) -> Mailbox:
-    """The mailbox of the operator."""
     person = referee.person("operator")
     referee.people[referee.config.operator] = person
     return person

@@ -23,7 +23,6 @@ def move(referee: Referee, person: Mailbox, order: str) -> None:
 
 
 def told(person: Mailbox, turn: int) -> str:
-    """The report of a turn."""
     return body(person.find(f"turn {turn}"))
 
 

@@ -356,7 +356,6 @@ def with_mailbox(referee: Referee, *, looked: bool = True) -> None:
 
 
 def look(referee: Referee, *, read: bool = True) -> None:
-    """The mailbox answers."""
     referee.desk.inbox.note_look(Look(referee.now, referee.now if read else None))
 
 

@@ -82,7 +82,6 @@ class Clocked(Referee):
         self.work()
 
     def told(self) -> list[str]:
-        """The subjects of the operator's letters."""
         return [str(letter["Subject"]) for letter in self.operator.letters]
 
     def types(self) -> list[str]:
@@ -110,7 +109,6 @@ def half_played(referee: Clocked) -> tuple[Mailbox, Mailbox]:
 
 
 def received(referee: Clocked) -> datetime:
-    """When the last letter was received."""
     return from_db(referee.database.scalar("SELECT max(received) FROM inbox"))
 
 

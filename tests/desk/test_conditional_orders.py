@@ -210,8 +210,6 @@ LIST = "next " + " ".join(a + b + c for a in "RO" for b in "vwxyz" for c in "123
 
 
 class Planner:
-    """The plans of both players."""
-
     def __init__(self, referee: Referee, game: str, dice: Random) -> None:
         self.referee, self.dice, self.game = referee, dice, game
         self.players = random_players.PLAYERS[game]

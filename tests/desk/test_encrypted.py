@@ -31,7 +31,6 @@ OUTSIDE = {
 
 
 def give(referee: Referee, person: Mailbox, key: Key) -> None:
-    """The player has this key, too."""
     with referee.database.transaction():
         row = KeyRow(key.format, key.fingerprint, key.public)
         Players(referee.database).add_key(person.name, row, to_db(referee.now))

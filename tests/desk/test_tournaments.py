@@ -14,7 +14,7 @@ from desk.test_keyless import Phones
 from in_a_box.mailing_club import CLOSES, DAY, RULED, SMALL, Club, letters_about, planned
 from in_a_box.referee import START, Referee, body, placed
 from in_a_box.restores import back_up, put_back, resume_all
-from in_a_box.stores import heard, of_sqlite
+from in_a_box.stores import of_sqlite
 
 from pbem.desk import seats
 from pbem.desk.public import Public
@@ -35,21 +35,6 @@ if TYPE_CHECKING:
 @pytest.fixture
 def club(referee: Referee) -> Club:
     return Club(referee, "ann", "bob", "carl")
-
-
-@of_sqlite
-def test_a_result_neither_reads_all_entries_again_nor_notes_anew_who_takes_part(club: Club) -> None:
-    """The first letter is undone, because it does not say its place; the second one brings the result."""
-    club.announce("ann")
-    club.enter("ann", "bob", "carl")
-    club.start()
-    asked = heard(club.referee.database)
-    pairing = club.awaited[0]
-    club.win(pairing, pairing.players[0])
-    assert pairing not in club.awaited
-    about = [statement for statement in asked if "tournament_" in statement]
-    assert not [one for one in about if "FROM tournament_entries" in one and "seq >= 1 " in one]
-    assert not [one for one in about if "tournament_players" in one and not one.startswith("SELECT")]
 
 
 def test_a_round_robin_from_its_announcement_to_its_table(club: Club) -> None:

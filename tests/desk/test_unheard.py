@@ -218,11 +218,6 @@ def test_notices_about_hidden_commands_have_no_daily_limit(referee: Referee, con
 # The table of outcomes.
 
 
-def test_each_silence_has_a_reason_and_says_who_is_told() -> None:
-    assert len({silence.outcome for silence in SILENCES}) == len(SILENCES)
-    assert all(silence.why and silence.informed for silence in SILENCES)
-
-
 def _kept(referee: Referee) -> None:
     referee.deliver(craft("Hello\n"), PBEM, f"postmaster@{SERVER}")
 

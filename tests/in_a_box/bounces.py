@@ -38,6 +38,5 @@ def return_path(referee: Referee, person: Mailbox) -> str:
 def bounce(
     referee: Referee, to: str, action: str = "failed", status: str = "5.1.1", lost: str = "bob@mail.example"
 ) -> None:
-    """Deliver a bounce to a return path."""
     raw = DSN.format(to=to, action=action, status=status, lost=lost).replace("\n", "\r\n").encode()
     referee.deliver(raw, "", to)

@@ -27,7 +27,6 @@ def fingerprint(key: Ed25519PrivateKey) -> str:
 
 
 def send(referee: Referee, person: Mailbox, text: str, key: Ed25519PrivateKey | None, headers: str = "") -> None:
-    """A letter signed with this key, or with none."""
     signed = text + ssh.sign(key, text.encode(), f"pbem@{SERVER}") if key else text
     headers += sent_from(person.address)
     referee.deliver(referee.raw(person, signed, headers=headers), person.address)

@@ -51,7 +51,6 @@ class Machine(Side):
         return events
 
     def live(self) -> None:
-        """Pass after pass, until nothing comes."""
         self.look()
         while self.look():
             pass

@@ -78,7 +78,6 @@ class Owner(Side):
 
     @property
     def texts(self) -> list[str]:
-        """The texts of the letters that came."""
         return [self.person.letters.text(at) for at in range(len(self.person.letters))]
 
     @property
@@ -135,7 +134,6 @@ def live(owners: Sequence[Owner | Machine]) -> Iterator[Owner | Machine]:
 
 
 def live_out(owners: Sequence[Owner | Machine]) -> None:
-    """Until nothing comes any more."""
     for _ in live(owners):
         pass
 

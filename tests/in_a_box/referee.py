@@ -344,7 +344,6 @@ class Referee:
 
     @property
     def running(self) -> WorkingDesk:
-        """The desk at work."""
         return WorkingDesk(self.desk)
 
     def match(self, number: int = 1) -> Match:
@@ -536,7 +535,6 @@ class Referee:
         return people
 
     def turn(self, *ordered: tuple[Mailbox, str]) -> None:
-        """Each orders, finally."""
         for person, orders in ordered:
             self.send(person, person.filled("orders", f"final\n{orders}"))
 
@@ -548,12 +546,10 @@ def whole_sentence(text: str) -> str | None:
 
 
 def another(name: str) -> Ed25519PrivateKey:
-    """Another key of that name."""
     return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"another {name}".encode()).digest())
 
 
 def new(person: Mailbox, game: str, *others: str, options: str = "") -> str:
-    """A proposal."""
     return f"new {' '.join([game, *(['with', *others] if others else [])])}\n{placed(person)}{options}\nend\n"
 
 
@@ -568,7 +564,6 @@ def confirming(person: Mailbox) -> str:
 
 
 def form_in(text: str, kind: str, lines: int | None = None) -> str:
-    """The form of this kind in a letter's text."""
     found = text.split("\n")
     at = next(number for number, line in enumerate(found) if line.startswith(f"{kind} "))
     end = at + lines if lines else found.index("end", at) + 1

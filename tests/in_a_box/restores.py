@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def back_up(referee: Referee) -> sqlite3.Connection:
-    """A copy of the store as it is."""
     into = sqlite3.connect(":memory:")
     connection(referee.database).backup(into)
     return into

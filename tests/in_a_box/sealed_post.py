@@ -99,7 +99,6 @@ class Post:
         return standing(self.place(seat), self.game, PLAYERS[: len(self.setups)], self.prev)
 
     def sign(self, seat: int, words: str, sections: Sequence[Section], rev: str = "") -> None:
-        """Enter what a player signs."""
         place = f"server play.example\nplayer {PLAYERS[seat - 1]}\nprev {self.prev}\n{rev}"
         text = f"{words}\n{place}{written(sections)}\nend\n"
         signature = ssh.sign(self.keys[seat], text.encode(), "pbem@play.example")
@@ -107,7 +106,6 @@ class Post:
 
     @property
     def public(self) -> dict[str, list[str]]:
-        """The keys of each seat."""
         return {str(seat): [ssh.public(key)] for seat, key in self.keys.items()}
 
     def document(self) -> dict[str, Any]:
@@ -125,7 +123,6 @@ class Post:
         return SealedSide.of(self.standing(seat), "play.example", document, self.public, signed, heads)
 
     def take(self, seat: int, letter: NextLetter) -> None:
-        """Enter the steps of a letter."""
         self.letters += 1
         self.secrets[seat] = letter.secrets
         self.sign(seat, f"step m1 game 1 turn {self.table.turn}", letter.sections)

@@ -90,7 +90,6 @@ class SealedSeat(SealedWriter):
         return super().order(known, view) if planned is None else planned
 
     def look(self) -> dict[str, Any]:
-        """Read the latest letters."""
         for letter in self.box.letters[self.read :]:
             for item in bulletin(letter)["items"] if letter[FIELD] else ():
                 if item["about"] == "match" and "sealed" in item:
@@ -146,7 +145,6 @@ class SealedSeat(SealedWriter):
         return "\n".join(lines + ([f"rev {rev}"] if rev else []))
 
     def sections(self) -> list[Section]:
-        """All that is owed, as sections."""
         owes = self.owes
         if owes == ["seal"]:
             return [Section("commitment", (self.commit_to_setup(),), "")]

@@ -145,7 +145,6 @@ class SignedClub:
             self.begins(played, pairing, self.consents(pairing))
 
     def consents(self, pairing: Pairing) -> list[Signed]:
-        """The letters of entry of two who meet."""
         return [self._signed[mail] for mail in pairing.mails]
 
     def begins(self, played: PlayedMatch, pairing: Pairing, consents: Sequence[Signed]) -> None:
@@ -242,7 +241,6 @@ class SignedClub:
             self._done(taken)
 
     def send(self, match: str, seat: int, command: str, block: str, event: Callable[..., object]) -> None:
-        """A letter in a match, with its place."""
         played = self.matches[match]
         turn = f"turn {played.match.turn}\n" if "turn" not in command and played.match.phase == "playing" else ""
         game = f"game {played.match.game}\n" if "game" not in command and played.match.phase == "setup" else ""
@@ -255,7 +253,6 @@ class SignedClub:
         self.set_up(match, *(FLEETS[1 if seat == winner else 2] for seat in (1, 2)))
 
     def set_up(self, match: str, *setups: str) -> None:
-        """The setups of the first seats."""
         for seat, fleet in enumerate(setups, start=1):
             self.send(match, seat, f"setup {match} game 1", fleet, submissions.setup)
 
@@ -266,7 +263,6 @@ class SignedClub:
             self.order(match, turn, *(shot if seat == winner else "# nothing" for seat in (1, 2)))
 
     def order(self, match: str, turn: int, *orders: str) -> None:
-        """The orders of the first seats for a turn."""
         for seat, text in enumerate(orders, start=1):
             self.send(match, seat, f"orders {match} turn {turn}", text, submissions.order)
 

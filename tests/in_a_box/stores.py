@@ -31,7 +31,6 @@ of_postgresql = pytest.mark.skipif(not POSTGRESQL, reason=NEEDS_POSTGRESQL)
 
 
 def place(path: Path) -> Place:
-    """The store of this path."""
     return schema(path.resolve()) if POSTGRESQL else path
 
 
@@ -47,13 +46,11 @@ def schema(path: Path) -> PostgresqlAddress:
 
 
 def connection(database: Database) -> sqlite3.Connection:
-    """The connection to a store in a file."""
     assert isinstance(database.engine, Sqlite)
     return database.engine.connection
 
 
 def file_of(config: Config) -> Path:
-    """The file of a store that is one."""
     assert isinstance(config.store, Path)
     return config.store
 

@@ -79,7 +79,6 @@ class Side:
         return found
 
     def receive(self) -> list[Event]:
-        """Take in all letters that have come since."""
         events = []
         while self.taken < len(self.person.letters.came):
             events += self.letters.inbox.receive(self.person.letters.came[self.taken], self.referee.now)
@@ -88,7 +87,6 @@ class Side:
         return events
 
     def flush(self) -> None:
-        """Send all that lies ready."""
         for sent in self.letters.outbox.unsent():
             self.sent.append(sent.raw)
             self.referee.deliver(sent.raw, self.person.address, sent.to)
@@ -101,7 +99,6 @@ class Side:
         return self.receive()
 
     def register(self) -> None:
-        """The whole first dialogue."""
         now = self.referee.now
         self.post(self.letters.registration.register(self.key, self.fingerprint, now))
         if (confirm := self.letters.registration.confirm(now)) is not None:

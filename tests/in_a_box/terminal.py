@@ -41,7 +41,6 @@ class Terminal:
         return self.run("play", "--wait", "0", *words, typed=typed, status=status)
 
     def run(self, *words: str, typed: str = "", status: int = 0) -> str:
-        """Run `pbem` in the same way."""
         self.bring()
         environment = {"HOME": str(self.home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
         result: Result = CliRunner(self.charset).invoke(group, list(words), input=typed, env=environment)
@@ -50,13 +49,11 @@ class Terminal:
         return result.output
 
     def bring(self) -> None:
-        """Put the letters that have come into the Maildir."""
         for raw in self.ann.letters.came[self.came :]:
             self.maildir.add(raw.replace(b"\r\n", b"\n"))
         self.came = len(self.ann.letters.came)
 
     def post(self) -> None:
-        """Send the drafts that lie ready."""
         for draft in sorted(self.drafts.glob("*.eml")) if self.drafts.exists() else ():
             raw = draft.read_bytes()
             assert raw.startswith(b"X-Unsent: 1\r\n")

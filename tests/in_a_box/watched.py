@@ -49,7 +49,6 @@ class Watched(Referee):
                 self.outbox.delivered(row.id, "250 ok", self.now)
 
     def until(self, time: datetime) -> None:
-        """Let time pass, the clock ticking on the way."""
         while self.now < time:
             self.wait(min(2 * HOUR, time - self.now))
 

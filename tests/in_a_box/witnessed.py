@@ -44,7 +44,6 @@ def short_match(folder: Path) -> Bundle:
 
 
 def about(found: Bundle) -> tuple[str, str]:
-    """Server and match of a bundle."""
     body = found.entries[0].body
     return body["server"], body["match"]
 
@@ -77,7 +76,6 @@ def proof(
 
 
 def letter(found: Bundle, items: Sequence[Mapping[str, object]]) -> bytes:
-    """A letter of the server with such a bulletin."""
     server, match = about(found)
     bulletin = {"pbem": "bulletin 1", "server": server, "items": [{"match": match, **item} for item in items]}
     packed = base64.b64encode(json.dumps(bulletin).encode()).decode()

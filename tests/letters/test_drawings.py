@@ -20,7 +20,7 @@ from PIL import Image, ImageChops
 from playing.random_players import PLAYERS, play, sensible_orders
 
 from pbem.boards import TINTS
-from pbem.boards.drawn import DrawnBoard, mark
+from pbem.boards.drawn import DrawnBoard
 from pbem.boards.picture import TEXT, draw, font, sheet
 from pbem.games import GAMES, part_of, parts, rules
 from pbem.games.squares import PLAIN, Board, Panel, Square
@@ -115,11 +115,6 @@ def test_letters_are_drawn_whatever_fonts_the_machine_has() -> None:
     assert blank != written
 
 
-def test_a_sheet_has_the_drawing() -> None:
-    high = DrawnBoard(0, HEAD.replace("0 0 200", "0 0 50") + Markup("<rect width='50' height='100'/></svg>"), "")
-    assert sheet("Race", [high, high], "One\nTwo\nlast line\n").startswith(b"%PDF")
-
-
 # The colours of nine seats, as eyes without one kind of cones see them: Machado, Oliveira and Fernandes (2009).
 
 EYES = {
@@ -131,7 +126,6 @@ EYES = {
 
 
 def lab(colour: str, eyes: str) -> tuple[float, float, float]:
-    """A colour in CIELAB (D65)."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     r, g, b = (
@@ -151,11 +145,6 @@ def test_nine_seats_can_be_told_apart(eyes: str) -> None:
     seen = [lab(TINTS[f"seat {seat}"].background, eyes) for seat in range(1, 10)]
     for one, other in combinations(seen, 2):
         assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 14
-
-
-@pytest.mark.parametrize("seat", range(1, 10))
-def test_a_piece_has_its_number(seat: int) -> None:
-    assert f">{seat}</text>" in drawing(mark(seat, 50, 50, 20)).svg
 
 
 # In letters.

@@ -31,7 +31,6 @@ def shown(turns: Any, seat: int | None) -> list[list[dict[str, Any]]]:
 
 
 def after(case: str, seat: int | None) -> str:
-    """The report to a reader after a case of the book."""
     replay = record.replay(record.read((CASES / f"{case}.pbem.toml").read_text(encoding="utf-8")))
     turns = shown(replay.turns, seat)
     return report(turns[-1] if turns else [], seat, parts.view(JUDGE, replay.state, seat, turns), NAMES)

@@ -41,11 +41,6 @@ def test_every_template_has_its_twin(name: str) -> None:
     assert source(name, "de") != source(name, "en")
 
 
-@pytest.mark.parametrize("name", TWINS)
-def test_no_twin_is_left_over(name: str) -> None:
-    assert (TEMPLATES / name).is_file()
-
-
 def facts(text: str) -> tuple[set[str], set[str]]:
     """The facts that a template is given, and what it asks of them: attributes, and items by name."""
     tree = GERMAN.environment.parse(text)
