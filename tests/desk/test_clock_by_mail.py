@@ -217,7 +217,6 @@ class TestMisses:
         referee.wait(11 * DAY)
         assert types(referee)[-6:] == ["missed", "missed", "forfeited", "ended", "revealed", "closed"]
         told = ann.find("game 1, the end")
-        assert body(told).rindex("missed the deadline") < body(told).index("game 1 ends without a winner")
         reads_like(told, "clock/abandoned-end")
         assert "game 1 ended: winners [], scores [3, 3], abandoned" in proved(referee, ann)
 
@@ -265,7 +264,6 @@ class TestGifts:
         assert "missed" not in types(referee)
         referee.wait(HOUR)
         assert types(referee)[-1] == "missed"
-        assert "a gift of 259200 seconds from seat 1 to seats [2], signed" not in proved(referee, bob)
 
 
 class TestVacations:

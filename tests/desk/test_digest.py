@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from in_a_box.referee import Mailbox, Referee, attachment, body, html
+from in_a_box.referee import Mailbox, Referee, body, html
 from in_a_box.small_games import DESTROYERS
 from judges.golden import reads_like
 
@@ -40,9 +40,7 @@ def test_what_can_wait_comes_in_the_morning(referee: Referee) -> None:
     referee.open_desk()
     referee.wait(HOUR)
     assert len(bob.letters) == before + 1
-    assert bob.last["Date"] == "Mon, 02 Mar 2026 06:00:00 +0000"
     reads_like(bob.last, "digest/turn-and-press", whole=True)
-    assert attachment(bob.last, "turn-1.json")
     assert bob.last["Reply-To"] == "pbem+m1@play.example"
     assert "Well played!" in html(bob.last)
     assert "since your last digest" in html(bob.last)
@@ -74,9 +72,6 @@ def test_an_urgent_letter_brings_what_waits_about_its_match(referee: Referee) ->
     ann, bob = begun(referee)
     referee.turn((bob, ""), (ann, ""))
     referee.send(ann, "draw m1 offer\n")
-    assert "turn 1" in subjects(bob)[-1]
-    assert "a draw?" in subjects(bob)[-1]
-    assert bob.text.index("turn 1") < bob.text.index("offers a draw")
     reads_like(bob.last, "digest/turn-and-offer", whole=True)
     before = len(bob.letters)
     referee.wait(DAY)
@@ -90,10 +85,8 @@ def test_matches_come_together(referee: Referee) -> None:
     referee.turn((bob, ""), (ann, ""))
     referee.send(ann, "resign m1 game 1\n")
     referee.wait(DAY)
-    assert subjects(bob)[-1] == "[pbem] Your digest: m2, m1"
     reads_like(bob.last, "digest/two-matches", whole=True)
     assert bob.last["Reply-To"] is None
-    assert attachment(bob.last, ".pbem.zip")
 
 
 def test_set_mail_each_brings_what_waits(referee: Referee) -> None:

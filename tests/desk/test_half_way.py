@@ -48,18 +48,6 @@ class TestUnused:
 
 
 class TestCompletedForms:
-    def test_a_form_that_lacks_its_place_comes_back_completed_and_counts_as_it_stands(self, referee: Referee) -> None:
-        ann, _ = referee.begun()
-        referee.send(ann, "orders m1 turn 1\nGx3 Gy3\nend\n")
-        assert "Refused; nothing was changed" in ann.text
-        assert "the line `rev 1` is missing" not in ann.text
-        assert standing(referee) is None
-        form = ann.form("orders")
-        assert form.startswith("orders m1 turn 1\nserver play.example\nplayer ann\nprev ")
-        assert form.endswith("\nrev 1\nGx3 Gy3\nend\n")
-        referee.send(ann, form)
-        assert "Your orders for turn 1 stand, revision 1:\n\n  Gx3 Gy3\n" in ann.text
-
     @pytest.mark.parametrize(
         ("written", "told"),
         [
@@ -170,12 +158,6 @@ class TestSlips:
         assert f"\n{meant}\nend\n" in form
         referee.send(ann, form)
         assert "Your orders for turn 1 stand, revision 1" in ann.text
-
-    def test_final_may_stand_anywhere(self, referee: Referee) -> None:
-        ann, _ = referee.begun()
-        referee.send(ann, ann.filled("orders", "Gx3\nFinal"))
-        assert standing(referee) is None
-        assert ann.form("orders").endswith("\nrev 1\nfinal\nGx3\nend\n")
 
 
 def test_an_example_names_a_match_of_the_writers_own(referee: Referee) -> None:

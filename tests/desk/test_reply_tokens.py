@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-import json
 import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from in_a_box.keyless import HOME, reply_to
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in, html, new
 from signing.domains import Domain, rsa_key
 
-from pbem.config.server import Identity, NotifyConfig
+from pbem.config.server import Identity
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
 from pbem.proof.verification import verify
@@ -290,17 +289,6 @@ def test_every_letter_to_a_mailbox_has_a_token_of_its_own_and_the_store_only_has
     assert not any(address.partition(".")[2].partition("@")[0] in stored for address in addresses)
 
 
-def test_the_composers_file_names_the_reply_address_too(post: Post) -> None:
-    """The page for composing orders answers by a link, which must lead to the address that is good for one letter."""
-    _, bob = post.begun()
-    letter = bob.find("begins")
-    position = json.loads(attachment(letter, "position.json"))
-    assert position["address"] == reply_to(letter)
-    bob.letters[:] = [letter]
-    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=position["address"])
-    assert post.standing(2) == "bOy3Oy5"
-
-
 # Whose word is taken.
 
 
@@ -543,19 +531,6 @@ def test_an_answer_stays_under_its_subject_whatever_mail_programs_write_before_i
     raw = post.referee.raw(bob, "whoami\n", subject=f"{before}[pbem m1] Spaceships: Re")
     post.referee.deliver(post.sign(raw), bob.address)
     assert str(bob.last["Subject"]) == "Re: [pbem m1] Spaceships: Re"
-
-
-def test_a_topic_beside_the_mail_is_confirmed_by_an_answer(post: Post) -> None:
-    post.referee.configure(notify=NotifyConfig(hosts=("ntfy.example",)))
-    bob = post.registered("bob")
-    topics = post.referee.desk.notifications
-    post.reply(bob, "set notify https://ntfy.example/Bobs_phone")
-    topic = topics.of("bob")
-    assert topic is not None
-    post.referee.send(bob, f"set notify {topic.code}\n", sign=False)
-    assert not topics.is_confirmed("bob"), "anybody can have written that"
-    post.reply(bob, f"set notify {topic.code}")
-    assert topics.is_confirmed("bob")
 
 
 def test_an_anonymous_match_tells_nobody_else_who_has_no_key(post: Post) -> None:

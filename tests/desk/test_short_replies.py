@@ -86,18 +86,6 @@ def test_a_completed_form_says_what_it_leaves_out(post: Post) -> None:
     assert "Not understood, and ignored:\n\n  press to ann\n  May I?" in bob.text
 
 
-def test_yes_sends_the_completed_setup(post: Post) -> None:
-    """The word `ok` accepts as well, as the form is quoted whole."""
-    _, bob = post.agreed()
-    post.reply(bob, BOB.replace("DS", "ds"), to=reply_to(bob.find("send your setup")))
-    assert not post.referee.match().setups
-    assert "answer this\nletter with `yes`" in bob.text
-    post.reply(bob, "ok")
-    assert post.referee.match().setups[2].standing
-    post.reply(bob, "clear")
-    assert not post.referee.match().setups[2].standing
-
-
 @pytest.mark.parametrize("written", ["Gx3 Gy9", "Gx3\nGy9 Gz1", "orders: gx3 Gy9. final"])
 def test_what_is_wrong_with_what_is_nearly_an_order_is_told(post: Post, written: str) -> None:
     _, bob = post.begun()

@@ -428,14 +428,6 @@ def test_nobody_fills_a_transcript_with_entries(club: Club, monkeypatch: pytest.
     club.proof()
 
 
-def test_no_more_rulings_than_twenty_a_day(club: Club) -> None:
-    club.announce("ann", "format: ladder")
-    club.enter("ann", "bob", "carl")
-    for number in range(20):
-        assert RULED in club.say("ann", f"rule t1 substitute d{number} for bob\nreason: ill\nend")
-    assert "`rule` is answered 20 times a day" in club.say("ann", "rule t1 close\nreason: ill\nend")
-
-
 def test_at_most_150_matches_begin_together(club: Club) -> None:
     many = f"tournament new spaceships\ncloses: {CLOSES}\nentrants: 128\n"
     told = " ".join(club.say("ann", f"{many}end").split())
