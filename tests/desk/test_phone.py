@@ -208,14 +208,6 @@ def test_plain_words_in_answer_to_a_message_are_a_message(referee: Referee, word
     assert standing(referee) == "Gx3"
 
 
-def test_a_message_is_answered_when_the_match_is_over(referee: Referee) -> None:
-    ann, phone = playing(referee)
-    referee.send(ann, "resign m1 match\n")
-    referee.send(ann, "press m1\nGood game!\nend\n")
-    phone.reply("It was, and thanks")
-    assert "  : It was, and thanks" in body(ann.last)
-
-
 @pytest.mark.parametrize(
     "words",
     [
