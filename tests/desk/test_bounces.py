@@ -14,7 +14,7 @@ from pbem.store.database import to_db
 from pbem.store.inbox import Envelope
 from pbem.store.players import Players
 
-HOUR = timedelta(hours=1)
+DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 
 
 def gone(referee: Referee, person: Mailbox, time: timedelta = timedelta()) -> None:
@@ -178,8 +178,6 @@ def test_the_operators_own_address_being_dead_starts_no_loop(referee: Referee) -
 class TestForEver:
     """Whom no letter reaches for ever loses nothing, but nobody must wait for ever."""
 
-    DAY = timedelta(days=1)
-
     def lost(self, referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
         ann, bob = referee.begun(f"unreachable: stands\n{options}")
         referee.send(ann, ann.filled("orders", "final\n"))
@@ -189,11 +187,11 @@ class TestForEver:
     def test_the_match_can_be_ended_after_pace_and_grace_and_nobody_has_won(self, referee: Referee) -> None:
         ann, bob = self.lost(referee, "kind: scored\ngames: 3\nmiss: forfeit")
         reads_like(ann.last, "post/unreachable")
-        gone(referee, bob, 9 * self.DAY)
+        gone(referee, bob, 9 * DAY)
         referee.send(ann, "claim m1\n")
         assert "there is nothing to claim" in ann.text
         referee.open_desk()
-        gone(referee, bob, self.DAY)
+        gone(referee, bob, DAY)
         referee.send(ann, "claim m1 # now\n")
         assert "Your claim is granted" in ann.text
         end = ann.find("the end")
@@ -211,7 +209,7 @@ class TestForEver:
         referee.send(ann, ann.filled("orders", "final\n"))
         referee.send(ann, ann.filled("orders", "final\n"))
         referee.open_desk()
-        gone(referee, bob, 60 * self.DAY)
+        gone(referee, bob, 60 * DAY)
         assert "is lost" not in ann.text
         assert not any("a deadline was missed" in str(letter["Subject"]) for letter in ann.letters)
         referee.send(bob, "status m1\n")
@@ -221,19 +219,17 @@ class TestForEver:
 class TestSilence:
     """Anybody can write a bounce of a letter that reached him."""
 
-    DAY = timedelta(days=1)
-
     def test_who_bounces_one_letter_and_is_silent_loses_all_the_same(self, referee: Referee) -> None:
         """Even under terms by which the clock stands."""
         ann, bob = referee.begun("unreachable: stands\nmiss: forfeit")
         referee.send(ann, ann.filled("orders", "final\n"))
         bounce(referee, return_path(referee, bob))
         assert since(referee, bob) is not None
-        referee.wait(2 * self.DAY)
+        referee.wait(2 * DAY)
         assert since(referee, bob) is None
         reads_like(ann.find("can be reached again"), "post/reached-again")
         reads_like(bob.find("letters reach you again"), "post/letters-reach-you-again")
-        referee.wait(10 * self.DAY)
+        referee.wait(10 * DAY)
         assert "You won Spaceships game 1" in body(ann.find("the end"))
         held(ann.find("the end"))
 
@@ -256,17 +252,17 @@ class TestSilence:
         gone(referee, bob)
         reads_like(ann.last, "post/unreachable-loses")
         reads_like(bob.last, "post/returned-loses")
-        gone(referee, bob, 9 * self.DAY)
+        gone(referee, bob, 9 * DAY)
         assert not any("the end" in str(letter["Subject"]) for letter in ann.letters)
-        gone(referee, bob, self.DAY)
+        gone(referee, bob, DAY)
         assert "You won Spaceships game 1" in body(ann.find("the end"))
         held(ann.find("the end"))
 
     def test_nothing_is_claimed_by_who_owes_an_answer(self, referee: Referee) -> None:
         """Bob missed his time, and then his letters bounced; he may have answered since."""
         ann, bob = referee.begun("unreachable: stands")
-        referee.wait(11 * self.DAY)
+        referee.wait(11 * DAY)
         bounce(referee, return_path(referee, bob))
-        gone(referee, bob, 11 * self.DAY)
+        gone(referee, bob, 11 * DAY)
         referee.send(ann, "claim m1\n")
         assert "first send what is due" in ann.text

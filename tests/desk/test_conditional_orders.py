@@ -22,7 +22,7 @@ from pbem.proof.verification import verify
 from verifier import Wrong, verified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 OPTIONS = "miss: default\nsettle: 0"
@@ -166,38 +166,24 @@ def none_holds(*_: object) -> object:
     raise Refused(Fault("39", None, Phrase("none of the conditions holds")))
 
 
-class TestLyingServers:
-    """Each is convicted by anybody who verifies the bundle, with either verifier."""
-
-    def test_another_branch_is_played(
-        self, referee: Referee, people: tuple[Mailbox, Mailbox], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        ann, bob = people
-        with monkeypatch.context() as lie:
-            lie.setattr(Conditional, "_chosen", lambda *_: (3, "X1 A6-B6"))
-            referee.turn((bob, "Z1 G2-G3"))
-            bundle = ended(referee, ann, bob)
-        assert len(list(faults(bundle))) == 2
-
-    def test_another_branch_is_named(
-        self, referee: Referee, people: tuple[Mailbox, Mailbox], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        ann, bob = people
-        with monkeypatch.context() as lie:
-            lie.setattr(Conditional, "branch", lambda *of: 2 * is_conditional(of[-1]))
-            referee.turn((bob, "Z1 G2-G3"))
-            bundle = ended(referee, ann, bob)
-        assert "another branch" in list(faults(bundle))[1]
-
-    def test_the_plan_is_dropped(
-        self, referee: Referee, people: tuple[Mailbox, Mailbox], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        ann, bob = people
-        with monkeypatch.context() as lie:
-            lie.setattr(Conditional, "_chosen", none_holds)
-            referee.turn((bob, "Z1 G2-G3"))
-            bundle = ended(referee, ann, bob)
-        assert any("legal, and were not used" in found for found in faults(bundle))
+@pytest.mark.parametrize(
+    ("part", "lie", "fault"),
+    [
+        ("_chosen", lambda *_: (3, "X1 A6-B6"), ""),
+        ("branch", lambda *of: 2 * is_conditional(of[-1]), "another branch"),
+        ("_chosen", none_holds, "legal, and were not used"),
+    ],
+)
+def test_a_server_that_plays_or_names_another_branch_or_drops_the_plan_is_convicted(
+    referee: Referee, people: tuple[Mailbox, Mailbox], part: str, lie: Callable[..., object], fault: str
+) -> None:
+    """By anybody who verifies the bundle, with either verifier."""
+    ann, bob = people
+    with pytest.MonkeyPatch.context() as server:
+        server.setattr(Conditional, part, lie)
+        referee.turn((bob, "Z1 G2-G3"))
+        bundle = ended(referee, ann, bob)
+    assert any(fault in found for found in faults(bundle))
 
 
 # Players who plan at random: the bundle holds for both verifiers, and no kept letter accuses the server.

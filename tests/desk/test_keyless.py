@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from in_a_box.inquiries import hold_for_both
 from in_a_box.keyless import HOME, SIGNED, reply_to
 from in_a_box.referee import ANN, BOB, MAIL_SERVER, Mailbox, Referee, attachment, body, confirming
 from judges.honest import accused
@@ -111,8 +112,7 @@ class Phones:
     def proof(self, reader: Mailbox) -> None:
         """Both verifiers hold what the end brought."""
         content = attachment(reader.find(", the end"), ".pbem.zip")
-        assert [f"{check.what}: {check.found}" for check in verify(content) if not check.holds] == []
-        verified(content)
+        hold_for_both(content)
         assert accused(self.referee) == []
 
 
@@ -140,8 +140,7 @@ def test_resign_and_other_sentences_are_about_the_match_of_the_letter(phones: Ph
     assert not phones.referee.match().orders[2].standing
     phones.reply(bob, "transcript")
     running = attachment(bob.last, ".pbem.zip")
-    assert [check.found for check in verify(running) if not check.holds] == []
-    verified(running)
+    hold_for_both(running)
     phones.reply(ann, "Resign!", ann.find("begins"))
     assert phones.phase == "closed"
     phones.proof(bob)
@@ -157,15 +156,13 @@ def test_a_match_that_is_resigned_before_its_game_proves_it(phones: Phones) -> N
     phones.reply(bob, "transcript")
     running = attachment(bob.last, ".pbem.zip")
     assert b"evidence/replies-game-1.txt" not in running
-    assert [check.found for check in verify(running) if not check.holds] == []
-    verified(running)
+    hold_for_both(running)
     phones.reply(bob, "resign match")
     assert phones.phase == "closed"
     phones.reply(ann, "transcript")
     content = attachment(ann.last, ".pbem.zip")
     assert b"evidence/replies-game-1.txt" in content
-    assert [check.found for check in verify(content) if not check.holds] == []
-    verified(content)
+    hold_for_both(content)
 
 
 def test_a_setup_is_not_withdrawn_with_orders(phones: Phones) -> None:
@@ -433,9 +430,7 @@ def agreed(phones: Phones) -> Bundle:
 
 
 def holds(found: Bundle) -> None:
-    content = bundle.write(found)
-    assert [f"{check.what}: {check.found}" for check in verify(content) if not check.holds] == []
-    verified(content)
+    hold_for_both(bundle.write(found))
 
 
 def refused(found: Bundle) -> None:

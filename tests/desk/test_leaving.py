@@ -5,6 +5,7 @@ Each lie about that is convicted by the bundle; those about acknowledged orders 
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -432,6 +433,23 @@ def test_a_friends_silence_ends_the_game_for_nobody_else(referee: Referee) -> No
     assert accused(referee) == []
 
 
+@contextmanager
+def lax(monkeypatch: pytest.MonkeyPatch, forgets: str) -> Iterator[None]:
+    """A server that forgets a part of the match when time is given."""
+    extend = clocks.extend
+
+    def forgetful(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> list[int]:
+        kept = getattr(step.match, forgets)
+        step.match = replace(step.match, **{forgets: {}})
+        to = extend(step, seat, form, signed)
+        step.match = replace(step.match, **{forgets: kept})
+        return to
+
+    with monkeypatch.context() as patched:
+        patched.setattr(clocks, "extend", forgetful)
+        yield
+
+
 def test_two_of_three_keep_nobody_waiting_for_ever(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
     """One is silent, and the other gives time: once a turn, also before the server's own key."""
     terms = "settle: 0\nmax_turns: 2\nmiss: forfeit\ngrace: 1d"
@@ -441,16 +459,7 @@ def test_two_of_three_keep_nobody_waiting_for_ever(referee: Referee, monkeypatch
     assert "where more than two play, each gives once a turn" in " ".join(bob.text.split())
     referee.send(carl, "extend m1 2d\n")
 
-    def lax(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> list[int]:
-        said = step.match.sentence_revs
-        step.match = replace(step.match, sentence_revs={})
-        to = extend(step, seat, form, signed)
-        step.match = replace(step.match, sentence_revs=said)
-        return to
-
-    with monkeypatch.context() as patched:
-        extend = clocks.extend
-        patched.setattr(clocks, "extend", lax)
+    with lax(monkeypatch, "sentence_revs"):
         referee.send(carl, "extend m1 2d\n")
     for person in (bob, carl):
         referee.send(person, "resign m1 game 1\n")
@@ -463,16 +472,7 @@ def test_who_left_gives_nobody_time(referee: Referee, monkeypatch: pytest.Monkey
     """A server that let who left stretch the others' time without end is convicted."""
     ann, bob, carl = referee.table("shoot-em-up", "settle: 0", SETUPS)
     referee.send(bob, "resign m1 game 1\n")
-
-    def lax(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> list[int]:
-        step.match = replace(step.match, left={})
-        to = extend(step, seat, form, signed)
-        step.match = replace(step.match, left={2: 1})
-        return to
-
-    with monkeypatch.context() as patched:
-        extend = clocks.extend
-        patched.setattr(clocks, "extend", lax)
+    with lax(monkeypatch, "left"):
         referee.send(bob, "extend m1 2d\n")
     referee.send(carl, "resign m1 game 1\n")
     found = proof(referee, ann)
