@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import against, fails, fails_for_both, holds, nth, proof
+from attackers.forgers import fails, fails_for_both, holds, nth, proof
 from in_a_box.inquiries import early, sentence_of
-from in_a_box.referee import Mailbox, Referee, body
+from in_a_box.referee import Referee, body
+from judges.honest import accused
 from msgspec.structs import replace
-from vectors.matches import good
+from vectors.matches import SETUPS, SMALL, good
 from world.mutations import signed_again
 
 from pbem.desk.commands import proposals
 from pbem.match.transcript import Entry
-from pbem.proof.kept_letters import kept
 from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions
 
-if TYPE_CHECKING:
-    from pbem.proof.bundle import Bundle
-
-SMALL = "fleet: cost:3\nsettle: 0"
-SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 DAY = timedelta(days=1)
 
 DEFAULT = f"{SMALL}\nmiss: default\npace: 2d\ngrace: 1d"
 """Terms in which default orders are played."""
-
-BAD = {"open", "broken", "contradicts", "two stories"}
-
-
-def standings(found: Bundle, *people: Mailbox) -> dict[str, str]:
-    """The standing of each finding in these people's letters, against a bundle that holds."""
-    bench = against(found)
-    letters = [bench.judge(kept(one.name, raw.as_bytes())) for one in people for raw in one.letters]
-    return {finding.found: finding.standing for letter in letters for finding in letter.findings}
-
-
-def accused(referee: Referee, *people: Mailbox) -> dict[str, str]:
-    """The findings in honest players' letters that speak against an honest bundle."""
-    found = proof(referee, people[0])
-    holds(found)
-    return {told: standing for told, standing in standings(found, *people).items() if standing in BAD}
 
 
 class TestServerWithItsKey:
@@ -82,7 +60,7 @@ class TestHonestButOdd:
         referee.send(ann, ann.filled("setup", SETUPS[0], 3))
         referee.send(bob, bob.filled("setup", SETUPS[1]))
         assert referee.match().turn == 1
-        assert set(accused(referee, ann, bob).values()) <= {"open"}
+        assert accused(referee) == []
 
     def test_default_orders_that_came_while_the_time_ran_out(self, referee: Referee) -> None:
         """Not convict: they came after the grace, a minute before the server noted the miss."""
@@ -105,7 +83,7 @@ class TestHonestButOdd:
         assert referee.match().turn == 2
         assert "Stored, revision 2" in body(ann.find("orders"))
         referee.send(bob, "resign m1 match\n")
-        assert accused(referee, bob, ann) == {}
+        assert accused(referee) == []
 
     @pytest.mark.parametrize("text", ["draw m1 offer", "annul m1 offer", "resign m1 match", "extend m1 3d"])
     def test_a_bare_sentence_above_the_whole_one(self, referee: Referee, text: str) -> None:

@@ -17,10 +17,11 @@ import pytest
 from attackers.forgers import against, checked, saying, with_entry
 from attackers.hostile_inputs import agreement, bundles, kept_letters, keys, positions, records
 from click.testing import CliRunner
-from in_a_box.referee import Referee, attachment
+from in_a_box.referee import Referee
 from judges.profiled import calls
 from msgspec.structs import replace
 from playing.sealed_match import SealedMatch
+from vectors.matches import VECTORS
 from world.mutations import signed_again
 
 from pbem.cli.publish import publish
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from pbem.proof.prove import Against
 
 MIB = 1 << 20
-OPTIONS = "fleet: cost:3\nsettle: 0"
-SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,15 +51,9 @@ def _signatures_verified_once() -> None:
 
 
 @pytest.fixture(scope="module")
-def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def content() -> bytes:
     """The bundle of a small match."""
-    referee = Referee(tmp_path_factory.mktemp("bounds"))
-    ann, bob = referee.begun(OPTIONS, SETUPS)
-    for cell in ("Rv1", "Rv3", "Bz5"):
-        referee.turn((ann, cell), (bob, ""))
-    content = attachment(ann.find(", the end"), ".zip")
-    referee.close()
-    return content
+    return (VECTORS / "good" / "ssh.pbem.zip").read_bytes()
 
 
 @pytest.fixture(scope="module")

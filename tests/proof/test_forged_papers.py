@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import fails, fails_for_both, holds, index, letter_by, proof, with_entry, with_papers
+from attackers.forgers import (
+    fails,
+    fails_for_both,
+    holds,
+    index,
+    letter_by,
+    nth,
+    proof,
+    retold,
+    with_entry,
+    with_papers,
+)
 from in_a_box.referee import form_in
 from msgspec.structs import replace
 from vectors.matches import good
@@ -19,17 +30,9 @@ from pbem.match.events import TYPES
 from pbem.match.transcript import Entry, sha256_hex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from in_a_box.referee import Referee
 
     from pbem.proof.bundle import Bundle
-
-
-def sound(name: str) -> Bundle:
-    found = good(name)
-    holds(found)
-    return found
 
 
 GAMES = Path(__file__).parents[1] / "games"
@@ -51,7 +54,7 @@ def traced(found: Bundle, papers: dict[str, bytes]) -> Bundle:
 
 @pytest.fixture(scope="module")
 def found() -> Bundle:
-    return sound("withdrawal")
+    return good("withdrawal")
 
 
 @pytest.fixture(scope="module")
@@ -95,37 +98,16 @@ class TestTraces:
     @pytest.mark.parametrize("illegal", [False, True])
     def test_orders_that_were_refused_when_they_came_are_no_unused_ones(self, *, illegal: bool) -> None:
         """They are no excuse to drop those that stood: either they are for their own turn, or illegal at any time."""
-        found, path = sound("conditional"), f"letters/{TURN}-unused-seat-1-rev-1.eml"
+        found, path = good("conditional"), f"letters/{TURN}-unused-seat-1-rev-1.eml"
         head = found.entries[index(found, "turn", 1, 2)].head
         form = form_in(found.papers[path].decode().replace("\r\n", "\n"), "orders")
         form = re.sub("(?m)^if .*", "Bz9 nonsense", form) if illegal else re.sub("prev .*", f"prev {head}", form)
         fails_for_both(rewritten(found, path, letter_by("ann", form)), path, "that could be stored")
 
 
-def later(entry: dict[str, Any]) -> None:
-    entry["received"] = "2026-12-24T12:00:00Z"
-
-
-def another_seat(entry: dict[str, Any]) -> None:
-    entry["seat"] = 7
-
-
-def for_another_seat(entry: dict[str, Any]) -> None:
-    entry["for"] = 7
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "lie", "word"),
-    [
-        ("resignation", "resigned", later, "was received after its effect"),
-        ("resignation", "resigned", another_seat, "names a seat that there is not"),
-        ("substitute", "substitute", for_another_seat, "names a seat that there is not"),
-    ],
-)
-def test_sentences(name: str, kind: str, lie: Callable[[dict[str, Any]], None], word: str) -> None:
-    found = sound(name)
-    at = next(at for at, entry in enumerate(found.entries) if entry.type == kind)
-    fails(signed_again(with_entry(found, at, lie), at), word)
+def test_a_resignation_that_came_after_its_effect_is_named() -> None:
+    found = good("resignation")
+    fails(retold(found, nth(found, "resigned"), received="2026-12-24T12:00:00Z"), "was received after its effect")
 
 
 @pytest.mark.parametrize(
@@ -144,11 +126,11 @@ def test_a_letter_that_came_after_its_effect_is_named(found: Bundle, paper: str,
 
 @pytest.mark.parametrize("path", ["evidence/game-1-setup-seat-2.txt", "evidence/game-1-turn-1-seat-2.txt"])
 def test_evidence_that_is_none_is_named(path: str) -> None:
-    fails(rewritten(sound("mailbox"), path, b"x"), f"{path}: cannot be read")
+    fails(rewritten(good("mailbox"), path, b"x"), f"{path}: cannot be read")
 
 
 def test_no_clock_stands_when_all_is_over() -> None:
-    found = sound("resignation")
+    found = good("resignation")
     halted = replace(found.entries[-1], type="halted", body={"seat": 1, "reason": "unreachable"})
     at = len(found.entries)
     fails(signed_again(replace(found, entries=(*found.entries, halted)), at), "`halted` does not follow here")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 from attackers.forgers import against, both
 from msgspec.structs import replace
-from vectors.matches import SMALL, good
+from vectors.matches import good
 from world.mutations import SERVER_KEY, signed_again
 
 from pbem.match.documents import Receipt, Withdrawal
@@ -19,9 +18,6 @@ from pbem.proof.kept import Attached, Kept, SignedPaper
 if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
     from pbem.proof.compare.finding import JudgedLetter
-
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-SHORT = f"{SMALL}\nmiss: pass\npace: 2d\ngrace: 1d"
 
 
 def judged(found: Bundle, paper: bytes) -> JudgedLetter:

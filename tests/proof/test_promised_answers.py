@@ -12,7 +12,7 @@ from in_a_box.inquiries import early, sentence_of
 from in_a_box.mailing_club import Club
 from in_a_box.referee import SERVER, body, form_in, new
 from in_a_box.sealed_seats import agreed
-from vectors.matches import by, key
+from vectors.matches import SETUPS, SMALL, by, key
 from world.mutations import signed_again
 
 from pbem.identity import parse_key, ssh
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
     from pbem.proof.tournament_proof import TournamentCheck
 
-SMALL = "fleet: cost:3\nsettle: 0"
-SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 DAY = timedelta(days=1)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import against, fails, fails_for_both, holds, proof, retold, saying, with_entry
 from in_a_box.inquiries import sentence_of
 from in_a_box.referee import Referee, body, placed, whole_sentence
+from judges.honest import accused
 from msgspec.structs import replace
-from vectors.matches import asked, good, home, keyless, reply
+from vectors.matches import SETUPS, SMALL, asked, good, home, keyless, reply
 from world.mutations import rewritten, signed_again, with_body
 
 from pbem.match.documents import Withdrawal
@@ -19,21 +19,7 @@ from pbem.proof.kept_letters import kept
 from pbem.store.inbox import Envelope
 from verifier import verified
 
-if TYPE_CHECKING:
-    from email.message import EmailMessage
-
-    from pbem.proof.bundle import Bundle
-
-SMALL = "fleet: cost:3\nsettle: 0"
-SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 DAY = timedelta(days=1)
-
-
-def standings(found: Bundle, *letters: EmailMessage) -> dict[str, str]:
-    """The findings in kept letters that do not agree with a bundle that holds."""
-    bench = against(found)
-    findings = [one for letter in letters for one in bench.judge(kept("", letter.as_bytes())).findings]
-    return {one.found: one.standing for one in findings if one.standing not in {"agrees", "later"}}
 
 
 def beside(letter: str) -> str:
@@ -196,4 +182,4 @@ def test_press_that_quotes_the_server_accuses_nobody(referee: Referee) -> None:
         referee.send(ann, f"press m1 public\nserver play.example\nplayer ann\n{lie}\nend\n")
     referee.send(bob, "resign m1 match\n")
     assert sum("writes to you" in str(letter["Subject"]) for letter in bob.letters) >= 4
-    assert standings(proof(referee, bob), *ann.letters, *bob.letters) == {}
+    assert accused(referee) == []
