@@ -11,7 +11,7 @@ import hashlib
 import json
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import quickjs
 from cryptography.exceptions import InvalidSignature
@@ -22,12 +22,6 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from pbem.i18n import ENGLISH, template_folder
 from pbem.pages import messages, script
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Evaluate = Callable[[str, Any], Any]
-    """A function's source and its one argument, JSON both ways: as Playwright's `Page.evaluate` has it."""
 
 PAGES = template_folder() / "pages"
 HOST = Path(__file__).with_suffix(".js")

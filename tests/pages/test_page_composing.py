@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from page_scripts.javascript import Failed, Scripts
-from page_scripts.rules import mangled
+from pages.test_page_rules import mangled
 from playing.random_players import PLAYERS
 
 from pbem.games import GAMES, Refused, parts, rules

@@ -121,17 +121,6 @@ def test_what_was_set_aside_may_be_left_out_while_a_game_runs(verifier: Scripts)
     assert fails(verifier, running) is None
 
 
-def test_a_page_of_a_match_that_runs_keeps_what_belongs_to_games_that_are_over() -> None:
-    found = good("one-letter")
-    begun = replace(found.entries[1], seq=9, body={**found.entries[1].body, "game": 2})
-    running = replace(
-        found, entries=(*found.entries[:7], begun), papers={**found.papers, "evidence/replies-9.txt": b""}
-    )
-    assert {path for path in revealed(running).papers if "replies" in path} == {
-        f"evidence/replies-{what}.txt" for what in ("game-1", 2, 3, 4)
-    }
-
-
 @pytest.mark.parametrize("entries", [1, 2])
 def test_a_page_of_a_keyless_match_that_runs_has_the_secret_of_the_agreement(verifier: Scripts, entries: int) -> None:
     found = good("by-words-alone")

@@ -1,24 +1,22 @@
-"""What the page of a match draws from records and reports, against the boards and words of letters: random games.
-
-Here live the games and what is alike; `tests/pages/` draws them in an engine.
-"""
+"""What the page of a match draws from records and reports, against the boards and words of letters: random games."""
 
 from __future__ import annotations
 
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
+import pytest
+from page_scripts.javascript import Scripts
 from playing import sealed_players
 from playing.random_players import PLAYERS, play, sensible_orders
 
-from pbem.games import part_of, parts, rules
+from pbem.games import GAMES, part_of, parts, rules
 from pbem.games.sealed import sealed_rules
 from pbem.games.squares import PLAIN
 from pbem.letters.render import Templates
+from pbem.pages import told
 
 if TYPE_CHECKING:
-    from page_scripts.javascript import Evaluate
-
     from pbem.testing import PlayedGame
 
 DRAW = """([record, names]) => {
@@ -36,12 +34,6 @@ DRAW = """([record, names]) => {
     });
     return [steps, GAME.shots(at)];
 }"""
-
-
-def random_game(game: str, random: Random, most: int) -> PlayedGame:
-    raw, seats = random.choice(PLAYERS[game].options)
-    other = {"orders": sensible_orders} if game == "spaceships" else {}
-    return play(game, random, raw, seats, most=most, **other)
 
 
 def squares(game: str, played: PlayedGame, turn: int, seat: int, board_of: int = 0) -> Any:
@@ -81,26 +73,28 @@ def known_alike(drawn_square: Any, square: Any) -> bool:
     return same and shaped(drawn_square) and bool(drawn_square["fresh"]) == square.fresh
 
 
-def compare_sealed_drawings(game: str, evaluate: Evaluate, count: int, most: int = 400) -> None:
-    """The other's side as a player of a sealed match knew it; all players know the same."""
+@pytest.mark.parametrize("game", ["spaceships", pytest.param("dueling-masters", marks=pytest.mark.long)])
+def test_the_page_of_a_sealed_match_draws_what_its_players_knew(game: str) -> None:
+    """The other's side; all players know the same."""
     random, sealed, module = Random(6), sealed_rules(game), part_of(game, "boards")
+    scripts = Scripts("say.js", *told(game), f"replay/{game}.js")
     assert sealed is not None
     assert module is not None
-    for _ in range(count):
+    for _ in range(3):
         raw, seats = random.choice(PLAYERS[game].options)
-        played = sealed_players.play(game, random, raw, seats, most)
-        told = [list(reports) for reports in played.tables[-1].played]
+        played = sealed_players.play(game, random, raw, seats, 400)
+        reported = [list(reports) for reports in played.tables[-1].played]
         record = {
             "options": {},
             "sealed": True,
             "seats": [{"name": f"p{seat}", "setup": played.setups[seat]} for seat in played.setups],
-            "reports": told,
+            "reports": reported,
             "turns": [
                 {str(seat): orders.get(turn, "") for seat, orders in played.orders.items()}
-                for turn in range(1, len(told) + 1)
+                for turn in range(1, len(reported) + 1)
             ],
         }
-        steps, _ = evaluate(DRAW, [record, ["p1", "p2"]])
+        steps, _ = scripts.evaluate(DRAW, [record, ["p1", "p2"]])
         for turn, (_, _, _, known) in enumerate(steps):
             table = next(each for each in played.tables if len(each.played) == turn)
             for seat, panels in enumerate(known, start=1):
@@ -114,13 +108,15 @@ def compare_sealed_drawings(game: str, evaluate: Evaluate, count: int, most: int
                     assert [pair for pair in pairs if not known_alike(*pair)] == [], (turn, seat)
 
 
-def compare_drawings(game: str, evaluate: Evaluate, count: int, most: int = 30) -> None:
-    """So many games of at most so many turns."""
-    judge = rules(game)
+@pytest.mark.parametrize("game", GAMES)
+def test_the_page_draws_what_the_letters_draw(game: str) -> None:
+    judge, scripts = rules(game), Scripts("say.js", *told(game), f"replay/{game}.js")
     random, events = Random(5), Templates().environment.get_template(f"{game}/events.txt").module
     struck = 0
-    for _ in range(count):
-        played = random_game(game, random, most)
+    for _ in range(2):
+        raw, seated = random.choice(PLAYERS[game].options)
+        other = {"orders": sensible_orders} if game == "spaceships" else {}
+        played = play(game, random, raw, seated, most=30, **other)
         seats = [{"name": f"p{seat}", "setup": text} for seat, text in enumerate(played.setups, start=1)]
         names = {seat: one["name"] for seat, one in enumerate(seats, start=1)}
         turns = [
@@ -129,9 +125,9 @@ def compare_drawings(game: str, evaluate: Evaluate, count: int, most: int = 30) 
         ]
         options = {name: value for name, value in played.options.changed.items() if name == "board"}
         record = {"options": options, "seats": seats, "reports": played.reports, "turns": turns}
-        steps, shots = evaluate(DRAW, [record, list(names.values())])
+        steps, shots = scripts.evaluate(DRAW, [record, list(names.values())])
         assert len(steps) == len(played.states)
-        for turn, (boards, materiel, told, known) in enumerate(steps):
+        for turn, (boards, materiel, lines, known) in enumerate(steps):
             for seat, panels in enumerate(known, start=1):
                 wanted = squares(game, played, turn, seat, 1)
                 for one, other in zip(panels, wanted, strict=True):
@@ -146,7 +142,7 @@ def compare_drawings(game: str, evaluate: Evaluate, count: int, most: int = 30) 
             assert materiel == list(part_of(game, "boards").materiel(played.states[turn]))
             if turn:
                 said = " ".join(str(events.events(played.reports[turn - 1], None, names)).split())  # type: ignore[attr-defined]  # a macro
-                words = [" ".join(line.split()) for line in told]
+                words = [" ".join(line.split()) for line in lines]
                 if game == "shoot-em-up":  # the letter has small boards between its words
                     assert all(line in said for line in words), (words, said)
                 else:
@@ -157,4 +153,4 @@ def compare_drawings(game: str, evaluate: Evaluate, count: int, most: int = 30) 
             assert sum(hit for weapons in shots for _, _, hit in weapons) == sum(
                 one["kind"] != "scan" for one in hits
             )
-    assert struck > 2 * count or game != "spaceships"
+    assert struck > 4 or game != "spaceships"

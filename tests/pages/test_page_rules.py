@@ -1,7 +1,4 @@
-"""The page's rules and the referee's: setups and orders, legal and mangled, judged by both.
-
-Here live the cases and what is alike; `tests/pages/` runs them in an engine.
-"""
+"""The page's rules and the referee's: setups and orders, legal and mangled, judged by both."""
 
 from __future__ import annotations
 
@@ -9,15 +6,16 @@ import re
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import pytest
+from page_scripts.javascript import Scripts
 from playing.random_players import PLAYERS, play, sensible_orders
 
-from pbem.games import Refused, parts, rules
+from pbem.games import GAMES, Refused, parts, rules
 from pbem.games.spaceships.space import CELLS
+from pbem.pages import ruled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from page_scripts.javascript import Evaluate
 
 Verdict = tuple[str | None, list[list[str | None]]]
 """Canonical text of what is legal, else None; and the faults, each by ruling and token."""
@@ -29,8 +27,6 @@ TOKENS = {
                         "A1-B2", "Z1 A1-C3", ",", "# no", "\n", "-"],
     "shoot-em-up": ["A", "B", "D", "A b1 N", "B: FMS", "C FMS", "A: FM", "c1", "b9", "z1", "N", "X", ":", "\n"],
 }  # fmt: skip
-"""The faults of Dueling Masters' moves are told apart less finely by the page; only the verdict is compared there."""
-COARSE = {("dueling-masters", "orders")}
 
 
 def judged(judge: Callable[[], Any]) -> Verdict:
@@ -112,7 +108,7 @@ def orders(game: str, count: int) -> list[tuple[dict[str, Any], str, Verdict]]:
     return cases[:count]
 
 
-def compare(cases: list[Any], verdicts: list[Any], *, coarse: bool) -> None:
+def alike(cases: list[Any], verdicts: list[Any], *, coarse: bool) -> None:
     legal = 0
     for case, (text, faults) in zip(cases, verdicts, strict=True):
         wanted_text, wanted_faults = case[-1]
@@ -123,21 +119,23 @@ def compare(cases: list[Any], verdicts: list[Any], *, coarse: bool) -> None:
     assert len(cases) / 10 < legal < len(cases) * 9 / 10  # both verdicts were tried
 
 
-JUDGE = """(cases) => cases.map(([options, seat, text]) => {
-    const judged = RULES.setup(options, seat, text);
-    return [judged.faults.length ? null : judged.text, judged.faults.map((fault) => [fault.rule, fault.token])];
-})"""
-JUDGE_ORDERS = """(cases) => cases.map(([view, text]) => {
-    const judged = RULES.orders(view, text);
+JUDGE = """(cases) => cases.map((case_) => {
+    const judged = RULES.%s(...case_);
     return [judged.faults.length ? null : judged.text, judged.faults.map((fault) => [fault.rule, fault.token])];
 })"""
 
 
-def compare_setups(game: str, evaluate: Evaluate, count: int) -> None:
-    cases = setups(game, count)
-    compare(cases, evaluate(JUDGE, [case[:-1] for case in cases]), coarse=False)
+@pytest.mark.parametrize("game", GAMES)
+def test_setups_are_judged_alike(game: str) -> None:
+    cases = setups(game, 150)
+    scripts = Scripts("say.js", *ruled(game))
+    alike(cases, scripts.evaluate(JUDGE % "setup", [case[:-1] for case in cases]), coarse=False)
 
 
-def compare_orders(game: str, evaluate: Evaluate, count: int) -> None:
-    cases = orders(game, count)
-    compare(cases, evaluate(JUDGE_ORDERS, [case[:-1] for case in cases]), coarse=(game, "orders") in COARSE)
+@pytest.mark.parametrize("game", GAMES)
+def test_orders_are_judged_alike(game: str) -> None:
+    """The faults of Dueling Masters' moves are told apart less finely by the page: only the verdict is compared."""
+    cases = orders(game, 200)
+    scripts = Scripts("say.js", *ruled(game))
+    verdicts = scripts.evaluate(JUDGE % "orders", [case[:-1] for case in cases])
+    alike(cases, verdicts, coarse=game == "dueling-masters")
