@@ -224,10 +224,3 @@ def retold(found: Bundle, at: int, *, time: str = "", **body: Any) -> Bundle:
 def without_entry(found: Bundle, at: int) -> Bundle:
     """The bundle of a server that leaves out an entry; its letters keep the numbers that they are named by."""
     return signed_again(replace(found, entries=(*found.entries[:at], *found.entries[at + 1 :])))
-
-
-def renamed(body: dict[str, Any], old: str, new: str) -> None:
-    """Put another hash for this one wherever a body names it."""
-    text = json.dumps(body)
-    assert old in text
-    body.update(json.loads(text.replace(old, new)))

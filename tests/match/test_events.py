@@ -171,15 +171,6 @@ class TestSettling:
 
 
 class TestEnds:
-    def test_a_number_of_games(self) -> None:
-        table = Table(kind="scored", games="3").agree()
-        for winner in (1, 2):
-            table.win(winner)
-            assert table.match.phase == "setup"
-        table.win(2)
-        assert table.match.phase == "closed"
-        assert table.match.outcome == {"winners": [2], "scores": [3, 6], "reason": "agreed length"}
-
     def test_the_last_game_decides_where_that_was_agreed(self) -> None:
         winners = {}
         for victory in ("sum of scores", "last game"):

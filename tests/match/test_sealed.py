@@ -14,7 +14,6 @@ from pbem.match.events.endings import agree
 from pbem.match.events.sealed_events import judge, reveal, seal, table_of
 from pbem.match.events.silence import claim
 from pbem.match.events.substituted import nominate
-from pbem.match.record import read, replay
 from pbem.match.step import here
 from pbem.match.submissions import clear, order, setup
 from pbem.requests import Claim, Clear, Draw, Section, SignedForm, SubmitOrders, SubmitSetup, Substitute, TakeSteps
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from playing.sealed_match import Change
 
 SMALL = {"fleet": "cost:3"}
-GAMES = [("spaceships", 2), ("dueling-masters", 2), ("shoot-em-up", 2)]
-END = ["ended", "revealed", "closed"]
 
 
 def small(turns: int | None = None, seed: int = 1, /, **lines: str) -> SealedMatch:
@@ -51,24 +48,6 @@ def refused(event: Callable[[], object]) -> str:
     with pytest.raises(Refused) as caught:
         event()
     return str(caught.value)
-
-
-@pytest.mark.parametrize(("game", "seats"), GAMES)
-def test_a_whole_game_is_played_revealed_and_proved(game: str, seats: int) -> None:
-    table = SealedMatch(game, 3, seats, **(SMALL if game == "spaceships" else {}))
-    table.finish()
-    assert table.match.phase == "closed"
-    assert table.types()[:2] == ["agreed", "sealed"]
-    if game == "shoot-em-up":  # all was open at once
-        assert table.types()[-3:] == END
-    else:
-        assert table.types()[-6:] == ["reveal", "reveal", "verdict", *END]
-        assert table.entries[-4].body["verdicts"] == {"1": "honest", "2": "honest"}
-    record = read(table.papers["records/game-1.pbem.toml"].decode())
-    winners = table.match.games[0].winners
-    assert replay(record).result["winner"] == (winners[0] if len(winners) == 1 else 0)
-    proved = table.proved()
-    assert (proved.head, proved.outcome) == (table.match.head, table.match.outcome)
 
 
 def test_each_is_asked_for_what_is_due() -> None:
@@ -153,19 +132,6 @@ def test_what_does_not_fit_what_was_told_is_refused(step: str, change: Change, s
     anna.lie = changed("", change)
     table.tell(anna)
     assert table.match.owes(2) == ("answers", "commit")
-
-
-def test_a_step_of_another_turn_game_player_or_server_is_refused() -> None:
-    table = small(0)
-    anna = table.owners[0]
-    said, signed = table.letter(anna, "step", "game 1 turn 1", anna.steps(table.match))
-    for key, value in (("server", "s"), ("player", "bob"), ("prev", "0" * 64), ("game", 2), ("turn", 2)):
-        wrong = said_otherwise(said, key, value)
-        assert key in refused(lambda wrong=wrong: table.take(anna, wrong, signed))  # type: ignore[misc]
-    assert "another player" in refused(
-        lambda: table.take(table.owners[1], said_otherwise(said, "player", "bob"), signed)
-    )
-    table.take(anna, said, signed)
 
 
 def test_a_seal_is_replaced_until_the_game_begins() -> None:

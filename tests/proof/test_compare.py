@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import email
 import email.policy
-import quopri
 import re
 import textwrap
 from dataclasses import dataclass
@@ -14,12 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import against
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import Referee, attachment, body
 from world import mutations
-from world.mutations import SERVER_KEY
 
-from pbem.match.transcript import statement
 from pbem.proof import bundle
 from pbem.proof.kept_letters import kept
 
@@ -167,20 +162,6 @@ def shuffled(raw: bytes) -> bytes:
     return parsed.as_bytes()
 
 
-def encoded(raw: bytes, way: str) -> bytes:
-    """The text in another transfer encoding, as programs save it."""
-    head, text = lines(raw).partition(b"\n\n")[0], text_of(raw).encode()
-    made = base64.encodebytes(text) if way == "base64" else quopri.encodestring(text)
-    kind = b"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: " + way.encode()
-    return (
-        re.sub(rb"Content-(?:Type|Transfer-Encoding):.*(?:\n[ \t].*)*\n?", b"", head).rstrip()
-        + b"\n"
-        + kind
-        + b"\n\n"
-        + made
-    )
-
-
 def text_of(raw: bytes) -> str:
     parsed = email.message_from_bytes(raw, policy=email.policy.default)
     assert isinstance(parsed, EmailMessage)
@@ -210,24 +191,14 @@ def forwarded(raw: bytes) -> bytes:
     )
 
 
-def as_html(raw: bytes) -> bytes:
-    said = text_of(raw).replace("&", "&amp;").replace("<", "&lt;").replace("  ", "&nbsp; ").replace("\n", "<br>\n")
-    return (
-        f"From: a@b.c\nContent-Type: text/html; charset=utf-8\n\n<html><body><p>{said}</p></body></html>\n".encode()
-    )
-
-
 WAYS: dict[str, Callable[[bytes], bytes]] = {
     "LF": lines,
     "headers in another order": shuffled,
-    "base64": lambda raw: encoded(raw, "base64"),
-    "quoted-printable": lambda raw: encoded(raw, "quoted-printable"),
     "quoted": quoted,
     "quoted twice": lambda raw: quoted(quoted(raw), ">>"),
     "wrapped": wrapped,
     "chopped": chopped,
     "forwarded as a file": forwarded,
-    "as HTML": as_html,
 }
 
 
@@ -258,29 +229,6 @@ class TestWhatMailboxesDoToLetters:
         found = kept("", alone.as_bytes())
         assert (len(found.heads), len(found.papers), found.faults) == (1, 1, ())
         assert [finding.standing for finding in judged(whole, alone.as_bytes())[0].findings] == ["agrees", "agrees"]
-
-
-class TestTheLetterAsAPage:
-    """Mail programs show the HTML of a letter, and not the text beside it."""
-
-    def test_another_head_in_the_page_than_in_the_text_convicts(self, match: Played, whole: Against) -> None:
-        raw = find(match.letters["ann"], "the match is closed")
-        (ours,) = kept("", raw).heads
-        key = SERVER_KEY
-        for head, signer, standing in (
-            (ours.head, key, "agrees"),
-            ("b" * 64, key, "two stories"),
-            ("b" * 64, Ed25519PrivateKey.from_private_bytes(bytes(32)), "agrees"),
-        ):
-            signature = signer.sign(statement(ours.server, ours.match, ours.seq, head)).hex()
-            both = EmailMessage(policy=email.policy.SMTP)
-            both.set_content(text_of(raw))
-            told = (
-                f"Transcript of {ours.match} after entry {ours.seq}, signed by {ours.server}:<br>head {head}<br>"
-                f"signature {signature[:64]}<br>{signature[64:]}<br>key {ours.key}<br>"
-            )
-            both.add_alternative(f"<p>{told}</p>", subtype="html")
-            assert judged(whole, both.as_bytes())[0].standing == standing
 
 
 class TestBrokenLetters:

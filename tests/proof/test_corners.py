@@ -6,17 +6,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import Store, against, fails, holds, index, proof, saying, with_entry
+from attackers.forgers import Store, against, fails, holds, proof, saying, with_entry
 from in_a_box.referee import Mailbox, Referee, form_in
 from judges.honest import accused
-from msgspec.structs import replace
 from vectors.matches import SETUPS, SMALL, THREE, good, key
 from vectors.matches import by as sent_by
 from world.mutations import rewritten, signed_again
 
 from pbem.desk import dispatch
 from pbem.identity import parse_key, ssh
-from pbem.match.transcript import Entry
 from pbem.pages.match_page import revealed
 from pbem.proof import bundle
 from pbem.proof.kept_letters import kept
@@ -140,18 +138,6 @@ class TestPagesOfRunningMatches:
         assert "letters/annul-7-seat-1.eml" in shown.papers
         assert not [path for path in shown.papers if "game-2" in path]
 
-    def test_a_player_without_a_key(self) -> None:
-        found = good("mailbox")
-        at = index(found, "turn", 1, 2)
-        game = ("openings/", "receipts/", "reports/", "records/", "traces/", "withdrawals/")
-        papers = {
-            path: paper
-            for path, paper in found.papers.items()
-            if not path.startswith(game) and "game-1" not in path and "resign" not in path and "replies" not in path
-        }
-        running = replace(found, entries=found.entries[:at], signatures=found.signatures[:at], papers=papers)
-        assert "evidence/mailbox-1-seat-2.txt" in self.of(running).papers
-
 
 class TestForms:
     @pytest.mark.parametrize(
@@ -173,31 +159,6 @@ class TestForms:
         mark = '"salt":"' if path.endswith(".json") else "salt "
         old = paper.partition(mark)[2][:64]
         fails(rewritten(found, path, paper.replace(mark + old, mark + salt).encode()), path)
-
-    @pytest.mark.parametrize(
-        ("kind", "body"),
-        [
-            ("vacation", {"seat": 3, "from": "2026-03-02", "to": "2026-03-03"}),
-            ("vacation", {"seat": 1, "from": "2026-03-02", "to": None}),
-            ("moved", {"seats": [1, 3], "reason": "outage", "until": "2026-03-02T12:00:00Z"}),
-            ("moved", {"seats": [1], "reason": "mercy", "until": "2026-03-02T12:00:00Z"}),
-            ("halted", {"seat": 3, "reason": "delivery"}),
-            ("halted", {"seat": 1, "reason": "mercy"}),
-        ],
-    )
-    @pytest.mark.parametrize("name", ["ssh", "running"])
-    def test_the_servers_bare_word_names_seats_of_the_match(
-        self, name: str, kind: str, body: dict[str, object]
-    ) -> None:
-        found = good(name)
-        time = found.entries[-1].time
-        honest = Entry(0, "", time, "vacation", {"seat": 1, "from": None, "to": None})
-        if name == "running":
-            holds(signed_again(replace(found, entries=(*found.entries, honest))))
-        at = len(found.entries) if name == "running" else 2
-        told = Entry(0, "", found.entries[at - 1].time, kind, body)
-        forged = signed_again(replace(found, entries=(*found.entries[:at], told, *found.entries[at:])))
-        fails(forged, f"entry {at + 1}: {kind}")
 
     def test_of_another_version_nothing_is_said(self) -> None:
         for version in (0, 2, 10**20):

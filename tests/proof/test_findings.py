@@ -22,7 +22,7 @@ from pbem.match.events.sealed_events import sealed
 from pbem.match.transcript import Entry, announcement, sha256_hex, statement, voucher
 from pbem.proof.compare.finding import Finding
 from pbem.proof.kept import Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper, ToldFiles
-from pbem.proof.kept_letters import LIMITS, kept
+from pbem.proof.kept_letters import kept
 from pbem.proof.prove import Against
 
 if TYPE_CHECKING:
@@ -150,14 +150,6 @@ class TestLettersThatWereKept:
     def test_other_terms(self) -> None:
         said = f"it tells of other terms, with the hash {OTHER}, than entry 1; {UNSIGNED}"
         assert findings(against("ssh-rsa"), terms=(("m1", OTHER),)) == (Finding("contradicts", "terms", said, 1),)
-
-    def test_what_was_not_read(self) -> None:
-        said = (Finding("open", "letter", "the letter cannot be read: too long"),)
-        assert findings(against("ssh-rsa"), unread="the letter cannot be read: too long") == said
-
-    def test_a_letter_that_cannot_be_read_tells_nothing_else(self) -> None:
-        reason = f"the letter cannot be read: more than {LIMITS.headers} headers"
-        assert kept("a.eml", b"X: y\n" * (LIMITS.headers + 1) + b"\n") == Kept("a.eml", None, "", unread=reason)
 
     def test_reports_that_the_server_signed_otherwise(self) -> None:
         """With the server's signature they convince everybody; in a letter that names another file, nobody."""
@@ -304,18 +296,6 @@ class TestReplyAddresses:
 class TestTheLog:
     WHAT = f"entry 3 in the log of {SERVER}"
 
-    def test_another_entry_that_the_letter_shows(self) -> None:
-        found = good("ssh-rsa")
-        logged = Logged(SERVER, "m1", 3, str(proof(found, 3, {}, head=OTHER)))
-        said = "at size 11 it has another entry 3 than the bundle"
-        *_, last = findings(against("ssh-rsa"), heads=(head(found, 3, OTHER),), logged=(logged,))
-        assert last == Finding("two stories", self.WHAT, said, 3)
-
-    def test_another_entry_that_nobody_shows(self) -> None:
-        logged = Logged(SERVER, "m1", 3, str(proof(good("ssh-rsa"), 3, {}, head=OTHER)))
-        said = Finding("broken", self.WHAT, "the proof does not lead to the bundle's", 3)
-        assert findings(against("ssh-rsa"), logged=(logged,)) == (said,)
-
     def found(self, bench: Against, seq: int, proof: InclusionProof | str, **told: Any) -> Finding:
         """The finding about this proof of an entry."""
         *_, last = findings(bench, logged=(Logged(SERVER, "m1", seq, str(proof)),), **told)
@@ -342,14 +322,6 @@ class TestTheLog:
             seen.append(bench.witnessed[name])
         assert seen == [(3, 9), (3, 9), (3, 8), (3, 8), (4, 12)]
 
-    def test_what_is_no_proof(self) -> None:
-        bench, shown = against("ssh-rsa"), proof(good("ssh-rsa"), 3, {})
-        assert self.found(bench, 3, "x") == Finding("broken", self.WHAT, "no proof of a transparency log", 3)
-        other = proof(bench.bundle, 3, {}, key=witness("other.example")[1])
-        said = "its checkpoint is not signed with the bundle's key"
-        assert self.found(bench, 3, other) == Finding("broken", self.WHAT, said, 3)
-        assert self.found(bench, 4, shown).standing == "broken", "of another entry"
-
     def test_an_entry_that_the_bundle_does_not_have_yet(self) -> None:
         """Its head may be shown in the same letter, or not."""
         whole = good("ssh-rsa")
@@ -368,22 +340,6 @@ class TestTheLog:
         for place in ((SERVER, "m2"), ("other.example", "m1")):
             assert findings(bench, logged=(Logged(*place, 3, shown),)) == ()
 
-    def test_two_logs_of_one_size_convict_whatever_match_shows_them(self) -> None:
-        """The proofs are in two letters; or the notes are in the letter of a witness that refuses."""
-        found = good("ssh-rsa")
-        one, two = proof(found, 3, {}), proof(found, 3, {}, head=OTHER)
-        said = Finding(
-            "two stories",
-            f"log of {SERVER}",
-            f"{SERVER} signed two logs of 11 entries with different roots:"
-            " its log forked, or began anew from a backup",
-        )
-        bench = against("ssh-rsa")
-        assert self.found(bench, 3, one).standing == "agrees"
-        assert findings(bench, logged=(Logged(SERVER, "m2", 3, str(two)),)) == (said,)
-        assert findings(bench, notes=(str(two.note),)) == (said,)
-        assert findings(against("ssh-rsa"), notes=(str(one.note), str(two.note), str(two.note))) == (said,)
-
     def test_of_a_restored_server_it_is_said_with_two_logs(self) -> None:
         whole = good("ssh-rsa")
         restored = replace(whole.entries[1], type="restored", body={"generation": 1})
@@ -392,19 +348,6 @@ class TestTheLog:
         notes = tuple(str(proof(bench.bundle, 3, {}, head=head).note) for head in ("", OTHER))
         (told,) = findings(bench, notes=notes)
         assert told.found.endswith("; the bundle says that the server was restored from a backup (entry 2)")
-
-    def test_what_are_no_two_logs_of_this_server(self) -> None:
-        found = good("ssh-rsa")
-        one = proof(found, 3, {})
-        others = (
-            one,
-            proof(found, 3, {}, head=OTHER, behind=4),
-            proof(found, 3, {}, head=OTHER, key=witness("other.example")[1]),
-            proof(found, 3, {}, head=OTHER, origin="other.example"),
-        )
-        for other in others:
-            assert findings(against("ssh-rsa"), notes=(str(one.note), str(other.note))) == ()
-        assert findings(against("ssh-rsa"), notes=(str(one.note), "x", f"{SERVER}\n01\nx\n\n— x AAAAAAAA\n")) == ()
 
     def test_no_witness_that_is_believed(self) -> None:
         """Another one may have been quicker: the letter leaves nothing open, and shows nothing that counts."""

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 from msgspec.structs import replace
-from signing.dresses import ann_key, by_ssh, part, several
+from signing.dresses import DRESSES, WAYS, ann_key, by_ssh, part, several
 
 from pbem import identity
 from pbem.identity import parse_key
+from pbem.mail.commands import parse
 from pbem.mail.message import read_letter
 from pbem.proof.normal_form import VOCABULARY, normal_text
+from verifier.commands import read_commands
 from verifier.conventions import No
 from verifier.signature import Key, signed_text
 from verifier.text import entity
@@ -57,6 +59,12 @@ def in_one_line(text: bytes) -> bytes:
     return b" ".join(text.split())
 
 
+def from_windows(text: bytes) -> bytes:
+    """A file of Notepad, pasted into Outlook."""
+    file = b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n")
+    return part(text.replace(b"play.example", b"play.example<http://play.example>") + by_ssh(file))
+
+
 CASES = {
     "an ending in capitals": (
         mixed(part(ORDERS, "o.txt"), part(by_ssh(ORDERS), "o.txt.SIG", "application/octet-stream")),
@@ -97,17 +105,39 @@ CASES = {
     "a margin": (part(b"  " + (ORDERS + by_ssh(ORDERS).strip()).replace(b"\n", b"\n  ")), ORDERS),
     "a part without a name that says it is a signature": (mixed(part(WHOLE, kind="application/pgp-signature")), None),
     "two files": (mixed(part(WHOLE, "a.txt"), part(WHOLE, "b.txt")), None),
+    "a key beside it": (mixed(part(WHOLE), part(b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n", "key.asc")), ORDERS),
 }
+
+
+def found_in(dressed: bytes) -> tuple[str | None, str | None]:
+    """The signed text of a letter with this content, as each verifier finds it."""
+    raw = b"From: ann@mail.example\r\nTo: pbem@play.example\r\n" + dressed
+    verdict = identity.judge(read_letter(raw), [KEY], "play.example", words=VOCABULARY)
+    match: Any = SimpleNamespace(server="play.example", open=[])
+    second = None
+    with contextlib.suppress(No):
+        second = signed_text(entity(raw), Key(KEY.format, KEY.fingerprint, KEY.public), match)
+    return normal_text(verdict) if verdict.kind == "valid" else None, second
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_both_find_the_same_text(name: str) -> None:
     dressed, expected = CASES[name]
-    raw = b"From: ann@mail.example\r\nTo: pbem@play.example\r\n" + dressed
-    verdict = identity.judge(read_letter(raw), [KEY], "play.example", words=VOCABULARY)
-    first = normal_text(verdict) if verdict.kind == "valid" else None
-    match: Any = SimpleNamespace(server="play.example", open=[])
-    second = None
-    with contextlib.suppress(No):
-        second = signed_text(entity(raw), Key(KEY.format, KEY.fingerprint, KEY.public), match)
+    first, second = found_in(dressed)
     assert first == second == (expected and expected.decode())
+
+
+@pytest.mark.parametrize(
+    "dressed",
+    [
+        from_windows(RESIGN),
+        part(RESIGN + by_ssh(RESIGN + b"\r\n")),  # through a pipe
+        WAYS["inline ssh"](DRESSES["no last line feed"](RESIGN)),
+        WAYS["in_one_file ssh"](DRESSES["mixed line ends"](RESIGN)),
+    ],
+)
+def test_both_read_the_same_sentence(dressed: bytes) -> None:
+    first, second = found_in(dressed)
+    assert first
+    assert second
+    assert [one.name for one in parse(first).commands] == [one.name for one in read_commands(second)] == ["resign"]

@@ -5,32 +5,27 @@ from __future__ import annotations
 import json
 import random
 import re
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from attackers.forgers import checked, proof
 from data.material import KEYS
-from in_a_box.referee import Referee, new
-from signing.dresses import DRESSES, WAYS, by_ssh, part, several
+from in_a_box.referee import Referee
 from vectors.lies import LIES, lied
 from vectors.make import KEPT
 from vectors.matches import GOOD, VECTORS, made
 from world.mutations import mutated, with_body
 
-from pbem.identity import parse_key
 from pbem.match.terms import Terms
 from pbem.match.transcript import canonical
 from pbem.proof import bundle
-from pbem.store.players import KeyRow
 from verifier import OtherVersion, Unknown, Wrong, verified
 from verifier.commands import read_commands
 from verifier.state import Match
 from verifier.terms import proposes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 OPEN = {"openpgp", "smime"}
 """Formats whose signatures the second one does not look at: it may find less."""
@@ -38,6 +33,7 @@ PARTLY = {*OPEN, "sealed-running", "sealed-silent"}
 NAMES = sorted({*GOOD, *KEPT})
 ROW = re.compile(r"(?m)^\| `(\S+)` \| `(\S+)` \| .* \| (\S+) \| (.*) \|$")
 README = (VECTORS / "README.md").read_text()
+ROOT = Path(__file__).parents[2]
 
 
 def content(kind: str, name: str) -> bytes:
@@ -148,52 +144,6 @@ def test_who_asked_for_a_third_did_not_propose_a_match_of_two(seats: str, *, pro
     assert proposes(match, command) == proposed
 
 
-def key_beside(text: bytes) -> bytes:
-    key = part(b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n", "key.asc")
-    return several("multipart/mixed", part(text + by_ssh(text)), key)
-
-
-def from_windows(text: bytes) -> bytes:
-    """A file of Notepad, pasted into Outlook."""
-    file = b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n")
-    return part(text.replace(b"play.example", b"play.example<http://play.example>") + by_ssh(file))
-
-
-def through_a_pipe(text: bytes) -> bytes:
-    return part(text + by_ssh(text + b"\r\n"))
-
-
-@pytest.mark.parametrize(
-    ("way", "dress"),
-    [
-        (key_beside, "as it is"),
-        (from_windows, "as it is"),
-        (through_a_pipe, "as it is"),
-        (WAYS["clear-signed file"], "as it is"),
-        (WAYS["inline ssh"], "no last line feed"),
-        (WAYS["in_one_file ssh"], "mixed line ends"),
-    ],
-)
-def test_both_find_the_same_signature(tmp_path: Path, way: Callable[[bytes], bytes], dress: str) -> None:
-    referee = Referee(tmp_path)
-    referee.now = datetime.now(UTC).replace(microsecond=0)  # no OpenPGP signature may be later than its receipt
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    key = parse_key((KEYS / "pgp-anna.pub.asc").read_bytes())
-    row = KeyRow(key.format, key.fingerprint, key.public, "2026-03-01T12:00:00Z")
-    with referee.database.transaction():
-        referee.desk.players.add_key("ann", row, row.added)
-    referee.send(ann, new(ann, "spaceships", "bob"))
-    referee.send(bob, f"accept m1 {referee.match().rules_hash}\n")
-    place = f"resign m1 match\nserver play.example\nplayer ann\nprev {referee.match().prev}\nrev 1\ngame 1\n".encode()
-    raw, _, _ = referee.raw(ann, "").partition(b"Content-Type:")
-    referee.deliver(raw + way(DRESSES[dress](place)), ann.address)
-    assert referee.match().phase == "closed"
-    found = bundle.write(proof(referee, bob))
-    assert checked(found)[-1].holds
-    assert second(found) is None
-    referee.close()
-
-
 @pytest.mark.parametrize("name", ["ed25519", "ed25519-sk", "passkey", "rsa"])
 def test_the_second_reads_keys_that_a_mail_program_wrapped(name: str) -> None:
     kind, blob = (KEYS / f"ssh-{name}.pub").read_text().split()[:2]
@@ -206,3 +156,29 @@ def test_the_second_reads_keys_that_a_mail_program_wrapped(name: str) -> None:
 def test_what_the_second_leaves_open_is_told() -> None:
     (said,) = verified(content("good", "sealed-silent")).open
     assert said == "whether what ann ordered in game 1 was due, as it is not revealed"
+
+
+def judge(*files: Path) -> subprocess.CompletedProcess[str]:
+    """The command of the second verifier, with these files."""
+    command = [sys.executable, "-m", "verifier", *map(str, files)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_each_file_has_a_line_and_the_worst_is_the_status() -> None:
+    (sample,) = (ROOT / "docs" / "sample").glob("*.zip")
+    partly, lie = VECTORS / "good" / "openpgp.pbem.zip", VECTORS / "bad" / "report.pbem.zip"
+    assert judge(sample, partly).returncode == 0
+    done = judge(sample, partly, lie)
+    assert done.returncode == 1
+    holds, leaves_open, wrong = done.stdout.splitlines()
+    assert holds == f"{sample}: holds"
+    assert leaves_open.startswith(f"{partly}: holds; not judged: the openpgp signature by ")
+    assert wrong.startswith(f"{lie}: does not hold: entry 3, reports/game-1-turn-1-seat-2.json: ")
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    done = judge(tmp_path / "none", tmp_path / "empty")
+    assert done.returncode == 2
+    assert "none: cannot be read: No such file" in done.stderr
+    assert "empty: does not hold: " in done.stdout

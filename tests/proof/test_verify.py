@@ -125,9 +125,6 @@ class TestPapers:
 class TestARewritingServer:
     """The server signs its own rewriting; the letters and the rules speak against it."""
 
-    def test_signing_again_without_a_change_changes_nothing(self, match: Bundle, proof: bytes) -> None:
-        assert bundle.write(signed_again(match)) == proof
-
     def test_each_entry_dropped(self, match: Bundle) -> None:
         for at in range(1, len(match.entries)):
             left = replace(match, entries=[*match.entries[:at], *match.entries[at + 1 :]])

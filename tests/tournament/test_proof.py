@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attackers.forgers import retold
 from click.testing import CliRunner
 from in_a_box.referee import SERVER, another
 from in_a_box.signed_club import SERVER_KEY, PlayedMatch, SignedClub, signed_tournament
@@ -22,10 +23,11 @@ from tournament.forging import (
     verdict,
     with_paper,
 )
+from world import mutations
 
 from pbem.cli.verify import verify
 from pbem.match.modes import proposed
-from pbem.match.transcript import BEFORE, Entry, sha256_hex, statement
+from pbem.match.transcript import BEFORE, statement
 from pbem.player.blind import replayed
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -37,7 +39,6 @@ from pbem.tournament.tournament_step import TournamentStep
 from verifier import Wrong, judged_tournament, verified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from pbem.match.pinned_keys import Player
@@ -470,10 +471,8 @@ class TestMatches:
     def test_terms_that_the_tournament_does_not_have(self, club: SignedClub, change: dict[str, Any]) -> None:
         """A match's own bundle shows that."""
         found = bundle.read(club.bundles()[0])
-        first = found.entries[0]
-        terms = first.body["terms"] | change
-        entries = relinked([replace(first, body={**first.body, "terms": terms}), *found.entries[1:]])
-        content = signed_match(entries, found.papers)
+        terms = found.entries[0].body["terms"] | change
+        content = bundle.write(retold(found, 0, terms=terms))
         last = checks(club.tournament(), [content])
         fault = next(check.found for check in last if check.what == "m1")
         assert "the terms are not those of the tournament" in fault
@@ -492,26 +491,11 @@ class TestMatches:
         seats = {str(seat): found.entries[0].body["players"][str(seat)]["name"] for seat in (1, 2)}
         seat = next(seat for seat, name in seats.items() if name in strangers)
         path, raw = f"letters/agreed-seat-{seat}.eml", strangers[seats[seat]]
-        body = json.loads(json.dumps(found.entries[0].body))
-        body["letters"][seat]["mail"] = sha256_hex(raw)
-        entries = relinked([replace(found.entries[0], body=body), *found.entries[1:]])
-        content = signed_match(entries, {**found.papers, path: raw})
+        content = bundle.write(mutations.rewritten(found, path, raw))
         with pytest.raises(Wrong, match="no agreement to these terms"):
             verified(content)
         last = checks(club.tournament(), [content])
         assert "holds no `agreed`" in next(check.found for check in last if check.what == "m1")
-
-
-def relinked(entries: Iterable[Entry]) -> list[Entry]:
-    made: list[Entry] = []
-    for entry in entries:
-        made.append(Entry(entry.seq, made[-1].head if made else BEFORE, entry.time, entry.type, entry.body))
-    return made
-
-
-def signed_match(entries: Sequence[Entry], papers: Any) -> bytes:
-    about = [statement(SERVER, entry.body.get("match", "m1"), entry.seq, entry.head) for entry in entries]
-    return bundle.write(Bundle(entries, [SERVER_KEY.sign(text) for text in about], papers))
 
 
 class TestTheCommand:
