@@ -11,7 +11,7 @@ import pytest
 from attackers.forgers import tampered
 from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
-from in_a_box.referee import ANN, BOB, Referee, attachment, form_in
+from in_a_box.referee import ANN, BOB, Referee, attachment
 from msgspec.structs import replace
 from pages.strange_site import SETUPS
 from playing.random_players import PLAYERS, sensible_orders
@@ -241,37 +241,6 @@ def test_a_public_page_proves_what_it_holds(site: dict[str, str], opened: Callab
     assert forged != site["m1.html"]
     said = verified(opened(forged))
     assert re.match(r"FAILED +players: forms/game-1-turn-1-seat-1.txt: the signature does not hold", said[-2])
-
-
-def test_a_seat_that_changed_hands(tmp_path: Path, opened: Callable[..., Page]) -> None:
-    """The newcomer's letters count by the newcomer's keys, those before by the other's."""
-    referee = Referee(tmp_path)
-    ann, bob = referee.begun("settle: 0")
-    referee.turn((ann, "Ry3 Ry4"), (bob, "Ov1"))
-    carl = referee.registered("carl")
-    for person in (bob, ann):
-        referee.send(person, "substitute m1 carl for bob\n")
-    referee.send(carl, form_in(carl.text, "substitute"))
-    referee.turn((ann, "Rz3"), (carl, "Ov1"))
-    referee.send(ann, "resign m1 match\n")
-    (match,) = Public("play.example", referee.database, referee.vault).finished()
-    assert "game-1-turn-1-seat-2" in match.forms
-    assert "game-1-turn-2-seat-2" in match.forms
-    content = attachment(ann.find(", the end"), ".zip")
-    facts = {
-        "server": "play.example",
-        "address": "pbem@play.example",
-        "delimiter": "+",
-        "pages": "",
-        "standings": {},
-        "provisional": 5,
-    }
-    public = dict(pages_of({**facts, "invitations": [], "running": []}, [match]))["m1.html"]
-    referee.close()
-    for html in (replay(bundle.read(content)), public):
-        said = verified(opened(html))
-        assert said[-1] in {"All holds.", "Everything that can be checked here holds."}, said
-        assert any("player carl" in line for line in said)
 
 
 def test_public_pages_are_linked_and_can_be_read_by_all(site: dict[str, str], tmp_path: Path, tab: Page) -> None:

@@ -13,10 +13,11 @@ from attackers.forgers import checked, tampered, with_entry
 from in_a_box.referee import Referee
 from msgspec.structs import replace
 from page_scripts.javascript import PAGES, Scripts
-from page_scripts.verifying import RUN, checks, fails
+from page_scripts.verifying import PUBLIC, RUN, checks, fails
 from vectors.matches import VECTORS, good
 from world.mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten, signed_again
 
+from pbem.desk.public import Public
 from pbem.json_object import DEPTH
 from pbem.match.transcript import Entry, canonical
 from pbem.pages.match_page import checking, packed, revealed
@@ -131,6 +132,24 @@ def test_a_page_of_a_keyless_match_that_runs_has_the_secret_of_the_agreement(ver
     shown = revealed(running)
     assert "evidence/replies-game-0.txt" in shown.papers
     assert fails(verifier, shown) is None
+
+
+def test_a_seat_that_changed_hands(referee: Referee, verifier: Scripts) -> None:
+    """On a public page the forms of the newcomer count by the newcomer's keys, those before by the other's."""
+    ann, bob = referee.begun("settle: 0")
+    referee.turn((ann, "Ry3 Ry4"), (bob, "Ov1"))
+    carl = referee.registered("carl")
+    for person in (bob, ann):
+        referee.send(person, "substitute m1 carl for bob\n")
+    referee.send(carl, carl.form("substitute"))
+    referee.turn((ann, "Rz3"), (carl, "Ov1"))
+    referee.send(ann, "resign m1 match\n")
+    (match,) = Public("play.example", referee.database, referee.vault).finished()
+    assert match.bundle is not None
+    assert {"game-1-turn-1-seat-2", "game-1-turn-2-seat-2"} <= match.forms.keys()
+    said = verifier.evaluate(PUBLIC, [packed(bundle.write(match.bundle)), dict(match.forms)])
+    assert [one for one in said if one["holds"] is not True] == []
+    assert any("player carl" in one["said"] for one in said)
 
 
 OTHERWISE: dict[str, Callable[[bytes], bytes]] = {
