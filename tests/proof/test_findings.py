@@ -147,10 +147,6 @@ class TestLettersThatWereKept:
         assert findings(against("ssh-rsa"), papers=(paper(strange),), **attached("a.txt", strange)) == (said,)
         assert findings(against("ssh-rsa"), **attached("a.txt", strange)) == ()
 
-    def test_other_terms(self) -> None:
-        said = f"it tells of other terms, with the hash {OTHER}, than entry 1; {UNSIGNED}"
-        assert findings(against("ssh-rsa"), terms=(("m1", OTHER),)) == (Finding("contradicts", "terms", said, 1),)
-
     def test_reports_that_the_server_signed_otherwise(self) -> None:
         """With the server's signature they convince everybody; in a letter that names another file, nobody."""
         bench = against("ssh-rsa")
@@ -169,11 +165,6 @@ class TestLettersThatWereKept:
         lie = f"it tells of other terms, with the hash {told}, than entry 1"
         *_, last = findings(against("ssh-rsa"), papers=(paper(b"other terms"),), terms=(("m1", told),))
         assert last == Finding("two stories", "terms", f"{lie}; {SERVER} signed both, and told two stories", 1)
-
-    def test_the_same_terms(self) -> None:
-        rules = str(good("ssh-rsa").entries[0].body["rules"])
-        assert findings(against("ssh-rsa"), terms=(("m1", rules),)) == (Finding("agrees", "terms", "", 1),)
-        assert findings(against("ssh-rsa"), terms=(("m2", OTHER),)) == ()
 
     def test_papers_without_their_files(self) -> None:
         """The transcript names some of them; others may have been replaced."""
@@ -264,11 +255,6 @@ class TestReplyAddresses:
         (said,) = self.found(place="game 1 turn 2")
         assert (said.standing, said.what) == ("two stories", "reply address")
         assert said.found.startswith(f"it was for m1 game 1 turn 2, and {self.PATH} says for m1 game 1 turn 1; ")
-
-    def test_one_of_another_match_is_not_for_this_one(self) -> None:
-        (said,) = self.found(match="m2")
-        assert said.standing == "two stories"
-        assert said.found.startswith(f"it was for m2 game 1 turn 1, and {self.PATH} says for m1 game 1 turn 1; ")
 
     def test_one_that_was_never_used_or_is_of_another_server_says_nothing(self) -> None:
         assert self.found(token=OTHER, place="game 1 turn 2") == ()
