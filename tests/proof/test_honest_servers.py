@@ -197,7 +197,7 @@ class Copied(Referee):
         self.copies = bool(self.database.rows("SELECT match FROM entries"))
 
 
-@pytest.mark.parametrize("name", ["draw", "mailbox", "one-letter", "troubled", "withdrawal"])
+@pytest.mark.parametrize("name", ["mailbox", "one-letter", "troubled"])
 def test_no_answer_to_a_copy_accuses_it(tmp_path: Path, name: str) -> None:
     """Answers name a letter by its octets and its second: what one obeys, no other may refuse."""
     referee = Copied(tmp_path, name)

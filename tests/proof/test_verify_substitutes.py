@@ -18,9 +18,9 @@ from attackers.forgers import (
     with_papers,
     without_entry,
 )
-from in_a_box.referee import Referee, attachment, form_in, placed
+from in_a_box.referee import Referee, attachment, form_in
 from msgspec.structs import replace
-from vectors.matches import asked, good, home, reply
+from vectors.matches import asked, good, home, keyless, proposed, reply
 from vectors.matches import proof as bundle_of
 from world.mutations import rewritten
 
@@ -140,16 +140,24 @@ def forged(found: Bundle, withdrawn: Sequence[str]) -> None:
     fails_for_both(other, "does not belong here")
 
 
-@pytest.mark.parametrize("by_key", [True, False])
-@pytest.mark.parametrize("setup", [False, True])
-@pytest.mark.parametrize("ends", [False, True])
+@pytest.mark.parametrize(
+    ("by_key", "setup", "ends"),
+    [(True, False, False), (True, True, True), (False, True, False), (False, False, True)],
+)
 def test_what_was_withdrawn_before_the_seat_changed_hands(
     tmp_path: Path, *, by_key: bool, setup: bool, ends: bool
 ) -> None:
     """It stays in the trace, so that nobody can call the miss an invented one; the newcomer may withdraw, too."""
     referee, domain = Referee(tmp_path), home()
-    referee.records[domain.where] = domain.record
-    ann, bob = referee.registered("ann"), referee.registered("bob") if by_key else referee.person("bob")
+    options = "fleet: cost:3\nmiss: wait\nsettle: 0"
+    kind, text = ("setup", SETUPS[1]) if setup else ("orders", "Gx3")
+    if by_key:
+        ann, bob = referee.agreed(options) if setup else referee.begun(options, SETUPS)
+    elif setup:
+        _, ann, bob = proposed(referee, options)
+        reply(referee, domain, bob, form_in(bob.text, "accept", lines=1))
+    else:
+        ann, bob = keyless(referee, SETUPS, options)
 
     def write(text: str, kind: str = "") -> None:
         if by_key:
@@ -157,15 +165,6 @@ def test_what_was_withdrawn_before_the_seat_changed_hands(
         else:
             reply(referee, domain, bob, text, asked(bob, kind) if kind else None)
 
-    if not by_key:
-        referee.send(bob, "register bob\n", sign=False)
-        reply(referee, domain, bob, "register bob\n")
-    referee.send(ann, f"new spaceships with bob\n{placed(ann)}fleet: cost:3\nmiss: wait\nsettle: 0\nend\n")
-    write(form_in(bob.text, "accept", lines=1))
-    kind, text = ("setup", SETUPS[1]) if setup else ("orders", "Gx3")
-    if not setup:
-        referee.send(ann, ann.filled("setup", SETUPS[0]))
-        write(bob.filled("setup", SETUPS[1]), "setup")
     write(bob.filled(kind, text), kind)
     write("clear m1\n")
     assert "Withdrawn" in bob.text, bob.text
