@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import zipfile
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER, Referee, attachment
@@ -17,7 +17,6 @@ from pbem.identity import ssh
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.prove import Against
-from pbem.proof.signed_letters import BundleLetters
 from pbem.proof.verification import Check, Proved, verify
 from pbem.store.operator import Instructions, begin_generation
 from verifier import OtherVersion, Unknown, Wrong, verified
@@ -27,44 +26,9 @@ if TYPE_CHECKING:
 
     from in_a_box.referee import Mailbox
 
-    from pbem.match.remaking import Proving
-    from pbem.match.state import Match
-    from pbem.match.step import Signed
-    from pbem.requests import AnyForm, Requested, SignedForm
 
-
-class Remembering(BundleLetters):
-    """Letters that are read and verified once: the same letter at the same place says the same again."""
-
-    known: dict[object, AnyForm | ValueError]
-
-    def proved_form(
-        self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
-    ) -> SignedForm[Requested]:
-        keys = repr((match.players, match.terms))  # those of `agreed` and `substituted` stand in that very entry
-        place = (match.head, match.replies, keys, match.game, match.turn, wanted, seat, paper, signed)
-        if place not in self.known:
-            try:
-                self.known[place] = super().proved_form(match, wanted, seat, signed, paper)
-            except ValueError as error:
-                self.known[place] = error
-        found = self.known[place]
-        if isinstance(found, ValueError):
-            raise found.with_traceback(None)  # or it would drag along each place that it was raised in
-        return cast("SignedForm[Requested]", found)
-
-
-def remembering() -> type[Remembering]:
-    """A reader with a memory of its own."""
-    return type("Remembered", (Remembering,), {"known": {}})
-
-
-def checked(
-    content: bytes | Bundle, server_key: str | None = None, reader: type[BundleLetters] = BundleLetters
-) -> list[Check]:
-    if isinstance(content, Bundle):
-        content = bundle.write(content)
-    return list(verify(content, server_key, reader=reader))
+def checked(content: bytes | Bundle, server_key: str | None = None) -> list[Check]:
+    return list(verify(bundle.write(content) if isinstance(content, Bundle) else content, server_key))
 
 
 def holds(content: bytes | Bundle) -> list[Check]:
@@ -74,9 +38,9 @@ def holds(content: bytes | Bundle) -> list[Check]:
     return checks
 
 
-def fails(content: bytes | Bundle, *words: str, reader: type[BundleLetters] = BundleLetters) -> str:
+def fails(content: bytes | Bundle, *words: str) -> str:
     """The finding of the one check that fails, the last; it names all these words."""
-    checks = checked(content, reader=reader)
+    checks = checked(content)
     assert [check.holds for check in checks] == [True] * (len(checks) - 1) + [False], checks[-1]
     found = checks[-1].found
     for word in words:

@@ -163,18 +163,6 @@ def test_what_is_not_of_this_server_or_this_bundle_shows_nothing(scripts: Script
     )
 
 
-def test_two_entries_that_the_server_signed_are_two_stories(scripts: Scripts, found: Bundle) -> None:
-    ours = found.entries[1].head
-    for head, key, told in (
-        (ours, witnessed.KEY, NONE),
-        ("b" * 64, witnessed.KEY, NONE | {"bundle": [2]}),
-        ("b" * 64, STRANGERS, NONE),
-    ):
-        raw = witnessed.letter(found, [witnessed.signed_head(found, 2, head, key)])
-        assert look(scripts, found, letters=[raw])["stories"] == told
-        assert bool(kept("x", raw).for_programs)
-
-
 @pytest.mark.parametrize(
     ("heads", "key", "finished", "told"),
     [

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers import forgers
-from attackers.forgers import checked, holds, index, letter_by, nth, remembering, retold, with_entry, with_papers
+from attackers.forgers import checked, fails, holds, index, letter_by, nth, retold, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 from vectors.matches import good
@@ -25,9 +23,6 @@ from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
-
-READER = remembering()
-fails = partial(forgers.fails, reader=READER)
 
 
 @pytest.fixture(scope="module")

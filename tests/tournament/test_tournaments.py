@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.club import CLOSES, LOST, SECRET, WON, Club, names, refolded
+from in_a_box.club import LOST, SECRET, WON, Club, names, refolded
 from msgspec.structs import replace
 
 from pbem.games import Refused
@@ -109,22 +109,6 @@ class TestTheLot:
         seed = sha256_hex("".join(f"{line}\n" for line in lines).encode())
         order = ", ".join(drawn("a" * 64, "5e" * 32, words))
         assert f"`{seed}`, the order {order}." in (Path(__file__).parents[2] / "docs" / "bundle.md").read_text()
-
-    def test_what_comes_after_the_close_does_not_change_the_lot(self) -> None:
-        """Nobody enters, not even again in other words, and who leaves was in it."""
-        club = Club(names=names(4))
-        club.now = datetime.fromisoformat(f"{CLOSES}T12:00:00Z")
-        before = {name: entrant.words for name, entrant in club.state.entrants.items()}
-        for name in ("late", "p01"):
-            with pytest.raises(Refused, match="entries are closed"):
-                club.enter(name)
-        club.leave("p02")
-        assert {name: entrant.words for name, entrant in club.state.entrants.items()} == before
-        club.start()
-        assert club.state.entrants["p02"].out
-        assert not [pairing for pairing in club.awaited if "p02" in pairing.names]
-        club.enter("p01")  # with other keys
-        assert club.folded() == club.state
 
 
 class TestRoundRobins:
@@ -313,15 +297,6 @@ class TestRulings:
         club.enter("friend")
         with pytest.raises(Refused, match="a match of one's own"):
             club.rule(by="organiser", what="annul", match=own.match)
-
-    @pytest.mark.parametrize("lines", ["", LADDER])
-    def test_whoever_enters_otherwise_is_no_substitute_any_more(self, lines: str) -> None:
-        """Otherwise one player would play for two lines, and against oneself."""
-        club = Club(lines, names=names(3))
-        club.rule(what="substitute", player="dave", **{"for": "p01"})
-        club.leave("p01")
-        club.enter("dave", "p01", "dave")
-        assert {name: entrant.player.name for name, entrant in club.state.entrants.items()}["p01"] == "p01"
 
 
 class TestSwiss:
