@@ -206,14 +206,6 @@ def test_who_was_given_time_or_answered_was_not_silent(between: tuple[Any, ...],
     assert (fated[0], fated[2]) == (("dropped", 5) if lost else ("agrees", 6))
 
 
-@pytest.mark.parametrize(("seat", "lost"), [(1, False), (2, True)])
-def test_who_took_a_seat_was_not_silent(seat: int, *, lost: bool) -> None:
-    found = story(BEGUN, MISS, (CARL[0], {**CARL[1], "seat": seat}), CLAIM, *END)
-    name = "carl" if seat == 1 else "ann"
-    fated = fate(found, receipt(1, player=name, received="2028-06-01T12:00:00Z"))
-    assert fated[0] == ("dropped" if lost else "agrees")
-
-
 BY_DEFAULT = receipt(0, orders="default", received=BEFORE)
 
 
@@ -242,13 +234,6 @@ def test_default_orders_are_played_where_a_turn_was_missed(
     gone = ("agrees", "left with the seat in entry 4", 4)
     lie = ("dropped", "turn 3 was missed, and entry 5 did not play them", 5)
     assert fated == (gone if left else lie)
-
-
-def test_what_was_withdrawn_before_the_game_was_forfeited() -> None:
-    later = withdrawal(4).text().encode()
-    found = with_papers(FORFEITED, {"withdrawals/game-1-turn-4-withdrawn-seat-1-rev-2.txt": later})
-    said = fate(found, receipt(4, received=BEFORE))
-    assert said == ("agrees", "withdrawn by rev 2", 6)
 
 
 def test_orders_that_lie_beside_the_others_as_unused() -> None:

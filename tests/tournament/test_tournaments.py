@@ -140,16 +140,6 @@ class TestRoundRobins:
         assert sorted(points(club).values()) == [0, 3, 3, 3, 3]
         assert club.folded() == club.state
 
-    def test_two_matches_lost_by_silence_withdraw_a_player(self) -> None:
-        club = Club("at-once: 1", names=names(6))
-        club.start()
-        for expected in ("", "annulled"):
-            pairing = next_of(club, "p01")
-            seat = pairing.names.index("p01") + 1
-            club.over(pairing.match, 3 - seat, reason="forfeit", turns=0, silent=[seat])
-            assert club.state.entrants["p01"].out == expected
-        assert club.state.entrants["p01"].leaves == "silent"
-
     def test_two_may_fall_silent_with_one_match(self) -> None:
         club = Club(names=names(3))
         club.start()
