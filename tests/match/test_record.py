@@ -172,40 +172,6 @@ def test_what_is_wrong_with_the_structure_is_said(text: str, key: str | None, sa
     assert (found.turn, found.seat, found.order, found.message) == (0, None, key, says)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (GAME.replace("LG Rv1", "LG Rv9"), (0, 1, "Rv9")),
-        (GAME.replace("LG Bz5", "LG Rv9") + '\n[[turn]]\n1 = "?"\n', (0, 2, "Rv9")),
-        (GAME.replace("LG Bz5", "x").replace("LG Rv1", "y"), (0, 1, "y")),
-        (GAME.replace('setup = "LG Bz5"', ""), (0, 2, None)),
-        (GAME.replace('setup = "LG Bz5"', "setup = 1").replace("LG Rv1", "y"), (0, 1, "y")),
-        (GAME + '\n[[turn]]\n1 = "?!"\n', (1, 1, "?!")),
-        (GAME + '\n[[turn]]\n2 = "?!"\n', (1, 1, None)),
-        (GAME + "\n[[turn]]\n1 = ''\n2 = 5\n", (1, 2, None)),
-        (GAME + "\n[[turn]]\n1 = '? !'\n2 = 5\n", (1, 1, "?")),
-        (GAME + "\n[[turn]]\n2 = []\n1 = 1979-05-27\n", (1, 1, None)),
-        (GAME + "\n[[turn]]\n", (1, 1, None)),
-        (GAME + TURN + "\n[[turn]]\n1 = ''\n2 = 1.5\n", (2, 2, None)),
-        (GAME + TURN + "\n[[turn]]\n1 = ''\n2 = '?'\n[[turn]]\n1 = 5", (2, 2, "?")),
-        (GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n" + TURN, (2, None, None)),
-        (GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n\n[[turn]]\n1 = 5", (2, None, None)),
-        (GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n[result]\nwinner = 2\nscores = [1, 0]", (1, None, None)),
-        (GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n[result]\nwinner = 1\nscores = [1, 1]", (1, None, None)),
-        (GAME + TURN + "\n[result]\nwinner = 0\nscores = [1, 1]", (1, None, None)),
-        (GAME + "\n[result]\nwinner = 0\nscores = [1, 1]", (0, None, None)),
-        (GAME + TURN + "[result]\nwinner = 2\nscores = [1, 2]\nreason = 'forfeit'", (1, None, None)),
-        (GAME + TURN + "[result]\nwinner = 3\nscores = [1, 1]\nreason = 'forfeit'", (1, None, None)),
-        (
-            GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n[result]\nwinner = 1\nscores = [1, 0]\nreason = 'agreement'",
-            (1, None, None),
-        ),
-    ],
-)
-def test_which_fault_is_named(text: str, expected: Any) -> None:
-    assert refused(text) == expected
-
-
 OVER = GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n"
 """Ann has won in turn 1."""
 
@@ -236,11 +202,6 @@ def test_why_it_is_refused_is_said(text: str, says: str) -> None:
     with pytest.raises(Illegal) as caught:
         replay(read(text))
     assert says in str(caught.value.message)
-
-
-def test_a_game_that_ended_from_outside() -> None:
-    record = read(GAME + TURN + "[result]\nwinner = 2\nscores = [1, 1]\nreason = 'forfeit'")
-    assert replay(record).result == {"over": True, "winner": 2, "scores": [1, 1], "reason": "forfeit"}
 
 
 # The canonical form

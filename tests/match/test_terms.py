@@ -167,25 +167,6 @@ def test_a_game_that_nobody_taught_us() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "options"),
-    [
-        ({"fleet": "cost:3"}, {"fleet": "cost:3"}),
-        ({"fleet": '"cost:3"'}, {"fleet": "cost:3"}),
-        ({"first": "1"}, {"first": "1"}),
-        ({"additional": "[1, 2]"}, {"additional": [1, 2]}),
-        ({"fleet": "cost:3", "allowed": "{MD = 1}"}, {"fleet": "cost:3", "allowed": {"MD": 1}}),
-        ({"fleet": "standard"}, {}),
-    ],
-    ids=str,
-)
-def test_options_of_the_game(lines: dict[str, Any], options: dict[str, Any]) -> None:
-    terms = propose(**lines)
-    assert terms.options == options
-    assert dict(json.loads(json.dumps(terms.document()))["options"]) == options
-    assert terms.first_options() is not None
-
-
-@pytest.mark.parametrize(
     ("game", "lines"),
     [
         ("spaceships", {"fleet": "cost:3", "allowed": "{MD = 1, LG = 2}", "additional": "[1, 0]"}),
