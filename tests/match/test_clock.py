@@ -117,22 +117,10 @@ class TestVacations:
         assert late.with_stop(holiday("2026-05-09", "2026-05-20")).deadline == late.deadline
         assert late.with_stop(holiday("2026-05-09", "2026-05-20")).grace_ends == late.grace_ends
 
-    def test_called_off_the_clock_runs_on_with_what_was_left(self) -> None:
-        stop = holiday("2026-05-04", "2026-05-20")
-        back = at("2026-05-10 12:00", BERLIN)
-        running = clock("2026-05-01 12:00").with_stops(VACATION, [Stop(stop.began, back, VACATION)])
-        assert running.run(back) == 2 * D + D // 2
-        assert running.deadline == back + timedelta(days=4, hours=12)
-
     def test_the_budget_counts_days_of_each_year_once(self) -> None:
         taken = [(date(2026, 12, 20), date(2027, 1, 3)), (date(2027, 1, 3), date(2027, 1, 4))]
         assert days_of_year(taken) == {2026: 12, 2027: 4}
         assert days_of_year([]) == {}
-
-    def test_a_turn_asked_for_in_a_vacation(self) -> None:
-        away = clock("2026-05-05 12:00").with_stop(holiday("2026-05-04", "2026-05-10"))
-        assert away.deadline == at("2026-05-18 00:00", BERLIN)
-        assert away.run(at("2026-05-09 00:00", BERLIN)) == 0
 
 
 class TestOutages:
@@ -151,12 +139,6 @@ class TestOutages:
         expected = at("2026-05-14 12:00" if deadline == "2026-05-08 12:00" else deadline, BERLIN)
         assert moved.grace_ends == expected + timedelta(days=0 if deadline == "2026-05-08 12:00" else 3)
 
-    def test_within_a_vacation_nothing_is_given_twice(self) -> None:
-        away = clock("2026-05-01 12:00").with_stop(holiday("2026-05-04", "2026-05-10"))
-        down = Stop(at("2026-05-05 12:00", BERLIN), at("2026-05-12 00:00", BERLIN), "outage")
-        assert away.deadline is not None
-        assert away.with_stop(down).deadline == away.deadline + timedelta(days=1)
-
     def test_without_an_end_there_is_no_deadline(self) -> None:
         halted = clock("2026-05-01 12:00").with_stop(Stop(at("2026-05-02 12:00", BERLIN), None, "bounce"))
         assert (halted.deadline, halted.grace_ends, halted.reminders, halted.following()) == (None, None, (), None)
@@ -164,10 +146,6 @@ class TestOutages:
 
 
 class TestGifts:
-    def test_on_top_of_what_is_left(self) -> None:
-        given_ = clock("2026-05-01 12:00").given(3 * D, at("2026-05-04 00:00"))
-        assert given_.deadline == at("2026-05-11 12:00", BERLIN)
-
     def test_from_now_on_when_the_deadline_has_passed(self) -> None:
         now = at("2026-05-09 08:00", BERLIN)
         assert clock("2026-05-01 12:00").given(3 * D, now).deadline == at("2026-05-12 08:00", BERLIN)
@@ -188,12 +166,6 @@ class TestBanks:
     def test_a_gift_is_used_before_it(self) -> None:
         banked = Clock(at("2026-05-01 12:00"), 24 * D, bank=21 * D).given(2 * D, at("2026-05-02 00:00"))
         assert banked.left_in_bank(at("2026-05-06 12:00")) == 21 * D
-
-    def test_a_stop_does_not_draw_on_it(self) -> None:
-        banked = Clock(
-            at("2026-05-01 12:00"), 24 * D, bank=21 * D, stops=(holiday("2026-05-03", "2026-05-12", zone="UTC"),)
-        )
-        assert banked.left_in_bank(at("2026-05-14 12:00")) == 21 * D
 
 
 class TestReminders:
@@ -218,14 +190,6 @@ class TestReminders:
         assert running.reminded_by(late).reminder(late) is None
         # More time does not bring back what was sent.
         assert running.reminded_by(late).given(7 * D, at("2026-05-08 13:00")).reminder(at("2026-05-30 00:00")) is None
-
-    def test_none_comes_within_a_stop(self) -> None:
-        away = clock("2026-05-01 12:00").with_stop(holiday("2026-05-04", "2026-05-20"))
-        assert away.reminders == (
-            at("2026-05-22 00:00", BERLIN),
-            at("2026-05-24 12:00", BERLIN),
-            at("2026-05-25 12:00", BERLIN),
-        )
 
 
 class TestZones:

@@ -7,12 +7,11 @@ from functools import partial
 from typing import Any
 
 import pytest
-from match.by_hand import ANN, START, Table, signed
+from match.by_hand import START, Table, signed
 from msgspec.structs import replace
 
 from pbem.match import progress, submissions
 from pbem.match.events import begun, clocks, interventions
-from pbem.match.events.silence import claimable_seats
 from pbem.match.remaking import Remaking
 from pbem.match.seat_clock import Calendar, Stop
 from pbem.match.state import losing_seats
@@ -79,17 +78,6 @@ class TestClocks:
         early = START - self.HOUR
         counted = [told.play.counted_as_received(told, seat, early, default=False) for seat in (1, 2)]
         assert counted == [START, early]
-
-    def test_a_claim_is_from_who_was_silent(self) -> None:
-        """In a match that waits for its players, and by somebody for whom it does not wait."""
-        table = Table().agree()
-        table.setup(1, ANN)
-        late = replace(table.match, missed=frozenset({2}))
-        assert claimable_seats(late, 1) == [2]
-        assert claimable_seats(late, 2) == []
-        assert claimable_seats(table.match, 1) == []
-        assert claimable_seats(replace(late, phase="closed"), 1) == []
-        assert claimable_seats(replace(late, terms=replace(late.terms, miss="pass")), 1) == []
 
     def test_default_orders_that_were_withdrawn_leave_a_trace_at_the_end(self) -> None:
         table = Table(miss="default").agree().begin()

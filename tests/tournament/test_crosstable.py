@@ -68,18 +68,6 @@ class TestByHand:
         assert (rows["c"].direct, rows["d"].direct) == (0, 2)
         assert [row.entrant for row in table(club.state)[0]] == ["b", "a", "d", "c"]
 
-    def test_draws(self) -> None:
-        """A: 2 + 1 + 1; B: 1 + 2 + 1; C: 1 + 0 + 1; D: 1 + 1 + 0 (classical: a 2, b 2, c 1, d 1)."""
-        club = started("", "a", "b", "c", "d")
-        rows = played(
-            club,
-            {("a", "b"): "=", ("a", "c"): "1", ("a", "d"): "=", ("b", "c"): "=", ("b", "d"): "1", ("c", "d"): "="},
-        )
-        assert [rows[name].points for name in "abcd"] == [4, 4, 2, 2]
-        # A: b drawn 4, c beaten 2 * 2, d drawn 2. B: a drawn 4, c drawn 2, d beaten 2 * 2.
-        assert [rows[name].sonneborn for name in "abcd"] == [10, 10, 6, 6]
-        assert rows["a"].direct == 1
-
     def test_a_ring_of_three_is_left_to_the_lot(self) -> None:
         club = started("", "a", "b", "c")
         rows = played(club, {("a", "b"): "1", ("b", "c"): "1", ("a", "c"): "0"})
