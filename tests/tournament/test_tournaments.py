@@ -48,21 +48,6 @@ def next_of(club: Club, name: str) -> Pairing:
 
 
 class TestEntering:
-    def test_a_tournament_from_its_entries_to_its_end(self) -> None:
-        club = Club(names=("ann", "bob", "carl"))
-        club.start()
-        assert [entry.type for entry in club.entries] == [
-            *("announced", "entered", "entered", "entered", "started", "paired")
-        ]
-        assert [pairing.match for pairing in club.awaited] == ["m1", "m2", "m3"]
-        for pairing in club.awaited:
-            club.over(pairing.match, WON)
-        assert ended(club) == "played"
-        assert [row["entrant"] for row in club.entries[-1].body["table"][0]] == [
-            row.entrant for row in table(club.state)[0]
-        ]
-        assert club.folded() == club.state
-
     def test_it_starts_when_entries_close_or_it_is_full(self) -> None:
         club = Club("entrants: 3", names=("ann", "bob"))
         with pytest.raises(TranscriptError, match="not closed"):
@@ -112,22 +97,6 @@ class TestTheLot:
 
 
 class TestRoundRobins:
-    def test_leaving_early_annuls_all_games(self) -> None:
-        club = Club("at-once: 1", names=names(5))
-        club.start()
-        first = next(pairing for pairing in club.awaited if "p01" in pairing.names)
-        club.over(first.match, 1 + first.names.index("p01"))
-        assert points(club)["p01"] == 2
-        club.leave("p01")
-        assert club.entries[-1].type != "left"
-        withdrawn = next(entry for entry in club.entries if entry.type == "withdrawn")
-        assert withdrawn.body == {"player": "p01", "why": "left", "games": "annulled"}
-        assert points(club)["p01"] == 0
-        while club.state.phase != "ended":
-            club.over(club.awaited[0].match, 0)
-        assert sorted(points(club).values()) == [0, 3, 3, 3, 3]
-        assert club.folded() == club.state
-
     def test_two_may_fall_silent_with_one_match(self) -> None:
         club = Club(names=names(3))
         club.start()
