@@ -71,14 +71,6 @@ class Sealed(SealedMatch):
         return finding.standing, finding.found
 
 
-def test_a_program_that_plays_by_its_seed_was_blind() -> None:
-    played = Sealed()
-    played.game(ANNA, BOB)
-    played.game(BOB, ANNA)
-    standing, found = played.judged()
-    assert standing == "agrees", found
-
-
 @pytest.mark.parametrize("reveals", [(ANNA, BOB), (BOB,)])
 def test_what_was_played_by_hand_is_found_whether_the_other_reveals_or_not(reveals: tuple[int, ...]) -> None:
     played = Sealed(by_hand=1)
