@@ -95,22 +95,6 @@ class Liar:
         return name if "seat-1" in name and steps[-1:] == ["commit"] and now >= turn else ""
 
 
-def a_commitment_that_nobody_signed(desk: Liar) -> bool:
-    """Ann is not bound by it: she could choose her orders once bob's are open."""
-    return exchanged(desk, desk.last())
-
-
-def a_commitment_of_a_later_turn(desk: Liar) -> bool:
-    return exchanged(desk, desk.last(turn=2))
-
-
-def exchanged(desk: Liar, name: str) -> bool:
-    """Another hash under ann's signature."""
-    if name:
-        desk.texts[name] = re.sub(rb"commit\s+[0-9a-f]{64}", f"commit {OTHER}".encode(), desk.texts[name])
-    return bool(name)
-
-
 def an_earlier_letter_in_its_place(desk: Liar) -> bool:
     """A signature of ann's that is good, under other steps."""
     if not (name := desk.last(turn=2)):
@@ -125,14 +109,6 @@ def orders_other_than_committed(desk: Liar) -> bool:
         if "seat-1" in name and re.search("^open ", desk.words(name), re.M):
             words = re.sub(r"strike \w+", "strike Gx3", desk.words(name))
             return desk.sign(name, words) or desk.sign(name, words.replace("Gx3", "Gx4"))
-    return False
-
-
-def another_answer(desk: Liar) -> bool:
-    """A strike of bob's hit, where ann had said before that it missed, or the other way."""
-    for name in {**desk.before}:
-        if "seat-1" in name and "\nanswers " in (words := desk.words(name)):
-            return desk.sign(name, words.replace(" none", " ship").replace("miss", "hit"))
     return False
 
 
@@ -156,15 +132,6 @@ def another_seal(desk: Liar, seat: int) -> bool:
     return bool(words) and desk.sign(name, words)
 
 
-def another_setup_than_ann_committed_to(desk: Liar) -> bool:
-    """A commitment that ann never signed, which she could open as another fleet."""
-    name = "m1-game-1-seal-seat-1.signed.txt"
-    if name not in desk.texts:
-        return False
-    desk.texts[name] = re.sub(rb"commitment\s+[0-9a-f]{64}", f"commitment {OTHER}".encode(), desk.texts[name])
-    return True
-
-
 def another_setup_from_the_second_turn_on(desk: Liar) -> bool:
     """When letters do not bring the letter of her commitment any more; and now she has signed this one."""
     return bool(desk.last(turn=2)) and another_seal(desk, 1)
@@ -180,12 +147,8 @@ def a_commitment_exchanged_once_bob_is_bound(desk: Liar) -> bool:
 
 
 ACCUSED = [
-    another_setup_than_ann_committed_to,
     another_setup_from_the_second_turn_on,
-    a_commitment_that_nobody_signed,
-    a_commitment_of_a_later_turn,
     orders_other_than_committed,
-    another_answer,
     words_put_into_bobs_mouth,
     a_commitment_exchanged_once_bob_is_bound,
 ]

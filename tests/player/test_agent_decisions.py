@@ -32,29 +32,19 @@ def other_key(number: int) -> str:
     return ssh.public(Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32))
 
 
-class Damaging:
-    """A desk that did not read ann's letters at receipt as bob's program does, and shows bob something unreadable.
-
-    `at` says in which of the names of files it does.
-    """
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
-        self.at = at
-        lie_in_files(monkeypatch, self.damage)
-
-    def damage(self, _match: object, _document: object, out: Any) -> None:
-        out.attachments = [
-            (name, kind, content.replace(b"BEGIN", b"BEGUN") if self.at in name else content)
-            for name, kind, content in out.attachments
-        ]
-
-
 @pytest.mark.parametrize("at", ["seal-seat-1", "step-"])
 def test_what_cannot_be_read_is_held_against_the_server_that_entered_it(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
-    """Only a signed text shows what the other player is bound to."""
-    Damaging(monkeypatch, at)
+    """Only a signed text shows what the other player is bound to, and bob's program cannot read what he is shown."""
+
+    def damage(_match: object, _document: object, out: Any) -> None:
+        out.attachments = [
+            (name, kind, content.replace(b"BEGIN", b"BEGUN") if at in name else content)
+            for name, kind, content in out.attachments
+        ]
+
+    lie_in_files(monkeypatch, damage)
     propose(referee, owners, "spaceships")
     ann, bob = owners
     live_out(owners)
@@ -72,23 +62,6 @@ def test_what_cannot_be_read_is_held_against_the_server_that_entered_it(
     live_out(owners)
     game = sealed(referee.match()).game
     assert referee.match().phase == "closed" or 2 in game.reveals
-
-
-def test_what_can_be_read_later_is_played_on_from(
-    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk = Damaging(monkeypatch, "step-")
-    propose(referee, owners, "spaceships")
-    _, bob = owners
-    live_out(owners)
-    assert bob.memory.alarms()
-    desk.at = "nowhere"
-    assert not bob.agent.take_back("m1", referee.now)
-    bob.letters.ask("report m1", referee.now)
-    live_out(owners)
-    assert not bob.memory.alarms()
-    assert referee.match().phase == "closed"
-    assert referee.match().games[-1].reason == "rules"
 
 
 def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owners: list[Owner]) -> None:

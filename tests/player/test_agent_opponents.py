@@ -23,18 +23,27 @@ FLEET = "cost:8"
 """A game in which there is a third turn."""
 
 
-class Twice(Owner):
-    """A player whose letters of one kind say everything twice."""
+class Altering(Owner):
+    """A player whose letters of one kind go out otherwise than the program made them."""
 
-    kind = ""
+    kind = "step"
+
+    def altered(self, form: str) -> bytes:
+        raise NotImplementedError
 
     def flush(self) -> None:
         for sent in self.letters.outbox.unsent():
-            twice = self.referee.signed(self.person, sent.form + sent.form)
-            raw = self.referee.raw(self.person, twice) if sent.command == self.kind else sent.raw
+            raw = self.altered(sent.form) if sent.command == self.kind else sent.raw
             self.sent.append(raw)
             self.referee.deliver(raw, self.person.address, sent.to)
             self.letters.outbox.has_left(sent)
+
+
+class Twice(Altering):
+    """A player who says everything twice."""
+
+    def altered(self, form: str) -> bytes:
+        return self.referee.raw(self.person, self.referee.signed(self.person, form + form))
 
 
 @pytest.mark.parametrize("kind", ["seal", "step"])
@@ -50,19 +59,14 @@ def test_what_the_other_agent_cannot_read_as_one_letter_is_refused(
         assert referee.match().phase != "closed"
 
 
-class Verbose(Owner):
+class Verbose(Altering):
     """A player whose steps end with many words, in a character set in which they are short."""
 
-    def flush(self) -> None:
-        for sent in self.letters.outbox.unsent():
-            raw = sent.raw
-            if sent.command == "step":
-                text = self.referee.signed(self.person, f"{sent.form}\n-- \n" + f"{'€' * 90}\n" * 2400)
-                raw = self.referee.raw(self.person, text).decode().replace("utf-8", "cp1252").encode("cp1252")
-                assert len(raw) < 256 << 10 < len(text.encode())
-            self.sent.append(raw)
-            self.referee.deliver(raw, self.person.address, sent.to)
-            self.letters.outbox.has_left(sent)
+    def altered(self, form: str) -> bytes:
+        text = self.referee.signed(self.person, f"{form}\n-- \n" + f"{'€' * 90}\n" * 2400)
+        raw = self.referee.raw(self.person, text).decode().replace("utf-8", "cp1252").encode("cp1252")
+        assert len(raw) < 256 << 10 < len(text.encode())
+        return raw
 
 
 def test_what_a_server_takes_is_not_too_long_for_an_agent(referee: Referee, tmp_path: Path) -> None:
@@ -112,15 +116,12 @@ def test_a_player_decides_whether_a_replaced_key_is_the_others(
     assert referee.match().phase == "closed"
 
 
-class Padding(Owner):
+class Padding(Altering):
     """A player whose steps end with many words."""
 
-    def flush(self) -> None:
-        for sent in self.letters.outbox.unsent():
-            padded = self.referee.signed(self.person, sent.form + ("\n-- \n" + f"{'x' * 75}\n" * 3000))
-            raw = self.referee.raw(self.person, padded) if sent.command == "step" else sent.raw
-            self.referee.deliver(raw, self.person.address, sent.to)
-            self.letters.outbox.has_left(sent)
+    def altered(self, form: str) -> bytes:
+        padded = f"{form}\n-- \n" + f"{'x' * 75}\n" * 3000
+        return self.referee.raw(self.person, self.referee.signed(self.person, padded))
 
 
 def test_what_is_asked_for_anew_comes_however_long_the_other_writes(

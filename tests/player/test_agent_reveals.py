@@ -121,16 +121,6 @@ def against_a_program(referee: Referee, ann: Owner, house: Machine, *, until: in
             break
 
 
-def test_no_program_reveals_because_the_server_says_so(
-    referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desk = Asking(monkeypatch)
-    against_a_program(referee, owners[0], house, until=2)
-    live_out([owners[0], house])
-    assert desk.asked
-    assert not house.memory.prepared("reveal", "m1")
-
-
 @pytest.mark.parametrize("days", [1, 11])
 def test_a_program_reveals_once_its_opponent_was_silent_for_the_whole_pace(
     referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch, days: int
@@ -285,30 +275,6 @@ def test_a_resignation_that_nobody_signed_makes_no_agent_reveal(
     assert referee.match().phase == "closed"
 
 
-def test_a_resignation_of_an_earlier_turn_makes_no_agent_reveal(
-    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It was refused then, say; the server asks for reveals, and shows it."""
-    ann, bob = owners
-    propose(referee, owners, "spaceships")
-    for _ in live(owners):
-        if referee.match().turn == 1 and ann.letters.matches.standing("m1").phase == "playing":
-            break
-    old = ann.letters.say("m1", "resign m1 match", referee.now).form
-    signed = referee.signed(ann.person, old)
-    ann.memory.settle(ann.memory.prepared("resign", "m1")[-1].id, "refused")
-    for owner in live(owners):
-        if owner is bob and referee.match().turn > 1:
-            break
-    ann.agent.hear(ann.receive(), referee.now)
-    monkeypatch.setattr(Matches, "text", _instead_of_resignations(Matches.text, signed))
-    ann.letters.say("m1", "resign m1 match", referee.now)
-    ann.flush()
-    before = bob.decided
-    live_out(owners)
-    assert bob.decided == before + 1
-
-
 @pytest.mark.parametrize("is_earlier", [True, False], ids=["game-1", "game-2"])
 def test_a_resignation_of_an_earlier_game_makes_no_agent_reveal(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, is_earlier: bool
@@ -326,7 +292,13 @@ def test_a_resignation_of_an_earlier_game_makes_no_agent_reveal(
             break
     ann.agent.hear(ann.receive(), referee.now)
     if is_earlier:
-        monkeypatch.setattr(Matches, "text", _instead_of_resignations(Matches.text, signed))
+        told = Matches.text
+
+        def text(self: Matches, number: int, mail: str) -> str | None:
+            found = told(self, number, mail)
+            return signed if found and found.startswith("resign") else found
+
+        monkeypatch.setattr(Matches, "text", text)
     ann.letters.say("m1", "resign m1 match", referee.now)
     ann.flush()
     before, game = bob.decided, sealed(referee.match()).game
@@ -334,14 +306,6 @@ def test_a_resignation_of_an_earlier_game_makes_no_agent_reveal(
     live_out(owners)
     assert bob.decided == before + is_earlier
     assert not bob.accusations
-
-
-def _instead_of_resignations(told: Callable[..., str | None], other: str) -> Callable[..., str | None]:
-    def text(self: Matches, number: int, mail: str) -> str | None:
-        found = told(self, number, mail)
-        return other if found and found.startswith("resign") else found
-
-    return text
 
 
 @pytest.mark.parametrize("end", ["game 1", "game 2", "between"])

@@ -17,7 +17,6 @@ from player.program_matches import entered
 
 from pbem.mail.commands import parse
 from pbem.match.events.sealed_events import sealed
-from pbem.player.correspondence.standings import Impossible
 from pbem.player.memory import SentForm
 from pbem.proof.verification import verify
 from pbem.requests import Reveal, Seal, Section, TakeSteps
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from in_a_box.machine import Machine
-    from in_a_box.referee import Referee
+    from in_a_box.referee import Mailbox, Referee
+    from in_a_box.table import Side
 
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -113,9 +113,6 @@ def answers_of(owner: Side) -> dict[tuple[str, int], set[Section]]:
     return found
 
 
-# A server that lies: it names a higher generation, and has what was signed signed again.
-
-
 def test_a_step_that_waited_in_the_backup_is_signed_again(referee: Referee, owners: list[Owner]) -> None:
     """The restored server refuses it, as the match is paused, and knows the letter from then on."""
     propose(referee, owners, "spaceships")
@@ -143,25 +140,6 @@ def test_a_step_that_waited_in_the_backup_is_signed_again(referee: Referee, owne
     assert all(len(answers) == 1 for one in owners for answers in answers_of(one).values())
 
 
-def test_a_place_that_was_answered_before_cannot_be_answered_otherwise(referee: Referee, owners: list[Owner]) -> None:
-    propose(referee, owners, "spaceships")
-    backup = backed_up_in(referee, owners, 3)
-    play(owners, referee, 1)
-    put_back(referee, backup)
-    resume_all(referee)
-    asked = 0
-    for owner in owners:
-        owner.letters.inbox.receive(owner.person.letters.came[-1], referee.now)
-        if owner.letters.matches.standing("m1").asked:
-            asked += 1
-            assert not owner.agent.asks("m1")
-            with pytest.raises(Impossible, match="cannot be changed"):
-                owner.agent.order("m1", "", referee.now)
-    assert asked == 1
-    live_out(owners)
-    assert all(len(answers) == 1 for owner in owners for answers in answers_of(owner).values())
-
-
 def test_another_answer_of_the_opponent_is_an_accusation_in_any_generation(
     referee: Referee, owners: list[Owner]
 ) -> None:
@@ -184,13 +162,18 @@ def test_another_answer_of_the_opponent_is_an_accusation_in_any_generation(
     assert all(len(answers) == 1 for answers in answers_of(ann).values())
 
 
-def test_a_later_generation_drops_no_evidence_and_an_earlier_one_is_not_believed_again(
-    referee: Referee, ann: Side, tmp_path: Path
-) -> None:
-    del tmp_path
+def proposed_by(referee: Referee, ann: Side) -> Mailbox:
+    """Bob, who has proposed m1 to Ann."""
     bob = referee.registered("bob")
     referee.send(bob, new(bob, "spaceships", "ann", options="settle: 0\nfleet: cost:3"))
     ann.receive()
+    return bob
+
+
+def test_a_later_generation_drops_no_evidence_and_an_earlier_one_is_not_believed_again(
+    referee: Referee, ann: Side
+) -> None:
+    bob = proposed_by(referee, ann)
     ann.post(ann.letters.accept("m1", referee.now))
     ann.post(ann.letters.set_up("m1", "MD Rv1 Rv2 Rv3", referee.now))
     backup = back_up(referee)
@@ -241,9 +224,7 @@ def test_tournaments_of_programs_end_by_themselves(referee: Referee, tmp_path: P
 
 def test_what_was_accepted_after_the_backup_is_proposed_again(referee: Referee, ann: Side) -> None:
     """Otherwise the player believes that the match is under way, and the proposer that nobody answered."""
-    bob = referee.registered("bob")
-    referee.send(bob, new(bob, "spaceships", "ann", options="settle: 0\nfleet: cost:3"))
-    ann.receive()
+    bob = proposed_by(referee, ann)
     backup = back_up(referee)
     ann.post(ann.letters.accept("m1", referee.now))
     begun = len(ann.person.letters.came)
@@ -295,9 +276,7 @@ def test_a_refusal_about_a_match_of_others_is_heard_after_a_restore(referee: Ref
 
 def test_the_end_of_a_match_that_a_later_restore_did_not_touch_stays(referee: Referee, ann: Side) -> None:
     """A letter from between the two restores may come late: it is of the same story."""
-    bob = referee.registered("bob")
-    referee.send(bob, new(bob, "spaceships", "ann", options="settle: 0\nfleet: cost:3"))
-    ann.receive()
+    bob = proposed_by(referee, ann)
     ann.post(ann.letters.accept("m1", referee.now))
     put_back(referee, back_up(referee))
     ann.receive()
