@@ -16,7 +16,7 @@ from in_a_box.referee import Referee, new
 from in_a_box.table import ANN, BOB, SMALL, Side
 from machines.deaths import Death, Killed
 
-from pbem.player import correspondence, sealed_agent
+from pbem.player import correspondence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,15 +143,6 @@ def test_one_death(tmp_path: Path, point: str, number: int) -> None:
     with closing(play_openly(tmp_path, death)) as ann:
         assert death.deaths == {point: 1}
         check_openly(ann)
-
-
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("point", [*sealed_agent.POINTS, *correspondence.POINTS])
-def test_one_death_of_an_agent(referee: Referee, tmp_path: Path, point: str) -> None:
-    death = Death(point, 4)
-    with closing(play_sealed(referee, tmp_path, death)) as ann:
-        assert death.deaths == {point: 1}
-        check_sealed(ann)
 
 
 @pytest.mark.usefixtures("quick")

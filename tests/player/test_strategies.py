@@ -143,9 +143,6 @@ def test_another_seed_is_another_game() -> None:
         assert play(game, "one", (1, 1), most=4).digest != play(game, "other", (1, 1), most=4).digest
 
 
-# Work
-
-
 # What they know
 
 
