@@ -15,13 +15,12 @@ from in_a_box.referee import Referee, form_in, new
 from in_a_box.terminal import Terminal
 
 from pbem.cli.play.terminal import Terminal as Front
-from pbem.games import GAMES, outside, part_of, parts, rules
+from pbem.games import GAMES, outside, part_of
 from pbem.pages import hash_of
 from pbem.player import program_config, trial_server
 from pbem.player.account_file import places
 from pbem.player.beginning import begin_to_play
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.opponent import Chance, Position, strategy
 from pbem.player.page_room import PlayRoom
 from pbem.player.play_table import PlayTable
 
@@ -101,15 +100,10 @@ def test_the_page_at_home_shows_the_text_and_takes_what_is_written(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bob = begun(terminal)
-    table = PlayTable(places({"HOME": str(terminal.home)}), "ann@play.example", Front())
-    room = PlayRoom(table.folders, "", "en", print)
-    monkeypatch.setattr(room.work, "ask", lambda work, _: work())  # no other thread
-    of = {"account": room.seat(table), "match": "m1"}
+    room, of = room_of(terminal, monkeypatch)
 
     def shown(what: str) -> str:
-        answer = room.view(what, of)
-        assert answer is not None
-        return answer.content.decode()
+        return page(room, what, of).content.decode()
 
     def done(what: str, **asked: object) -> Any:
         answer = room.act(what, {**of, **asked})
@@ -155,8 +149,7 @@ def test_the_page_at_home_shows_the_text_and_takes_what_is_written(
     assert '<option value="marbles">' in shown("")
 
 
-def test_the_house_at_home_plays_it_at_random(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same seed and letters give the same setup and orders."""
+def test_the_house_at_home_plays_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     with enabled(tmp_path / "site"):
@@ -166,20 +159,6 @@ def test_the_house_at_home_plays_it_at_random(tmp_path: Path, monkeypatch: pytes
         config = tmp_path / ".local/share/pbem/pbem.toml"
         assert tomllib.loads(config.read_text("utf-8"))["games"] == {"enabled": ["marbles"]}
         assert {"spaceships", "marbles"} <= program_config.load(config.with_name("house.toml")).games.keys()
-        judge, plays = rules("marbles"), strategy("marbles")
-        options = judge.options({}, 2)
-        state = judge.begin(options, [judge.setup(options, seat, "hide 3") for seat in (1, 2)])
-        position = Position(options, 1, parts.view(judge, state, 1, []), [])
-        seeds = [bytes([seed]) * 32 for seed in range(8)]
-        setups = [[plays.setup(1, Chance(seed), options, 1) for seed in seeds] for _ in range(2)]
-        orders = [[plays.orders(1, Chance(seed), position) for seed in seeds] for _ in range(2)]
-        for first, again in (setups, orders):
-            assert first == again
-            assert len(set(first)) > 1
-        for text in orders[0]:
-            judge.order(state, 1, text)
-        for text in setups[0]:
-            judge.setup(options, 1, text)
 
 
 @pytest.mark.parametrize("terminal", [("march", MARCH)], indirect=True)
@@ -222,8 +201,9 @@ def test_the_page_at_home_draws_what_the_game_draws_and_offers_orders(
     terminal("accept", "m1", "--yes")
     terminal.referee.send(bob, bob.filled("orders", "final\nthrow it"))
     assert "m1" in terminal()
-    page = page_of(terminal, monkeypatch)
-    composer = page("composer")
+    room, of = room_of(terminal, monkeypatch)
+    room.look()
+    composer = page(room, "composer", of)
     text = composer.content.decode()
     score, _ = terminal.referee.match().under_way.scores
     words = f"A track of thirty fields: seat 1 is on field {score}, seat 2 on field 0."
@@ -236,27 +216,26 @@ def test_the_page_at_home_draws_what_the_game_draws_and_offers_orders(
     assert inline
     assert f"script-src '{hash_of(inline[1])}';" in composer.policy
     assert "img-src data:;" in composer.policy
-    assert "script-src" not in page("board").policy
-    board = page("board").content.decode()
-    assert words in board
-    assert "<textarea" not in board
-    assert "<script" not in board
+    board = page(room, "board", of)
+    assert "script-src" not in board.policy
+    text = board.content.decode()
+    assert words in text
+    assert "<textarea" not in text
+    assert "<script" not in text
 
 
-def page_of(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], PageAnswer]:
-    """The views of match m1 on the page at home."""
+def room_of(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> tuple[PlayRoom, dict[str, str]]:
+    """The page at home, and what its requests about match m1 name."""
     table = PlayTable(places({"HOME": str(terminal.home)}), "ann@play.example", Front())
     room = PlayRoom(table.folders, "", "en", print)
     monkeypatch.setattr(room.work, "ask", lambda work, _: work())  # no other thread
-    of = {"account": room.seat(table), "match": "m1"}
-    room.look()
+    return room, {"account": room.seat(table), "match": "m1"}
 
-    def page(what: str) -> PageAnswer:
-        answer = room.view(what, of)
-        assert answer is not None
-        return answer
 
-    return page
+def page(room: PlayRoom, what: str, of: dict[str, str]) -> PageAnswer:
+    answer = room.view(what, of)
+    assert answer is not None
+    return answer
 
 
 # The server.

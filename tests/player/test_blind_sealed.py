@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from player.program_matches import judged
 from playing.sealed_match import SealedMatch
 
 from pbem.match.events.sealed_events import table_of
 from pbem.match.transcript import canonical
-from pbem.player.blind import Plan, comment, replayed
+from pbem.player.blind import Plan, comment
 from pbem.player.opponent import Position
-from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,9 +65,7 @@ class Sealed(SealedMatch):
             self.wait(20)
 
     def judged(self) -> tuple[str, str]:
-        proved = Proved()
-        assert list(verify(self.bundle(), proved=proved))[-1].holds
-        (finding,) = replayed(proved, [PLAN.seed])
+        (finding,) = judged(self.bundle(), [PLAN.seed])
         return finding.standing, finding.found
 
 

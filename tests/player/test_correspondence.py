@@ -23,30 +23,6 @@ from pbem.player.play_table import prove
 
 
 class TestAMatch:
-    def test_is_played_to_its_proof(self, referee: Referee, playing: Side) -> None:
-        bob = bob_of(referee)
-        assert playing.letters.matches.standing("m1").asked
-        for cell in ("Rv1", "Rv3", "Bz5"):
-            referee.turn((bob, ""))
-            events = playing.post(playing.letters.order("m1", cell, referee.now, final=True))
-            assert [event.said for event in events if event.kind == "answer"] == ["done"]
-        standing = playing.letters.matches.standing("m1")
-        assert (standing.phase, standing.outcome and standing.outcome.winners) == ("closed", (standing.seat,))
-        proof = playing.proof
-        assert proof.holds
-        assert sum(letter.standing == "agrees" for letter in proof.letters) >= 5
-        assert not playing.memory.alarms()
-        assert {event.kind for event in playing.events} <= {"news", "answer", "challenge", "account"}
-
-    def test_what_stands_is_withdrawn_and_given_anew(self, playing: Side, referee: Referee) -> None:
-        for cell in ("Rv1", "Rv3", "Rv3"):
-            events = playing.post(playing.letters.order("m1", cell, referee.now))
-            assert [event.said for event in events if event.kind == "answer"] == ["done"]
-            events = playing.post(playing.letters.say("m1", "clear m1", referee.now))
-            assert [event.said for event in events if event.kind == "answer"] == ["done"]
-            assert playing.letters.matches.standing("m1").asked
-            assert playing.letters.matches.pending("m1") is None
-
     def test_the_same_again_is_the_same_letter_and_others_are_a_new_one(
         self, playing: Side, referee: Referee
     ) -> None:

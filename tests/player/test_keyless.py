@@ -114,18 +114,6 @@ def test_what_others_write_in_its_name_keeps_nobody_from_registering(
     assert ann.memory.account().name == "ann"
 
 
-def test_a_match_is_played_to_its_proof(referee: Referee, playing: Guest, bob: Mailbox) -> None:
-    for cell in ("Rv1", "Rv3", "Bz5"):
-        referee.turn((bob, ""))
-        playing.receive()
-        assert playing.said(playing.letters.order("m1", cell, referee.now, final=True)) == ["done"]
-    assert playing.letters.matches.standing("m1").phase == "closed"
-    proof = playing.proof
-    assert proof.holds
-    assert not playing.memory.alarms()
-    assert b"BEGIN SSH SIGNATURE" not in b"".join(playing.sent)
-
-
 def test_each_letter_goes_to_an_address_of_its_own(referee: Referee, playing: Guest) -> None:
     """Orders are replaced, sentences said, another match proposed: each answers a letter about its own place."""
     letters = playing.letters

@@ -18,11 +18,11 @@ from pbem.cli.opponent import _Lines
 from pbem.desk.strangers import EACH
 from pbem.player.blind import PROGRAM, Plan, comment, seeds
 from pbem.player.correspondence import POINTS
-from pbem.player.opponent import STRATEGIES, Position, edition, strategy
+from pbem.player.opponent import STRATEGIES, edition, strategy
 from pbem.player.program import NoAccount, PlanKnown, ProgramKnown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pbem.games import Options
@@ -69,34 +69,16 @@ class TestAMatch:
         assert house.letters.matches.standing("m1").phase == "setup"
 
 
-class Wishing:
-    """A strategy that wishes something."""
-
-    def __init__(self, wish: str) -> None:
-        self.wished = wish
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(strategy("spaceships"), name)
-
-    def wish(self, level: int, position: Position) -> str:
-        del level, position
-        return self.wished
-
-
 class TestWishes:
-    @pytest.fixture
-    def wish(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-        return lambda wish: monkeypatch.setattr("pbem.player.program.strategy", lambda _: Wishing(wish))
-
     def begun(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         propose(referee, house, bob)
         referee.send(bob, bob.filled("setup", BOB))
         house.live()
 
     def test_a_draw_is_offered_once_a_game(
-        self, referee: Referee, house: Machine, bob: Mailbox, wish: Callable[[str], None]
+        self, referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        wish("draw")
+        monkeypatch.setattr(strategy("spaceships"), "wish", lambda *_: "draw")
         self.begun(referee, house, bob)
         referee.turn((bob, ""))
         house.live()
@@ -104,10 +86,10 @@ class TestWishes:
         assert len(house.memory.prepared("orders", "m1")) == 2
 
     def test_a_draw_is_accepted(
-        self, referee: Referee, house: Machine, bob: Mailbox, wish: Callable[[str], None]
+        self, referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.begun(referee, house, bob)
-        wish("draw")
+        monkeypatch.setattr(strategy("spaceships"), "wish", lambda *_: "draw")
         referee.send(bob, "draw m1 offer\n")
         house.live()
         assert closed(house).reason == "agreement"
@@ -119,8 +101,10 @@ class TestWishes:
         assert house.letters.matches.standing("m1").phase == "playing"
         assert house.letters.matches.standing("m1").offers == []
 
-    def test_it_resigns(self, referee: Referee, house: Machine, bob: Mailbox, wish: Callable[[str], None]) -> None:
-        wish("resign")
+    def test_it_resigns(
+        self, referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(strategy("spaceships"), "wish", lambda *_: "resign")
         self.begun(referee, house, bob)
         assert closed(house).reason == "resignation"
         assert house.memory.prepared("orders", "m1") == []

@@ -8,19 +8,18 @@ import pytest
 from in_a_box.machine import Machine
 from in_a_box.outside import RACE, enabled, found_in, install, record
 from in_a_box.referee import SERVER, Referee, new
+from player.program_matches import agrees, convicted, judged
 
 from pbem.games.outside import enable
 from pbem.player.account_file import BadAccount
-from pbem.player.blind import replayed, seeds
+from pbem.player.blind import seeds
 from pbem.player.opponent import is_played
 from pbem.player.program_config import GameLimits, load
-from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pbem.proof.compare.finding import Finding
 
 ACCOUNT = f"""\
 [account]
@@ -65,33 +64,25 @@ def played(folder: Path, game: str, *orders: str) -> tuple[bytes, list[bytes]]:
     return bundle, opened
 
 
-def judged(bundle: bytes, opened: list[bytes]) -> Finding:
-    proved = Proved()
-    *_, last = verify(bundle, proved=proved)
-    assert last.holds, last
-    (finding,) = replayed(proved, opened)
-    return finding
-
-
 def test_the_house_plays_it_blind(tmp_path: Path) -> None:
     install(tmp_path / "site")
     with found_in(tmp_path / "site"):
         enable(["marbles"])
         bundle, opened = played(tmp_path, "marbles", *(f"guess {number}" for number in range(1, 10)))
-        assert judged(bundle, opened).standing == "agrees"
-        assert judged(bundle, [bytes(16)]).standing == "contradicts"
+        assert agrees(bundle, opened)
+        assert convicted(bundle, [bytes(16)])
     # Other players than those of the package that was agreed on convict nobody.
     players = tmp_path / "site" / "pbem_marbles" / "players.py"
     players.write_text(players.read_text().replace("randint(1, ", "randint(2, "))
     with found_in(tmp_path / "site"):
         enable(["marbles"])
-        finding = judged(bundle, opened)
+        (finding,) = judged(bundle, opened)
     assert (finding.standing, "the package of marbles is another here" in finding.found) == ("open", True)
 
 
 def test_a_game_without_setups_asks_for_none(tmp_path: Path) -> None:
     with enabled(tmp_path / "site", "race", RACE):
-        assert judged(*played(tmp_path, "race", "throw it")).standing == "agrees"
+        assert agrees(*played(tmp_path, "race", "throw it"))
 
 
 def test_its_file_enables_the_games_that_it_names(site: Path, tmp_path: Path) -> None:
