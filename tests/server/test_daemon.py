@@ -9,8 +9,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from datetime import UTC, datetime
@@ -20,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 from in_a_box.stores import of_sqlite
-from machines.house import SERVE, TEXT, House, configured, deliver, run, serving
+from machines.house import TEXT, House, configured, deliver, run, serving
 from signing.domains import Domain, rsa_key
 
 from pbem.config.limits import Limits
@@ -318,23 +316,6 @@ def test_an_interrupt_stops_the_server_cleanly(tmp_path: Path) -> None:
     (ready,) = (line for line in lines if line["event"] == "ready")
     assert (server.returncode, lines[-1]["event"]) == (0, "stopped")
     assert ready["smtp"] == {"host": "127.0.0.1", "port": port}
-
-
-def test_a_second_process_on_a_store_exits_with_a_message(tmp_path: Path) -> None:
-    with serving(tmp_path) as (server, _):
-        command = [sys.executable, "-c", SERVE]
-        other = subprocess.run(
-            [*command, "--config", str(tmp_path / "pbem.toml")],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-        )
-        assert other.returncode == 1
-        assert f"in use by another pbem (process {server.pid})" in other.stderr
-        assert "Traceback" not in other.stderr
-        server.terminate()
-        server.communicate(timeout=20)
 
 
 def test_a_store_in_a_file_has_one_server_that_does_everything(tmp_path: Path) -> None:

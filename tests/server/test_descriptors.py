@@ -69,7 +69,7 @@ def test_case_40_descriptors_run_out_while_the_desk_is_replaced(tmp_path: Path) 
             post = open_ones.enter_context(smtplib.SMTP("127.0.0.1", port, timeout=30))
             for _ in range(90):
                 open_ones.enter_context(socket.create_connection(("127.0.0.1", port)))
-            time.sleep(1.5)
+            time.sleep(0.5)
             for desk in children(server.pid):
                 os.kill(desk, signal.SIGKILL)
             for number in range(3):
@@ -132,8 +132,7 @@ def without_reader() -> ReaderError:
     return error
 
 
-@pytest.mark.parametrize("trouble", [scarce, without_reader])
-@pytest.mark.parametrize("letters", [1, 3])
+@pytest.mark.parametrize(("trouble", "letters"), [(scarce, 3), (without_reader, 1)])
 def test_case_40_no_letter_is_blamed_for_a_want_of_descriptors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: Callable[[], Exception], letters: int
 ) -> None:

@@ -182,22 +182,6 @@ def test_bounces_are_read_alike(worker: Worker) -> None:
     assert kinds == ["permanent", None, None, "unclear", "unclear", None, "unclear", None, None]
 
 
-def test_a_worker_that_died_is_followed_by_another(worker: Worker) -> None:
-    for _ in range(2):
-        before = pid(worker)
-        os.kill(before, signal.SIGKILL)
-        os.waitid(os.P_PID, before, os.WEXITED | os.WNOWAIT)
-        assert sender(worker, SMALL) == "anna@mail.example"
-        assert pid(worker) != before
-
-
-def test_a_worker_that_was_closed_is_followed_by_another(worker: Worker) -> None:
-    before = pid(worker)
-    worker.close()
-    assert sender(worker, SMALL) == "anna@mail.example"
-    assert pid(worker) != before
-
-
 def test_one_that_dies_over_a_letter_says_so_and_the_next_is_read(worker: Worker) -> None:
     before = pid(worker)
     os.kill(before, signal.SIGSTOP)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,6 +13,7 @@ from pbem.config.server import ClockConfig, Config
 from pbem.server.server_clock import Machine, ServerClock
 from pbem.store import noted_time
 from pbem.store.database import Database
+from pbem.store.sqlite import Sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -216,70 +216,26 @@ def test_what_one_server_vouches_for_others_believe(bench: Bench) -> None:
     assert not other.stops()
 
 
-class _There:
-    """The database that servers share: its clock, and what is noted in it."""
-
-    noted = ""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    @property
-    def engine(self) -> _There:
-        return self
-
-    def time(self, _here: datetime) -> datetime:
-        return self.now
-
-    def meta(self, _name: str) -> None:
-        """Nothing is noted."""
-
-    def set_meta(self, name: str, _value: str) -> None:
-        """What is vouched for is noted for the others."""
-        self.noted = name
-
-    def transaction(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-
-@dataclass
-class Sharing:
-    """One of several servers that share a database, whose own clock is a year ahead, or right."""
-
-    wrong_by: timedelta
-    synchronised: bool
-
-    def __post_init__(self) -> None:
-        self.there, self.seconds = _There(), 10.0
-        self.clock = ServerClock(
-            Machine(
-                lambda: START + timedelta(seconds=self.seconds - 10.0) + self.wrong_by,
-                lambda: ("boot 1", self.seconds),
-                lambda: self.synchronised,
-            ),
-            CONFIG,
-        )
-
-    def look(self) -> datetime:
-        return self.clock.look(cast("Any", self.there))
-
-
-def test_servers_that_share_a_database_go_by_its_clock_and_by_the_seconds_that_go_by() -> None:
-    sharing = Sharing(YEAR, synchronised=True)
-    assert sharing.look() == START
-    sharing.seconds += 2.5
-    assert sharing.clock() == START + timedelta(seconds=2.5)
+def test_servers_that_share_a_database_go_by_its_clock_and_by_the_seconds_that_go_by(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Sqlite, "time", lambda _, _here: START)
+    bench.wall, bench.synchronised = START + YEAR, True
+    clock = bench.clock()
+    assert clock() == START
+    bench.seconds += 2.5
+    assert clock() == START + timedelta(seconds=2.5)
 
 
 @pytest.mark.parametrize(("wrong_by", "synchronised"), [(YEAR, True), (2 * HOUR, False), (timedelta(), True)])
 def test_a_server_vouches_for_the_databases_clock_if_its_own_agrees(
-    wrong_by: timedelta, *, synchronised: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong_by: timedelta, *, synchronised: bool
 ) -> None:
     """The database's was two hours behind, and is set right, or the other way round."""
-    sharing = Sharing(wrong_by, synchronised=synchronised)
-    sharing.there.now -= 2 * HOUR
-    sharing.look()
-    sharing.there.now += 2 * HOUR
-    assert sharing.look() == (START if not wrong_by else START - 2 * HOUR)
-    assert sharing.clock.stops() is bool(wrong_by)
-    assert sharing.there.noted == ("" if wrong_by else "clock")
+    with Database(tmp_path / "store.sqlite") as database:
+        monkeypatch.setattr(Sqlite, "time", lambda _, _here: START - 2 * HOUR)
+        clock = Bench(database, START + wrong_by, synchronised=synchronised).clock()
+        monkeypatch.setattr(Sqlite, "time", lambda _, _here: START)
+        assert clock.look(database) == (START if not wrong_by else START - 2 * HOUR)
+        assert clock.stops() is bool(wrong_by)
+        assert (noted_time.read(database) is None) is bool(wrong_by), "the others believe what one vouches for"

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import Referee
 from in_a_box.stores import place
 from machines.house import House, configured, move_in, run
@@ -27,9 +26,6 @@ from pbem.server.http_call import MOST, Unreachable, WitnessAsker, fetched
 from pbem.smtp.rounds import LONGEST_WAIT, TaskServices
 from pbem.store.database import Database
 from pbem.store.questions import WitnessRequests
-from pbem.tlog.checkpoint import Checkpoint, CosignRequest
-from pbem.tlog.note import Note, NoteSignature, holds, signed
-from pbem.tlog.tree import leaf_hash
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
@@ -37,14 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
-LOG_KEY = VerifierKey("l.example", LOG, KEY.public_key().public_bytes_raw())
-
-
-def request(leaf: bytes = b"one", old: int = 0) -> str:
-    """The request of a log of one leaf."""
-    text = str(Checkpoint("l.example", 1, leaf_hash(leaf)))
-    return str(CosignRequest(old, (), Note(text, (signed("l.example", KEY, text),))))
 
 
 class Case:
@@ -179,20 +167,6 @@ def test_a_witness_that_is_none_of_ours_any_more_is_not_asked(case: Case) -> Non
 
 
 # Over sockets.
-
-
-def test_a_witness_by_the_letter_of_the_specification_cosigns() -> None:
-    double = Double(LOG_KEY)
-    with serving(double) as port:
-        place = f"http://127.0.0.1:{port}/of/logs/add-checkpoint"
-        status, content = asyncio.run(fetched(place, request().encode()))
-        assert status == 200
-        signature = NoteSignature.read(content.decode().rstrip("\n"))
-        assert holds(double.verifier, CosignRequest.read(request()).note.text, signature)
-        assert asyncio.run(fetched(place, request(old=1).encode()))[0] == 200
-        assert asyncio.run(fetched(place, request(b"two").encode())) == (409, b"1\n")
-        assert asyncio.run(fetched(place, request(b"two", old=1).encode()))[0] == 409
-    assert set(double.asked) == {"/of/logs/add-checkpoint"}
 
 
 def test_an_answer_without_end_and_one_that_is_no_http_are_none() -> None:
