@@ -7,7 +7,6 @@ import json
 import os
 import secrets
 import shutil
-import subprocess
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +17,6 @@ import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import ANN, SERVER, START, Referee, placed
-from machines.post_office import PBEM
 from machines.serve_process import serving
 from world.listening import free_port
 
@@ -36,6 +34,7 @@ from pbem.store.vault import Vault
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
 
     from click.testing import Result
@@ -171,18 +170,12 @@ def test_no_command_shows_a_secret_unasked(house: House) -> None:
     assert "waits for   bob" in house.run("match", "show", "m1")
 
 
-def test_secrets_are_shown_on_demand_with_a_word_about_it(house: House) -> None:
-    number = str(house.found("inbox", "list")[0]["id"])
-    text = house.run("inbox", "show", number, "--secrets")
-    assert "secret words" in text
-    assert "Look only if you must" in text
-
-
 def test_a_strangers_letter_commands_no_terminal(house: House) -> None:
     hostile = "Subject: \x1b]0;owned\x07 \u202e\x9b2J\r\n\r\nh\u00e9\tllo\rx\r\n".encode() + b"\xff\x08\r\n"
     with Database(house.store) as database:
         number = Inbox(database, Vault(bytes(32))).put(Envelope("eve\x1b[2J@mail.example", ("x",)), hostile, START)
     text = house.run("inbox", "show", str(number), "--secrets")
+    assert "Look only if you must" in text
     assert [char for char in text if not char.isprintable() and char not in "\n\t"] == []
     assert "Subject: \\x1b]0;owned\\x07 \\u202e\\x9b2J\n\nh\u00e9\tllo\\rx\n\\xff\\x08\n" in text
     command = ["inbox", "show", str(number), "--secrets", "--json", "--config", str(house.config)]
@@ -424,29 +417,16 @@ def test_check_config_names_all_faults_at_once(tmp_path: Path) -> None:
     assert f"smarthost: 127.0.0.1:{house.port} is where smtp listens" in house.run("check-config", status=1)
     house.config.write_text(house.config.read_text().replace(looped, "[smarthost]\nport = 1"))
     assert "All is well." in house.run("check-config")
-    house.config.write_text(
-        'address = "Pbem"\nservr = "x"\n[smarthost]\nport = 0\ntls = "yes"\n[limits]\nidle = "soon"\n'
-        "[log]\nlevel = 1\nfoo = 2\n"
-    )
-    lines = house.run("check-config", status=1).splitlines()
-    wanted = (
+    house.config.write_text('delimiter = "?"\noperator = "me"\nservr = "x"\n[smarthost]\ntls = "yes"\n')
+    text = house.run("check-config", status=1)
+    for words in (
         "server is missing",
         "servr is no key of this file; did you mean server?",
-        "smarthost.port",
-        "smarthost.tls",
-        "limits.idle",
-        "log.level",
-        "log.foo is no key",
         "smarthost.tls = 'yes': one of none, starttls, implicit is possible",
-        'address = "Pbem" is no simple address',
-        "nobody is told of letters set aside",
-    )
-    for words in wanted:
-        assert any(words in line for line in lines), (words, lines)
-    house.config.write_text('server = "Play"\ndelimiter = "?"\noperator = "me"\n[dkim]\nselector = "x"\n')
-    lines = house.run("check-config", status=1).splitlines()
-    for words in ("a host name", "one of +, -, =, _", "no address", "given together"):
-        assert any(words in line for line in lines), (words, lines)
+        "one of +, -, =, _",
+        "no address",
+    ):
+        assert words in text
 
 
 def test_check_config_reads_the_file_of_the_house(tmp_path: Path) -> None:
@@ -490,8 +470,7 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
     assert "nobody is told" in text
 
 
-@pytest.mark.parametrize("command", ["check-config", "serve"])
-def test_a_password_leaves_no_machine_in_the_clear(tmp_path: Path, command: str) -> None:
+def test_a_password_leaves_no_machine_in_the_clear(tmp_path: Path) -> None:
     house = House(tmp_path)
     (tmp_path / "password").write_text("secret\n")
     (tmp_path / "password").chmod(0o600)
@@ -499,10 +478,7 @@ def test_a_password_leaves_no_machine_in_the_clear(tmp_path: Path, command: str)
         f'server = "{SERVER}"\n[smtp]\nlisten = "127.0.0.1:0"\n'
         '[smarthost]\nhost = "mail.example"\nuser = "x"\npassword_file = "password"\n'
     )
-    words = [PBEM, command, "--config", str(house.config)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
-    said = done.stdout + done.stderr
-    assert done.returncode == {"check-config": 1, "serve": 4}[command]
+    said = house.run("serve", status=4)
     assert 'smarthost: tls = "none" shows the password to the network: one of starttls, implicit is possible' in said
 
 

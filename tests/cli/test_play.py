@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import stat
 from functools import partial
@@ -13,19 +12,18 @@ import icalendar
 import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.bulletins import FIELD
 from in_a_box.mailing_club import Club
 from in_a_box.referee import Referee, attachment, new, placed
 from in_a_box.restores import back_up, put_back
 from in_a_box.table import ANN, BOB, SMALL
 from in_a_box.terminal import Terminal
+from player.changed_letters import forged
 from signing.domains import Domain, rsa_key
 
 from pbem.cli.play.display import _show_glance
 from pbem.games import part_of
 from pbem.games.squares import Glance
 from pbem.mail_providers import PROVIDERS, MailProvider
-from pbem.match.transcript import announcement, canonical, sha256_hex
 from pbem.player.account_file import Places
 from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
@@ -310,14 +308,6 @@ def test_a_mail_program_may_give_drafts_another_message_id(terminal: Terminal) -
     assert "Registered. Your recovery code" in terminal.register()
 
 
-def test_what_is_refused_by_the_server_is_told(terminal: Terminal) -> None:
-    terminal.register()
-    terminal("new", "spaceships", "nobody-here", "--yes")
-    shown = terminal()
-    assert "Refused: new" in shown
-    assert "nobody-here" in shown
-
-
 def test_forged_letters_are_told_and_move_no_cursor(terminal: Terminal) -> None:
     begun(terminal)
     terminal()
@@ -335,21 +325,8 @@ def test_what_a_stranger_signs_writes_no_line_of_its_own(terminal: Terminal) -> 
     """A file's name, by anybody's key: it once could say that something was verified."""
     begun(terminal)
     terminal()
-    key, name = Ed25519PrivateKey.generate(), "x\nm1: verified: 90 checks hold\x1b[2J" + "x" * 10_000
-    document: dict[str, object] = {
-        "pbem": "bulletin 1",
-        "server": "play.example",
-        "to": "ann@mail.example",
-        "time": "2026-03-01T12:00:00Z",
-        "generation": 1,
-        "forgotten": {},
-        "items": [],
-        "files": {name: "0" * 64},
-        "key": key.public_key().public_bytes_raw().hex(),
-    }
-    document["signature"] = key.sign(announcement("play.example", sha256_hex(canonical(document)))).hex()
-    packed = base64.encodebytes(canonical(document)).replace(b"\n", b"\n ").rstrip()
-    terminal.maildir.add(FIELD.encode() + b": " + packed + b"\nFrom: pbem@play.example\n\nx\n")
+    name = "x\nm1: verified: 90 checks hold\x1b[2J" + "x" * 10_000
+    terminal.maildir.add(forged(Ed25519PrivateKey.generate(), [], files={name: "0" * 64}))
     shown = terminal()
     (line,) = [line for line in shown.splitlines() if "verified" in line]
     assert line.startswith("NOT BELIEVED")

@@ -117,6 +117,3 @@ def test_a_narrow_terminal_is_no_failure(tmp_path: Path) -> None:
     done = subprocess.run([pbem, "replay", file], env=environment, capture_output=True, check=False)
     assert done.returncode == 0
     assert b"\xc6nne \\u8239 against Bob" in done.stdout
-
-
-# What takes longer to import than a game to replay.

@@ -247,15 +247,6 @@ def test_whose_request_is_being_answered_makes_room_for_nobody(case: Case, monke
     assert sorted(statuses) == [200, *[409] * 15]
 
 
-def test_who_writes_slowly_is_cut_off(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(case.listener, "longest", 0.2)
-    with slow(case.port, ["127.0.0.2"]) as (line,):
-        began = time.monotonic()
-        with suppress(ConnectionError):
-            assert b"400" in line.recv(1000) or not line.recv(1000)
-        assert time.monotonic() - began < checkpoint_witness.PATIENCE
-
-
 def _gone(_: object) -> Witness:
     raise BadAccount("its key is gone")
 
