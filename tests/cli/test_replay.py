@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner, Result
 from data.material import EXAMPLES
 
 from pbem.cli.group import group
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GAMES = ("shoot-em-up", "spaceships")
 
@@ -106,14 +107,3 @@ def test_names_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "\x1b" not in done.stdout
     assert len(done.stdout.splitlines()) == 7
-
-
-def test_a_narrow_terminal_is_no_failure(tmp_path: Path) -> None:
-    text = (SPACESHIPS / "both-destroyed.pbem.toml").read_text(encoding="utf-8")
-    file = tmp_path / "x.pbem.toml"
-    file.write_text(text.replace('"Ann"', '"Ænne 船"'), encoding="utf-8")
-    pbem = Path(sys.executable).with_name("pbem")
-    environment = {"PYTHONIOENCODING": "latin-1"}
-    done = subprocess.run([pbem, "replay", file], env=environment, capture_output=True, check=False)
-    assert done.returncode == 0
-    assert b"\xc6nne \\u8239 against Bob" in done.stdout

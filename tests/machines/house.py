@@ -20,7 +20,6 @@ from pbem.config.values import Listen
 from pbem.desk.reading import InProcess
 from pbem.mail.compose import Content
 from pbem.server.daemon import Daemon
-from pbem.smtp.delivery import Temporary
 from pbem.store import own_keys
 from pbem.store.database import Database
 
@@ -81,12 +80,8 @@ class Post:
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, str, bytes]] = []
-        self.down = 0
 
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
-        if self.down:
-            self.down -= 1
-            raise Temporary("down")
         self.sent.append((sender, recipient, raw))
         return "250 ok"
 
