@@ -14,7 +14,7 @@ from pbem.failpoints import passing
 from pbem.match.events.sealed_events import sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from in_a_box.machine import Machine
@@ -136,6 +136,13 @@ def live(owners: Sequence[Owner | Machine]) -> Iterator[Owner | Machine]:
 def live_out(owners: Sequence[Owner | Machine]) -> None:
     for _ in live(owners):
         pass
+
+
+def live_until(owners: Sequence[Owner | Machine], condition: Callable[[], object]) -> None:
+    """Until then, or until nothing comes any more."""
+    for _ in live(owners):
+        if condition():
+            return
 
 
 def in_second_turn(referee: Referee, owners: Sequence[Owner]) -> None:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from in_a_box.owners import Owner, live, live_out, propose, steps_of
+from in_a_box.owners import Owner, live, live_out, live_until, propose, steps_of
 from player.lying_desk import ANN, BOB, lie_in_bulletins, lie_in_files
 from player.program_matches import entered
 
@@ -197,9 +197,7 @@ def test_what_was_lost_on_its_way_is_asked_for(
     with monkeypatch.context() as patch:
         Liar(patch, referee, owners[0].person, lambda desk: bool(desk.texts.pop(desk.last(), None)))
         propose(referee, owners, "spaceships")
-        for _ in live(owners):
-            if "m1" in owners[1].agent.hindered:
-                break
+        live_until(owners, lambda: "m1" in owners[1].agent.hindered)
     live_out(owners)
     assert [asked.about for asked in owners[1].memory.sent("ask", "", "")] == ["report m1"]
     assert referee.match().phase == "closed"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, steps_of
+from in_a_box.owners import Owner, in_second_turn, live_out, live_until, propose, steps_of
 from player.lying_desk import lie_in_files
 
 from pbem.identity import ssh
@@ -95,9 +95,7 @@ def test_whatever_else_is_found_is_held(referee: Referee, owners: list[Owner]) -
         with bob.memory.noting(MatchKnown, "m1") as known:
             known.keys = {"1": [other_key(time)]}
         bob.letters.ask("report m1", referee.now)
-        for _ in live(owners):
-            if bob.memory.alarms():
-                break
+        live_until(owners, bob.memory.alarms)
         (alarm,) = bob.memory.alarms()
         assert alarm.said == ANOTHER_KEY
         assert not bob.agent.take_back("m1", referee.now)

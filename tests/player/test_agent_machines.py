@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.owners import Owner, live, live_out, propose
+from in_a_box.owners import Owner, live, live_out, live_until, propose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,9 +68,7 @@ def test_whoever_lost_machine_and_letters_in_the_first_turn_goes_on_from_what_wa
     """In Shoot 'em up seat 2 opens first, and cites a head that only lost letters showed; a reminder is enough."""
     ann, bob = owners
     propose(referee, owners, "shoot-em-up")
-    for _ in live(owners):
-        if referee.match().owes(2) == ("open",):
-            break
+    live_until(owners, lambda: referee.match().owes(2) == ("open",))
     assert referee.match().turn == 1
     other = Another(bob, tmp_path / "new" / "memory.sqlite")
     other.taken = len(bob.person.letters.came)
@@ -92,9 +90,7 @@ def test_whoever_lost_machine_and_letters_in_the_first_turn_goes_on_from_what_wa
 def test_without_the_words_nothing_is_said(referee: Referee, owners: list[Owner], tmp_path: Path) -> None:
     ann, bob = owners
     propose(referee, owners, "spaceships")
-    for _ in live(owners):
-        if len(ann.sent) >= 7:
-            break
+    live_until(owners, lambda: len(ann.sent) >= 7)
     other = Another(ann, tmp_path / "new" / "memory.sqlite")
     other.agent.use_words("lusab babad gutih tugad mudof sakat")
     other.letters.ask("report m1", referee.now)
@@ -121,9 +117,7 @@ def test_who_only_looks_changes_nothing(referee: Referee, owners: list[Owner]) -
     """`pbem play` may look while the agent keeps what it is about to say: it would write what is older over that."""
     ann = owners[0]
     propose(referee, owners, "spaceships")
-    for _ in live(owners):
-        if len(ann.sent) >= 7:
-            break
+    live_until(owners, lambda: len(ann.sent) >= 7)
     newest = ann.agent.vault.secrets("m1", 1)
     assert newest is not None
     older = newest.without_orders(max(newest.by_turn))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.owners import Owner, live, live_out, propose, seated, steps_of
+from in_a_box.owners import Owner, live, live_out, live_until, propose, seated, steps_of
 from in_a_box.referee import form_in
 
 from pbem.desk import answer_letter
@@ -72,9 +72,7 @@ class Verbose(Altering):
 def test_what_a_server_takes_is_not_too_long_for_an_agent(referee: Referee, tmp_path: Path) -> None:
     with seated(referee, tmp_path, Verbose, Owner) as (ann, bob):
         propose(referee, [ann, bob], "spaceships")
-        for _ in live([ann, bob]):
-            if steps_of(referee.match(), 2) > 1:
-                break
+        live_until([ann, bob], lambda: steps_of(referee.match(), 2) > 1)
         assert not bob.accusations
         assert steps_of(referee.match(), 2) > 1
 
@@ -131,9 +129,7 @@ def test_what_is_asked_for_anew_comes_however_long_the_other_writes(
     monkeypatch.setattr(answer_letter, "_ANSWER", 400_000)  # two such letters; one of each step would fill a MiB
     with seated(referee, tmp_path, Padding, Owner) as (ann, bob):
         propose(referee, [ann, bob], "spaceships")
-        for _ in live([ann, bob]):
-            if steps_of(referee.match(), 1) > 7 and referee.match().owes(2):
-                break
+        live_until([ann, bob], lambda: steps_of(referee.match(), 1) > 7 and referee.match().owes(2))
         referee.send(bob.person, "report m1\n")
         names = [str(part.get_filename()) for part in bob.person.last.iter_attachments()]
         assert sum(name.endswith(".signed.txt") for name in names) > 1

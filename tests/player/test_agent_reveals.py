@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.machine import Machine
-from in_a_box.owners import Owner, in_second_turn, live, live_out, propose, seated, steps_of
+from in_a_box.owners import Owner, in_second_turn, live, live_out, live_until, propose, seated, steps_of
 from in_a_box.referee import form_in, new
 from player.lying_desk import BOB, lie_in_bulletins, lie_in_files
 
@@ -94,9 +94,7 @@ def test_nothing_is_revealed_because_of_a_resignation_that_had_no_effect(
     """Bob thinks that his letter was lost, and plays on; the server could not enter it any more."""
     with seated(referee, tmp_path, Careful, Careful) as (ann, bob):
         propose(referee, [ann, bob], "spaceships")
-        for _ in live([ann, bob]):
-            if referee.match().turn == 1:
-                break
+        live_until([ann, bob], lambda: referee.match().turn == 1)
         bob.receive()
         bob.letters.outbox.has_left(bob.letters.say("m1", "resign m1 match", referee.now))
         desk = Asking(monkeypatch)
@@ -113,11 +111,11 @@ def house(referee: Referee, tmp_path: Path) -> Iterator[Machine]:
         yield found
 
 
-def against_a_program(referee: Referee, ann: Owner, house: Machine, *, until: int) -> None:
-    """A sealed game against a program, in which this turn has begun, and the program has answered."""
+def against_a_program(referee: Referee, ann: Owner, house: Machine) -> None:
+    """A sealed game against a program, in which turn 2 has begun, and the program has answered."""
     propose(referee, [ann, house], "spaceships", "\nmiss: forfeit")
     for moved in live([ann, house]):
-        if referee.match().turn == until and moved is house:
+        if referee.match().turn == 2 and moved is house:
             break
 
 
@@ -125,7 +123,7 @@ def against_a_program(referee: Referee, ann: Owner, house: Machine, *, until: in
 def test_a_program_reveals_once_its_opponent_was_silent_for_the_whole_pace(
     referee: Referee, owners: list[Owner], house: Machine, monkeypatch: pytest.MonkeyPatch, days: int
 ) -> None:
-    against_a_program(referee, owners[0], house, until=2)
+    against_a_program(referee, owners[0], house)
     if days == 1:
         Asking(monkeypatch)
         house.letters.ask("report m1", referee.now)
@@ -141,7 +139,7 @@ def test_a_program_reveals_after_a_draw_to_which_it_agreed(
 ) -> None:
     """Otherwise only the server says that there was one."""
     ann = owners[0]
-    against_a_program(referee, ann, house, until=2)
+    against_a_program(referee, ann, house)
     monkeypatch.setattr(strategy("spaceships"), "wish", lambda *_: wish)
     if wish is None:
         Asking(monkeypatch)
@@ -159,7 +157,7 @@ def test_no_program_reveals_after_an_offer_of_an_earlier_turn(
 ) -> None:
     """The offer has lapsed; the server tells of its turn as of the present one."""
     monkeypatch.setattr(strategy("spaceships"), "wish", lambda *_: "draw")
-    against_a_program(referee, owners[0], house, until=2)
+    against_a_program(referee, owners[0], house)
     offers = [sent.place for sent in house.memory.prepared("draw", "m1")]
     assert [place.split("; ")[1] for place in offers] == ["game 1 turn 1"]
     Asking(monkeypatch).told = {"turn": 1}
@@ -174,7 +172,7 @@ def test_a_program_asks_for_the_letter_that_shows_the_end(
 ) -> None:
     """A resignation that was lost on its way: nobody would have to look after the program."""
     ann = owners[0]
-    against_a_program(referee, ann, house, until=2)
+    against_a_program(referee, ann, house)
     ann.receive()
     ann.letters.say("m1", "resign m1 match", referee.now)
     ann.flush()
@@ -194,7 +192,7 @@ def test_a_program_reveals_after_a_resignation_by_a_key_that_was_added(
 ) -> None:
     """Otherwise whoever has lost would win, because the program did not reveal."""
     ann, new = owners[0], Ed25519PrivateKey.from_private_bytes(bytes(32))
-    against_a_program(referee, ann, house, until=2)
+    against_a_program(referee, ann, house)
     referee.send(ann.person, f"key add\n{ssh.public(new)} another\n")
     ann.person.key = new
     referee.send(ann.person, form_in(ann.person.text, "confirm"))
@@ -282,14 +280,10 @@ def test_a_resignation_of_an_earlier_game_makes_no_agent_reveal(
     """It gave up the match in turn 1 of game 1, and was refused; game 2 is in turn 1, and nobody has made a step."""
     ann, bob = owners
     propose(referee, owners, "spaceships", "\nkind: continued\ngames: 2\nfirst: 2")
-    for _ in live(owners):
-        if referee.match().turn == 1 and ann.letters.matches.standing("m1").phase == "playing":
-            break
+    live_until(owners, lambda: referee.match().turn == 1 and ann.letters.matches.standing("m1").phase == "playing")
     signed = referee.signed(ann.person, ann.letters.say("m1", "resign m1 match", referee.now).form)
     ann.memory.settle(ann.memory.prepared("resign", "m1")[-1].id, "refused")
-    for _ in live(owners):
-        if (referee.match().game, referee.match().phase) == (2, "playing"):
-            break
+    live_until(owners, lambda: (referee.match().game, referee.match().phase) == (2, "playing"))
     ann.agent.hear(ann.receive(), referee.now)
     if is_earlier:
         told = Matches.text
@@ -356,9 +350,7 @@ def test_a_program_that_opened_its_seed_decides_nothing_more(
     closed: JsonObject = {"phase": "closed", "asked": False}
     lie_in_bulletins(monkeypatch, lambda _stands, found: lies[0] and found.update(closed))
     propose(referee, [ann, house], "shoot-em-up")
-    for _ in live([ann, house]):
-        if referee.match().turn == 3:
-            break
+    live_until([ann, house], lambda: referee.match().turn == 3)
     house.live()
     for lies[0] in (True, False):
         house.letters.ask("report m1", referee.now)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from in_a_box.owners import Owner, live, live_out, propose
+from in_a_box.owners import Owner, live, live_out, live_until, propose
 from in_a_box.referee import new, placed
 from in_a_box.restores import back_up, put_back, resume_all
 from in_a_box.table import Side
@@ -48,9 +48,7 @@ def backed_up_in(referee: Referee, owners: Sequence[Owner], steps: int) -> sqlit
 def play(owners: Sequence[Owner | Machine], referee: Referee, turns: int) -> None:
     """Play so many turns, or to the end."""
     last = referee.match().turn + turns
-    for _ in live(owners):
-        if referee.match().phase == "closed" or referee.match().turn >= last:
-            break
+    live_until(owners, lambda: referee.match().phase == "closed" or referee.match().turn >= last)
 
 
 def forgotten(owner: Side) -> list[str]:
