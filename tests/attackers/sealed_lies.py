@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from in_a_box import sealed_post
 from in_a_box.referee import SERVER
 from msgspec.structs import replace
 from playing.sealed_match import SealedMatch, changed
@@ -17,6 +16,7 @@ from playing.sealed_match import SealedMatch, changed
 from pbem.desk import sealed_files
 from pbem.games import Refused
 from pbem.match import sealed_letters
+from pbem.match.view import MatchView
 from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.memory import SignedText
 from pbem.player.sealed_view import SealedSide
@@ -146,17 +146,50 @@ def verifier_finds(table: SealedMatch) -> bool:
     return not table.checks()[-1].holds
 
 
+def standing(table: SealedMatch, seat: int) -> MatchView:
+    """The game under way, as a player knows it."""
+    match = table.match
+    place = sealed_letters.place(match, seat)
+    return MatchView(
+        match=place.match,
+        rules="spaceships",
+        phase="playing",
+        paused=False,
+        game=place.game,
+        turn=1,
+        seat=place.seat,
+        player=place.player,
+        players=[owner.name for owner in table.owners],
+        programs=[],
+        claim=False,
+        miss="wait",
+        asked=True,
+        deadline=None,
+        accepted=True,
+        agreement=None,
+        hash=match.rules_hash,
+        prev=match.prev,
+        rev=1,
+        said={},
+        offers=[],
+        ended=[],
+        outcome=None,
+        head=None,
+        generation=1,
+        restored=0,
+        address=f"play@{place.server}",
+    )
+
+
 def player_finds(table: SealedMatch, lie: Lie) -> bool:
     """True if the other player's program finds the lie in the signed texts."""
     match, seat = table.match, 3 - lie.teller.seat
     assert match.options is not None
-    where, names = sealed_letters.place(match, seat), [owner.name for owner in table.owners]
     sealed = sealed_files.of_seat(match, None)
     document = {"game": 1, "options": dict(match.options.changed), "sealed": sealed}
-    standing = sealed_post.standing(where, "spaceships", names, match.prev, match.rules_hash)
     heads = {entry.seq: entry.head for entry in table.entries}
     try:
-        SealedSide.of(standing, SERVER, document, sealed["keys"], [*pasted(table)], heads)
+        SealedSide.of(standing(table, seat), SERVER, document, sealed["keys"], [*pasted(table)], heads)
     except (Contradiction, Impossible):
         return True
     return False

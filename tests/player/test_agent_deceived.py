@@ -146,7 +146,20 @@ def a_commitment_exchanged_once_bob_is_bound(desk: Liar) -> bool:
     return desk.sign(names[-2], words)
 
 
+def a_letter_of_another_match(desk: Liar) -> bool:
+    name = desk.last()
+    return bool(name) and desk.sign(name, desk.words(name).replace(" m1 ", " m2 "))
+
+
+def a_letter_that_takes_long_to_read(desk: Liar) -> bool:
+    """Most servers would not take it, and each letter of this one could bring hundreds."""
+    name = desk.last()
+    return bool(name) and desk.sign(name, desk.words(name).replace("\nend\n", "\n" + "# x\n" * 6000 + "end\n"))
+
+
 ACCUSED = [
+    a_letter_of_another_match,
+    a_letter_that_takes_long_to_read,
     another_setup_from_the_second_turn_on,
     orders_other_than_committed,
     words_put_into_bobs_mouth,
@@ -286,6 +299,17 @@ def test_a_match_of_a_sealed_tournament_is_never_told_of_as_another(
             side.live()
         sent = {one.command for side in sides for one in side.memory._sent("match <> ''")}
     assert ("seal" in sent, "setup" in sent) == (told == "as it is", False)
+
+
+@pytest.mark.parametrize("told", [None, {}, {"keys": 1}, {"keys": {}, "note": 1}])
+def test_what_has_no_such_form_is_not_believed(
+    referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, told: object
+) -> None:
+    lie_in_files(monkeypatch, lambda _match, document, _out: document.update(sealed=told))
+    propose(referee, owners, "spaceships")
+    live_out(owners)
+    assert "has no such form" in " ".join(owners[1].accusations)
+    assert steps_of(referee.match(), BOB) == 0
 
 
 THREE: dict[str, Any] = {"seat": 3, "players": ["ann", "cid", "bob"]}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.owners import Owner, live, live_out, live_until, propose
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,6 +112,23 @@ def test_two_agents_on_one_account_say_one_thing(referee: Referee, owners: list[
     assert not other.accusations
     assert other.sent
     other.close()
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_orders_that_were_committed_to_cannot_be_others_later(
+    referee: Referee, owners: list[Owner], lost: bool
+) -> None:
+    """An older file of secrets was put back: they are taken from the note again."""
+    ann = owners[0]
+    propose(referee, owners, "spaceships")
+    live_until(owners, lambda: len(ann.sent) >= 7)
+    newest = ann.agent.vault.secrets("m1", 1)
+    assert newest is not None
+    turn = str(max(newest.by_turn))
+    orders = {at: text for at, text in newest.orders.items() if at != turn} | ({} if lost else {turn: ""})
+    ann.agent.vault.keep(replace(newest, orders=orders))
+    live_out(owners)
+    both_honest(owners)
 
 
 def test_who_only_looks_changes_nothing(referee: Referee, owners: list[Owner]) -> None:
