@@ -9,14 +9,11 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from cli.test_operator import give_keys
-from click.testing import CliRunner
+from cli.test_operator import House
 from in_a_box.referee import Referee
 from in_a_box.stores import of_postgresql, place
 from machines.serve_process import serving
-from world.listening import free_port
 
-from pbem.cli.group import group
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
@@ -26,37 +23,14 @@ if TYPE_CHECKING:
 
 pytestmark = of_postgresql
 
-CONFIG = """
-server = "play.example"
-operator = "operator@play.example"
-store = "{store}"
-[smtp]
-listen = "127.0.0.1:0"
-[smarthost]
-port = {port}
-[limits]
-letters_kept = "10000d"
-"""
 
-
-class Town:
-    """A folder with the configuration and the keys of servers that share a store."""
+class Town(House):
+    """Servers that share a store, each at a port of its own; nobody takes what they send: it waits."""
 
     def __init__(self, folder: Path, store: str) -> None:
-        self.folder = folder
-        self.port = free_port()  # nobody listens there: what is sent waits
-        give_keys(folder)
-        self.config = folder / "pbem.toml"
+        super().__init__(folder)
+        self.listen = 0
         self.take(store)
-
-    def take(self, store: str) -> None:
-        """Have this store from now on."""
-        self.config.write_text(CONFIG.format(store=store, port=self.port))
-
-    def run(self, *words: str, status: int = 0) -> str:
-        done = CliRunner().invoke(group, [*words, "--config", str(self.config)])
-        assert done.exit_code == status, done.output
-        return done.output
 
     @contextlib.contextmanager
     def server(self, name: str) -> Iterator[tuple[subprocess.Popen[str], int]]:

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 CONFIG = """
 server = "play.example"
 operator = "operator@play.example"
-store = "store.sqlite"
+store = "{store}"
 [smtp]
-listen = "127.0.0.1:{port}"
+listen = "127.0.0.1:{listen}"
 [smarthost]
 port = {port}
 [limits]
@@ -53,25 +53,24 @@ letters_kept = "10000d"
 # The store is of the referee's year, and the daemon lives in ours.
 
 
-def give_keys(folder: Path) -> None:
-    """The keys of a server whose store a referee filled."""
-    keys = folder / "keys"
-    keys.mkdir(mode=0o700)
-    for name, content in (("store.key", bytes(32)), ("signing.key", bytes(range(32)))):
-        (keys / name).write_text(content.hex() + "\n")
-        (keys / name).chmod(0o600)
-
-
 class House:
     """The folder of a server whose store was filled by a referee; the daemon is its own smarthost."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = free_port()
+        self.port = self.listen = free_port()
         self.config = folder / "pbem.toml"
-        self.config.write_text(CONFIG.format(port=self.port))
-        give_keys(folder)
         self.store = folder / "store.sqlite"
+        self.take(str(self.store))
+        keys = folder / "keys"
+        keys.mkdir(mode=0o700)
+        for name, content in (("store.key", bytes(32)), ("signing.key", bytes(range(32)))):
+            (keys / name).write_text(content.hex() + "\n")
+            (keys / name).chmod(0o600)
+
+    def take(self, store: str) -> None:
+        """Have this store from now on."""
+        self.config.write_text(CONFIG.format(store=store, port=self.port, listen=self.listen))
 
     def run(self, *words: str, status: int = 0) -> str:
         """A command in this process; what it printed."""

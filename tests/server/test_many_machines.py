@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from in_a_box.boxes import Inbox
 from in_a_box.stores import of_postgresql
 from machines.house import House, configured
 
 from pbem.cli.group import group as pbem
 from pbem.server import daemon as daemons
-from pbem.server import desk_work
 from pbem.server.examination import queues, undone
 from pbem.server.opening import StartError
 from pbem.store import owners
 from pbem.store.database import Database
-from pbem.store.errors import BusyError
 from pbem.store.owners import ALL, Role, at_work
 from pbem.store.vault import Vault, load_key
 from pbem.store_place import PostgresqlAddress
@@ -111,35 +108,6 @@ def test_a_role_that_nobody_has_is_said(tmp_path: Path) -> None:
     assert isinstance(config.store, PostgresqlAddress)
     written = tmp_path / "pbem.toml"
     written.write_text(f'server = "{config.server}"\nstore = "{config.store.url}"\nkeys = "{config.keys}"\n')
-    asyncio.run(main())
-
-
-def test_a_server_that_hangs_is_deposed_and_another_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has leased a letter and says nothing any more, but its connection stands."""
-    monkeypatch.setattr(daemons, "RENEW", 0.1)
-    monkeypatch.setattr(owners, "LEASE", owners.LEASE / 10)
-    monkeypatch.setattr(owners, "SILENT", owners.SILENT / 10)
-    monkeypatch.setattr(desk_work, "STANDBY", 0.1)
-
-    async def main() -> None:
-        async with running(tmp_path):
-            pass  # the store is made
-        with Database(configured(tmp_path).store, name="dead.") as database:
-            vault = Vault(bytes.fromhex((tmp_path / "keys" / "store.key").read_text()))
-            assert database.try_to_decide()
-            async with running(tmp_path) as living:
-                with database.transaction():
-                    owners.Owners(database).renew("dead.", ALL, database.engine.time(living.daemon.machine.now()))
-                await living.send()
-                assert Inbox(database, vault).lease(living.daemon.machine.now())
-                working = at_work(database, living.daemon.machine.now())
-                assert isinstance(working, list)
-                assert len(working) == 2
-                assert not living.post.sent
-                await asyncio.wait_for(living.until(lambda: bool(living.post.sent)), 20)
-                with pytest.raises(BusyError), database.transaction():
-                    database.set_meta("late", "1")
-
     asyncio.run(main())
 
 
