@@ -96,7 +96,6 @@ def test_one_command_to_the_board_and_another_to_the_report(user: Path, game: st
     log = user / ".local/share/pbem/server.log"
     before = log.read_bytes()
     assert in_a_terminal(user, "play", "m1").count("\x1b[") > 20
-    assert "\x1b[" not in in_a_terminal(user, "play", "m1", NO_COLOR="1")
     assert log.read_bytes() == before
     plain = in_a_terminal(user, "play", "--wait", "0", "ask", "list", NO_COLOR="1")
     assert "\x1b[" not in plain
@@ -169,9 +168,7 @@ def test_a_port_that_somebody_else_has_gets_none_of_the_letters(tmp_path: Path) 
     ("written", "instead"),
     [
         (SERVER, "play.example"),
-        ('"127', "127"),
         ("pbem", "\xff"),
-        ("listen = ", "port = "),
         ("127.0.0.1:", "127.0.0.1:x"),
     ],
 )

@@ -252,16 +252,6 @@ class TestJson:
         document = json.loads("\n".join(run(str(proof.parent / "last.eml"), "--json")[1]))
         assert [check["what"] for check in document["checks"]] == ["bundle"]
 
-    def test_letters(self, proof: Path) -> None:
-        status, lines = run(str(proof), "--json", "--against", str(proof.parent / "last.eml"))
-        document = json.loads("\n".join(lines))
-        assert status == 0
-        (letter,) = document["letters"]
-        assert letter["standing"] == "agrees"
-        assert letter["subject"].endswith("; the match is closed")
-        assert letter["message_id"].endswith("@play.example>")
-        assert letter["findings"][0] == {"standing": "agrees", "what": "head of entry 8", "found": "", "seq": 8}
-
     def test_the_document_is_described(self, proof: Path) -> None:
         described = Path(__file__).parents[2].joinpath("docs", "verification.md").read_text()
         document = json.loads("\n".join(run(str(proof), "--json", "--against", str(proof.parent / "last.eml"))[1]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import BOB, Mailbox, Referee
-from player.program_matches import STANDARD, agrees, bob, house, limited, plan_of, propose, read
+from player.program_matches import STANDARD, bob, house, limited, propose, read
 
 from pbem.examples import example_folder
 from pbem.player.account_file import BadAccount
@@ -147,14 +147,6 @@ class TestOpenList:
         assert referee.match().phase == "setup"
         assert referee.match().names == ("bob", "house")
         assert "house joins" in read(bob)
-        referee.send(bob, bob.filled("setup", BOB))
-        referee.turn((bob, ""))
-        house.live()
-        referee.send(bob, "resign m1 match\n")
-        house.live()
-        bundle = house.memory.bundle("m1")
-        assert bundle is not None
-        agrees(bundle, [plan_of(house).seed])
 
     def test_one_at_a_time_and_the_oldest_first(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         cem = referee.registered("cem")

@@ -48,14 +48,13 @@ def played(folder: Path, game: str, *orders: str) -> tuple[bytes, list[bytes]]:
     house.live()
     referee.send(bob, new(bob, game, "house"))
     house.live()
-    for turn in range(80):
-        standing = house.letters.matches.standing("m1")
-        if standing.phase == "closed":
-            break
-        if standing.phase == "setup":
+    while (standing := house.letters.matches.standing("m1")).phase != "closed":
+        if standing.turn > 5:
+            referee.send(bob, "resign m1 match\n")
+        elif standing.phase == "setup":
             referee.send(bob, bob.filled("setup", "hide 7"))
         elif not standing.asked:
-            referee.send(bob, bob.filled("orders", f"final\n{orders[turn % len(orders)]}"))
+            referee.send(bob, bob.filled("orders", f"final\n{orders[standing.turn % len(orders)]}"))
         house.live()
     bundle, opened = house.memory.bundle("m1"), seeds(bob.text)
     house.close()

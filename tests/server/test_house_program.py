@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from machines.house import House, configured, run
+from machines.house import configured
 from structlog.testing import capture_logs
 
 from pbem.config.server import HousePlayer
@@ -137,21 +137,6 @@ def test_the_house_ends_when_the_server_is_killed(tmp_path: Path) -> None:
     while lives(house_process) and time.monotonic() < end:
         time.sleep(0.01)
     assert not lives(house_process)
-
-
-def test_a_server_runs_it_while_it_runs_itself(tmp_path: Path) -> None:
-    told, file = tmp_path / "told.json", str(tmp_path / "opponent.toml")
-    pids: list[int] = []
-
-    async def scene(house: House) -> None:
-        await house.until(told.exists)
-        pids.append(json.loads(told.read_text())["pid"])
-        assert lives(pids[0])
-        assert (await house.send())[0] == 250
-
-    run(configured(tmp_path, house=HousePlayer(config=file)), scene, house=lambda at: script(TELLS, at))
-    assert json.loads(told.read_text())["words"] == [file]
-    assert not lives(pids[0])
 
 
 def test_check_config_names_a_file_that_is_not_there(tmp_path: Path) -> None:

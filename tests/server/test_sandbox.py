@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import logging
 import os
 import signal
@@ -22,7 +21,6 @@ from pbem.config.limits import Limits
 from pbem.config.values import Duration
 from pbem.desk.reading import Findings, InProcess, LetterReader, Question, ReaderError
 from pbem.identity import Key, parse_key
-from pbem.requests import Recover, Register
 from pbem.server.sandbox import Worker
 from pbem.store.inbox import Envelope
 
@@ -127,32 +125,6 @@ def test_a_worker_vouches_as_we_do(worker: Worker) -> None:
     assert kinds >= {("none", False), ("valid", False), ("unknown key", True), ("bad", False)}
 
 
-def test_keys_that_letters_bring_are_read_and_refused_alike(worker: Worker) -> None:
-    """Pasted below a command or attached; as often as a letter asks for it, each is read once."""
-    kinds = set()
-    for path in KEYS.glob("*"):
-        name = path.name.encode()
-        attached = b"Content-Type: multipart/mixed; boundary=b\r\n" + SMALL.replace(
-            b"help\r\n",
-            b"--b\r\n\r\nregister ann\r\nrecover\r\n--b\r\nContent-Disposition: attachment; filename=%b.pub\r\n"
-            b"Content-Transfer-Encoding: base64\r\n\r\n%b\r\n--b--\r\n" % (name, base64.b64encode(path.read_bytes())),
-        )
-        pasted = SMALL.replace(b"help\r\n", b"register ann\r\n" + path.read_bytes())
-        for raw in (attached, pasted):
-            (answer,) = answers = found(worker, *asked([raw], []))
-            assert answers == found(InProcess(Limits()), *asked([raw], [])), path
-            if isinstance(answer, Findings) and answer.understood is not None:
-                for one in answer.understood.brought:
-                    kinds.add((type(one.request), one.request.key is None, one.key is None, one.fault is None))
-    # A file that holds no public key is a fault; so is a line that begins like one.
-    assert kinds >= {
-        (Register, True, False, True),
-        (Register, True, True, False),
-        (Register, False, False, True),
-        (Recover, True, False, True),
-    }
-
-
 def test_what_is_beyond_the_limits_is_refused_with_its_headers(worker: Worker) -> None:
     failed = b"X-Failed-Recipients: bob@mail.example\r\nSubject: Mail delivery failed\r\n"
     parts = b"Content-Type: multipart/mixed; boundary=b\r\n" + SMALL + b"--b\r\n\r\nx\r\n" * 60 + b"--b--\r\n"
@@ -166,20 +138,6 @@ def test_what_is_beyond_the_limits_is_refused_with_its_headers(worker: Worker) -
         assert answer.letter.sender == "anna@mail.example"
         assert answer.delivery_report is not None
         assert answer.delivery_report.kind == kind
-
-
-def test_bounces_are_read_alike(worker: Worker) -> None:
-    """A letter may be a bounce by the way it came, or because it is a report."""
-    failed = b"X-Failed-Recipients: bob@mail.example\r\nSubject: Mail delivery failed\r\n\r\nsorry\r\n"
-    report = b"Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\n\r\nx\r\n--b--\r\n"
-    questions = [
-        Question(raw, AT, returned=returned) for raw in (failed, report, SMALL) for returned in (True, None, False)
-    ]
-    answers = found(worker, *questions)
-    assert answers == found(InProcess(Limits()), *questions)
-    bounces = [one.delivery_report for one in answers if isinstance(one, Findings)]
-    kinds = [one.kind if one is not None else None for one in bounces]
-    assert kinds == ["permanent", None, None, "unclear", "unclear", None, "unclear", None, None]
 
 
 def test_one_that_dies_over_a_letter_says_so_and_the_next_is_read(worker: Worker) -> None:

@@ -151,13 +151,6 @@ def test_an_earlier_snapshot_of_a_machine_takes_no_time_back(bench: Bench) -> No
     assert bench.clock()() == START + 3 * HOUR
 
 
-def test_a_machine_that_slept_for_a_weekend_is_right(bench: Bench) -> None:
-    clock = bench.clock()
-    bench.go(3 * DAY)
-    assert clock() == START + 3 * DAY
-    assert clock.leap is None
-
-
 @pytest.mark.parametrize("by", [2 * HOUR, YEAR])
 @pytest.mark.parametrize("how", ["synchronised", "trusted", "trial"])
 def test_a_leap_ahead_for_which_somebody_vouches_is_believed(bench: Bench, how: str, by: timedelta) -> None:
