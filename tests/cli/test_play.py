@@ -444,10 +444,7 @@ def test_without_a_key(terminal: Terminal) -> None:
     bob = terminal.referee.registered("bob")
     terminal.referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
     assert "Send? [Y/n]" in terminal("accept", "m1", typed="y\n")
-    terminal.referee.send(bob, bob.filled("setup", BOB))
-    terminal("setup", "m1", ANN, "--yes")
-    terminal("m1", "Rv1", "--yes")
-    assert "turn 1: waiting for the others" in terminal()
+    assert "setup of game 1: your move" in terminal()
 
 
 def test_of_a_proposal_it_is_shown_who_is_a_program(terminal: Terminal) -> None:

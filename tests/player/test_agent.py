@@ -23,18 +23,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("quick")
 
 
-@pytest.mark.parametrize("game", RAW)
-def test_a_whole_match_between_two_agents(referee: Referee, owners: list[Owner], game: str) -> None:
-    propose(referee, owners, game)
-    live_out(owners)
-    for owner in owners:
-        assert not owner.accusations
-        assert not owner.refusals
-        assert owner.letters.matches.standing("m1").phase == "closed"
-        proof = owner.proof
-        assert proof.holds, proof.checks[-1]
-
-
 def test_nothing_is_asked_while_a_letter_is_on_its_way(referee: Referee, owners: list[Owner]) -> None:
     """In Shoot 'em up both open their setups at once: one's own may come back later than the other's."""
     ann, bob = owners

@@ -322,7 +322,7 @@ class Clogged(Full):
 
 
 def noted_of(
-    box: Talkative, now: Callable[[], datetime], most: int = 99, *, read: datetime = MARCH, until: datetime = MARCH
+    box: Talkative, now: Callable[[], datetime], most: int = 99, *, until: datetime = MARCH, patience: float = 60.0
 ) -> list[Look | str]:
     """The steps of a fetcher until the mailbox was read to its end by then, or as it keeps its last letter."""
     steps = list[Look | str]()
@@ -337,7 +337,7 @@ def noted_of(
             return given
 
         async def before() -> datetime | None:
-            return read
+            return MARCH
 
         whole = asyncio.Event()
 
@@ -352,10 +352,12 @@ def noted_of(
 
         fetcher = Fetcher(box, Keeping(keep, mark, look, before, now), 60.0, seconds)
         work = asyncio.create_task(fetcher.work())
-        async with asyncio.timeout(60):
-            await asyncio.wait([work, asyncio.create_task(whole.wait())], return_when=asyncio.FIRST_COMPLETED)
-        fetcher.stop()
-        await work
+        try:
+            async with asyncio.timeout(patience):
+                await asyncio.wait([work, asyncio.create_task(whole.wait())], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            fetcher.stop()
+            await work
 
     asyncio.run(scene())
     return steps
@@ -436,27 +438,8 @@ def test_a_server_that_is_started_each_day_does_not_wait_a_day_anew(down: int, h
 def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbem.server.fetching.REST", 600.0)
     box = Talkative()
-
-    async def scene() -> None:
-        async def keep(_: bytes) -> None:
-            raise AssertionError
-
-        async def mark(given: str | None) -> str | None:
-            return given
-
-        async def look(_: Look) -> None:
-            raise AssertionError
-
-        async def read() -> datetime | None:
-            return None
-
-        fetcher = Fetcher(box, Keeping(keep, mark, look, read, lambda: datetime.now(UTC)), 60.0, time.monotonic)
-        work = asyncio.create_task(fetcher.work())
-        await asyncio.sleep(0.1)
-        fetcher.stop()
-        await work
-
-    asyncio.run(scene())
+    with pytest.raises(TimeoutError):
+        noted_of(box, lambda: MARCH, until=MARCH + HOURS, patience=0.1)
     assert box.looks == 1
 
 

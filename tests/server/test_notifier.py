@@ -15,7 +15,7 @@ from in_a_box.stores import place
 from machines import ntfy_double
 from machines.house import House, configured, move_in, run
 from machines.ntfy_double import HOST, Message
-from machines.waiting import at_once
+from machines.waiting import at_once, one_round
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
@@ -166,14 +166,8 @@ class Case:
             self.notifications.tell("ann", text, self.now)
 
     def round(self) -> float:
-        async def scene() -> float:
-            services = TaskServices(lambda: self.now, at_once)
-            notifier = Notifier(self.notifications, self.hosts, "play.example", services, self.tell)
-            wait = await notifier._round()
-            await asyncio.gather(*notifier._under_way)
-            return wait
-
-        return asyncio.run(scene())
+        services = TaskServices(lambda: self.now, at_once)
+        return one_round(Notifier(self.notifications, self.hosts, "play.example", services, self.tell))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from in_a_box.referee import Referee
 from in_a_box.stores import place
 from machines.house import House, configured, move_in, run
 from machines.http_double import Answer, serving
-from machines.waiting import at_once
+from machines.waiting import at_once, one_round
 from machines.witness_double import Double
 from msgspec.structs import replace
 
@@ -65,14 +65,6 @@ class Case:
         with self.database.transaction():
             self.requests.put("w.example", text, self.now)
 
-    def round(self) -> float:
-        async def scene() -> float:
-            wait = await self.asker._round()
-            await asyncio.gather(*self.asker._under_way)
-            return wait
-
-        return asyncio.run(scene())
-
 
 @pytest.fixture
 def case(tmp_path: Path) -> Iterator[Case]:
@@ -81,16 +73,16 @@ def case(tmp_path: Path) -> Iterator[Case]:
 
 
 def test_what_is_due_is_asked_once_and_its_answer_wakes_the_desk(case: Case) -> None:
-    assert case.round() == LONGEST_WAIT
+    assert one_round(case.asker) == LONGEST_WAIT
     case.put("old 0")
     case.said = [(200, b"\xe2\x80\x94 w AAAA\n\x1b[2J\xff")]
-    assert case.round() == LONGEST_WAIT
+    assert one_round(case.asker) == LONGEST_WAIT
     assert case.asked == [("https://w.example/logs/add-checkpoint", b"old 0")]
     found = case.requests.answered()
     assert found is not None
     assert (found.status, found.said) == (200, "— w AAAA\n[2J\ufffd"), "nothing in it moves a cursor"
     assert case.woken == 1
-    assert case.round() == LONGEST_WAIT
+    assert one_round(case.asker) == LONGEST_WAIT
     case.put("old 1")
     assert case.requests.answered() is None, "a newer request takes the place of all that was"
 
@@ -103,7 +95,7 @@ def test_trouble_of_the_network_is_no_answer_and_waits_longer_each_time(
     waits = []
     for _ in range(9):
         case.said = [said]
-        case.round()
+        one_round(case.asker)
         due = case.requests.next_due()
         assert due is not None
         waits.append(due - case.now)
@@ -118,7 +110,7 @@ def test_trouble_of_the_network_is_no_answer_and_waits_longer_each_time(
 def test_what_a_witness_refuses_is_an_answer(case: Case, status: int) -> None:
     case.put("old 0")
     case.said = [(status, b"7\n")]
-    case.round()
+    one_round(case.asker)
     found = case.requests.answered()
     assert found is not None
     assert (found.status, found.said) == (status, "7\n")
@@ -132,7 +124,7 @@ def test_who_asked_and_died_is_followed_and_nothing_is_held_meanwhile(case: Case
     assert not case.requests.due(case.now, case.now + http_call.LEASE), "another asks nothing meanwhile"
     case.now += http_call.LEASE
     case.said = [(200, b"x\n")]
-    case.round()
+    one_round(case.asker)
     assert case.requests.answered() is not None
 
 
@@ -159,7 +151,7 @@ def test_a_request_that_comes_again_while_it_is_under_way_is_asked_again(case: C
 def test_a_witness_that_is_none_of_ours_any_more_is_not_asked(case: Case) -> None:
     case.put("old 0")
     case.urls["v.example"] = case.urls.pop("w.example")
-    case.round()
+    one_round(case.asker)
     assert not case.asked
     found = case.requests.answered()
     assert found is not None
