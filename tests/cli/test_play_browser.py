@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 import pytest
-from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
@@ -33,7 +32,6 @@ from signing import passkeys
 from signing.passkeys import Wish
 
 from pbem.cli.play import terminal
-from pbem.cli.play.overview import play
 from pbem.cli.play.terminal import Terminal
 from pbem.i18n import template_folder
 from pbem.letters.render import Templates
@@ -100,12 +98,6 @@ def test_without_a_desktop_there_is_none(tmp_path: Path) -> None:
     with started(tmp_path) as process:
         said, _ = process.communicate(timeout=20)
         assert "You have no account yet" in said
-
-
-def test_it_goes_without_a_command() -> None:
-    done = CliRunner().invoke(play, ["--browser", "words"])
-    assert done.exit_code == 2
-    assert "pbem play m17 --open" in done.output
 
 
 class Unlocked(Terminal):

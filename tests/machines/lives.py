@@ -90,6 +90,18 @@ def children(process: int) -> list[int]:
     return sorted(int(child) for path in found for child in path.read_text().split())
 
 
+def state(process: int) -> str:
+    """A letter, as `ps` has it; Z for one that is over."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):  # gone before it was opened, or while it was read
+        return "Z"
+
+
+def lives(process: int) -> bool:
+    return state(process) != "Z"
+
+
 class Forked:
     """A process for the desk, forked before there are threads, which costs little; further ones as servers do it."""
 

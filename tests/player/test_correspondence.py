@@ -136,16 +136,6 @@ class TestRegistering:
         assert side.memory.account().server_key == referee.desk.archive.key
         side.close()
 
-    @pytest.mark.parametrize("vouched", [False, True])
-    def test_the_first_answer_names_the_letter(self, referee: Referee, vouched: bool) -> None:
-        side = Side(referee, referee.person("ann"), None)
-        asked = side.letters.registration.register(side.key, side.fingerprint, referee.now)
-        above = sent_from("ann@mail.example").replace("\n", "\r\n").encode() if vouched else b""
-        referee.deliver(above + asked.raw, "ann@mail.example")
-        assert bool(side.person.last["In-Reply-To"]) is vouched
-        assert [event.kind for event in side.receive()] == ["challenge", "answer"]
-        side.close()
-
 
 def test_a_true_bundle_of_another_match_proves_nothing(playing: Side, referee: Referee) -> None:
     """A server that has something to hide could mail one under this one's name."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from in_a_box.referee import Referee
 from machines.house import House, configured, run
-from machines.lives import Smarthost, children
+from machines.lives import Smarthost, children, lives
 
 from pbem.desk.reading import InProcess, ReaderError
 from pbem.server.desk_process import OwnProcess, started
@@ -93,14 +93,6 @@ def test_case_40_descriptors_run_out_while_the_desk_is_replaced(tmp_path: Path) 
     assert len(lines) < 20
 
 
-def is_running(process: Process) -> bool:
-    try:
-        process.wait(0)
-    except subprocess.TimeoutExpired:
-        return True
-    return False
-
-
 def test_case_40_what_was_begun_of_a_desk_is_ended_where_a_descriptor_was_missing(tmp_path: Path) -> None:
     """After its process was started, when it was about to be told what to work on; the next attempt is whole."""
     processes: list[Process] = []
@@ -117,7 +109,7 @@ def test_case_40_what_was_begun_of_a_desk_is_ended_where_a_descriptor_was_missin
             await house.until(lambda: len(processes) > 2)
         assert (await house.send(LETTER % (1, 1)))[0] == 250
         await house.until(lambda: len(house.post.sent) == 1)
-        assert [is_running(process) for process in processes].count(True) == 1
+        assert [lives(process.pid) for process in processes].count(True) == 1
 
     run(configured(tmp_path), scene, desk=open_desk, place=partial(OwnProcess, start=begun), reader=InProcess)
 

@@ -13,13 +13,12 @@ import time
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from machines.deaths import End
 from machines.house import House, configured, deliver, nothing_happens, run, serving
-from machines.lives import children, served
+from machines.lives import children, lives, served, state
 from machines.waiting import until
 
 from pbem.desk.reading import InProcess
@@ -35,20 +34,9 @@ from pbem.store.vault import Vault
 if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
+    from pathlib import Path
 
 LETTER = b"From: anna%d@mail.example\r\nMessage-ID: <%d@mail.example>\r\n\r\nhelp\r\n"
-
-
-def state(process: int) -> str:
-    """A letter, as `ps` has it; Z for one that is over."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):  # gone before it was opened, or while it was read
-        return "Z"
-
-
-def lives(process: int) -> bool:
-    return state(process) != "Z"
 
 
 def test_case_09_desks_that_die_one_after_the_other(tmp_path: Path) -> None:

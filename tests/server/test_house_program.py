@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from machines.house import configured
+from machines.lives import lives
 from structlog.testing import capture_logs
 
 from pbem.config.server import HousePlayer
@@ -41,14 +42,6 @@ time.sleep(600)
 
 def script(text: str, *words: str) -> Sequence[str]:
     return (sys.executable, "-c", text, *words)
-
-
-def lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 async def until(condition: Callable[[], object]) -> None:
