@@ -53,6 +53,15 @@ letters_kept = "10000d"
 # The store is of the referee's year, and the daemon lives in ours.
 
 
+def give_keys(folder: Path) -> None:
+    """The keys of a server whose store a referee filled."""
+    keys = folder / "keys"
+    keys.mkdir(mode=0o700)
+    for name, content in (("store.key", bytes(32)), ("signing.key", bytes(range(32)))):
+        (keys / name).write_text(content.hex() + "\n")
+        (keys / name).chmod(0o600)
+
+
 class House:
     """The folder of a server whose store was filled by a referee; the daemon is its own smarthost."""
 
@@ -62,11 +71,7 @@ class House:
         self.config = folder / "pbem.toml"
         self.store = folder / "store.sqlite"
         self.take(str(self.store))
-        keys = folder / "keys"
-        keys.mkdir(mode=0o700)
-        for name, content in (("store.key", bytes(32)), ("signing.key", bytes(range(32)))):
-            (keys / name).write_text(content.hex() + "\n")
-            (keys / name).chmod(0o600)
+        give_keys(folder)
 
     def take(self, store: str) -> None:
         """Have this store from now on."""

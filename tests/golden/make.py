@@ -191,7 +191,7 @@ def server(folder: Path) -> dict[str, bytes]:
     home = folder / "server"
     home.mkdir()
     give_keys(home)
-    (home / "pbem.toml").write_text(CONFIG.format(port=2525))
+    (home / "pbem.toml").write_text(CONFIG.format(store="store.sqlite", listen=2525, port=2525))
     referee = Desk(home, "golden")
     note(referee.database, OwnKeys(referee.vault, referee.signing_key))
     referee.configure(notify=NotifyConfig(hosts=("ntfy.example",)))
