@@ -37,16 +37,11 @@ LEAVES = [bytes([number]) for number in range(5)]
 
 
 def node(leaves: list[bytes]) -> tree.Nodes:
-    found: dict[tuple[int, int], bytes] = {}
-
-    def known(level: int, at: int) -> bytes:
-        return found[level, at]
-
+    nodes: dict[tuple[int, int], bytes] = {}
     for number, leaf in enumerate(leaves):
-        found |= {
-            (level, at): content for level, at, content in list(tree.grown(number, tree.leaf_hash(leaf), known))
-        }
-    return known
+        for level, place, content in tree.grown(number, tree.leaf_hash(leaf), lambda *at: nodes[at]):
+            nodes[level, place] = content
+    return lambda *at: nodes[at]
 
 
 def request(old: int, leaves: list[bytes], name: str = "l.example", key: Ed25519PrivateKey = KEY) -> CosignRequest:
