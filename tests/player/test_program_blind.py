@@ -15,15 +15,12 @@ from pbem.cli.verify import verify as verify_command
 from pbem.player import blind
 from pbem.player.blind import Plan, comment
 from pbem.player.opponent import EDITIONS, spaceships
-from pbem.player.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from in_a_box.machine import Machine
-
-    from pbem.match.view import MatchView
 
 
 __all__ = ["bob", "house"]
@@ -33,52 +30,32 @@ class TestConvicted:
     """Whoever did not play by its seed and its letters; the bundle itself holds all the same."""
 
     @pytest.fixture
-    def cheats(self, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-        """Plays otherwise than the plan says; who replays it does not."""
+    def cheated(
+        self, referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch
+    ) -> Callable[..., bytes]:
+        """Play a match otherwise than the plan says, by default with a setup by hand; its bundle."""
 
-        def patch(**changed: Callable[..., object]) -> None:
-            def planned(program: Program, standing: MatchView) -> _Cheat | None:
-                found = plan(program, standing)
-                return _Cheat(found, changed) if found else None
-
-            plan = Program._plan
-            monkeypatch.setattr(Program, "_plan", planned)
-
-        return patch
-
-    @pytest.fixture
-    def set_up(
-        self, referee: Referee, house: Machine, bob: Mailbox, cheats: Callable[..., None]
-    ) -> Callable[[], bytes]:
-        """Play a match, for which it sets up by hand; its bundle."""
-
-        def played() -> bytes:
-            cheats(setup=lambda *_: ANN)
-            return play(referee, house, bob)
+        def played(what: str = "setup", instead: Callable[..., str] = lambda *_: ANN) -> bytes:
+            true = getattr(Plan, what)
+            with monkeypatch.context() as patch:
+                patch.setattr(Plan, what, lambda plan, *at: instead(true, plan, *at))
+                return play(referee, house, bob)
 
         return played
 
     @pytest.mark.parametrize(
         ("what", "instead", "said"),
         [
-            ("orders", lambda plan, *at: "Bz5" if at[1] == 2 else plan.orders(*at), "turn 2: house sent “Bz5”"),
-            ("orders", lambda plan, *at: replace(plan, level=2).orders(*at), "turn"),
+            ("orders", lambda true, plan, *at: "Bz5" if at[1] == 2 else true(plan, *at), "turn 2: house sent “Bz5”"),
+            ("orders", lambda true, plan, *at: true(replace(plan, level=2), *at), "turn"),
             ("setup", lambda *_: ANN, "game 1, setup: house sent “DS"),
         ],
         ids=["by hand in one turn", "another level", "another setup"],
     )
     def test_who_plays_otherwise(
-        self,
-        referee: Referee,
-        house: Machine,
-        bob: Mailbox,
-        cheats: Callable[..., None],
-        what: str,
-        instead: Callable[..., object],
-        said: str,
+        self, house: Machine, cheated: Callable[..., bytes], what: str, instead: Callable[..., str], said: str
     ) -> None:
-        cheats(**{what: instead})
-        assert said in convicted(play(referee, house, bob), [plan_of(house).seed])
+        assert said in convicted(cheated(what, instead), [plan_of(house).seed])
 
     def test_a_seed_that_opens_nothing(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         bundle = play(referee, house, bob)
@@ -94,10 +71,10 @@ class TestConvicted:
         assert said in convicted(play(referee, house, bob), [plan_of(house).seed])
 
     def test_another_edition_leaves_it_open_and_says_which_pbem_to_take(
-        self, house: Machine, set_up: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
+        self, house: Machine, cheated: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Another version that plays the same edition is no excuse."""
-        bundle = set_up()
+        bundle = cheated()
         assert convicted(bundle, [plan_of(house).seed])
         monkeypatch.setattr(blind, "PROGRAM", "99.0")
         assert convicted(bundle, [plan_of(house).seed])
@@ -109,13 +86,13 @@ class TestConvicted:
         )
 
     def test_an_edition_that_its_own_version_does_not_play_is_no_excuse(
-        self, set_up: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
+        self, cheated: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A cheating program could name an edition that nobody can look up."""
         seed = bytes(16)
         invented = Plan("play.example", "house", "spaceships", 1, seed, edition=7)
         monkeypatch.setattr("pbem.player.program.comment", lambda _: comment(invented.commitment))
-        bundle = set_up()
+        bundle = cheated()
         assert convicted(bundle, [seed])
         monkeypatch.setattr(blind, "PROGRAM", "0.6")
         (finding,) = judged(bundle, [seed])
@@ -123,10 +100,10 @@ class TestConvicted:
         assert "if nobody has published that, nothing shows that it was blind" in finding.found
 
     def test_who_committed_to_what_gives_no_setup_is_convicted(
-        self, house: Machine, set_up: Callable[[], bytes], monkeypatch: pytest.MonkeyPatch
+        self, house: Machine, cheated: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Whoever accepts against its own limits plays by hand."""
-        bundle = set_up()
+        bundle = cheated()
         monkeypatch.setattr(spaceships, "setup", Mock(side_effect=ValueError("no ships add up")))
         assert "not its own" in convicted(bundle, [plan_of(house).seed])
 
@@ -148,20 +125,6 @@ class TestEditions:
         assert house.letters.matches.standing("m1").asked
         assert not house.memory.prepared("orders", "m1")
         assert "m1: it cannot be played as promised: edition 1" in caplog.text
-
-
-class _Cheat:
-    """A plan that commits as it should, and plays as it likes."""
-
-    def __init__(self, plan: Plan, changed: dict[str, Callable[..., object]]) -> None:
-        self._plan = plan
-        self._changed = changed
-
-    def __getattr__(self, name: str) -> object:
-        found = getattr(self._plan, name)
-        if name in self._changed:
-            return lambda *given: self._changed[name](self._plan, *given)
-        return found
 
 
 def test_pbem_verify_says_whether_a_program_was_blind(

@@ -21,7 +21,7 @@ from pbem.server.examination import surroundings
 from pbem.server.house_program import HouseProgram
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import pytest
@@ -44,19 +44,15 @@ def script(text: str, *words: str) -> Sequence[str]:
     return (sys.executable, "-c", text, *words)
 
 
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - the condition is a file's, not an event of ours
-            await asyncio.sleep(0.01)
-
-
-def watch(program: HouseProgram, scene: Callable[[], Awaitable[None]]) -> None:
-    """Let it work while the scene is played, then stop it."""
+def watch(program: HouseProgram, condition: Callable[[], object]) -> None:
+    """Let it work until then, and stop it."""
 
     async def main() -> None:
         working = asyncio.create_task(program.work())
         try:
-            await scene()
+            async with asyncio.timeout(20):
+                while not condition():  # noqa: ASYNC110 - the condition is a file's, not an event of ours
+                    await asyncio.sleep(0.01)
         finally:
             program.stop()
             await asyncio.wait_for(working, 20)
@@ -71,11 +67,8 @@ def test_the_house_inherits_nothing_of_the_server(tmp_path: Path) -> None:
     told = tmp_path / "told.json"
     program = HouseProgram(script(TELLS), tmp_path, environment)
 
-    async def scene() -> None:
-        await until(told.exists)
-
     try:
-        watch(program, scene)
+        watch(program, told.exists)
     finally:
         os.close(secret)
     found = json.loads(told.read_text())
@@ -90,11 +83,8 @@ def test_one_that_dies_is_started_again_after_growing_pauses(tmp_path: Path) -> 
     dies = 'import sys; open("lives", "a").write("x"); sys.exit(3)'
     program = HouseProgram(script(dies), tmp_path, os.environ, first=0.01)
 
-    async def scene() -> None:
-        await until(lambda: program.deaths == 4)
-
     with capture_logs() as logs:
-        watch(program, scene)
+        watch(program, lambda: program.deaths == 4)
     deaths = [line for line in logs if line["event"] == "house died"]
     assert [line["again_in"] for line in deaths] == [0.01, 0.02, 0.04, 0.08]
     assert {(line["status"], line["log_level"]) for line in deaths} == {(3, "warning")}
@@ -107,10 +97,7 @@ def test_one_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.
     told = tmp_path / "told.json"
     program = HouseProgram(script(deaf), tmp_path, os.environ)
 
-    async def scene() -> None:
-        await until(told.exists)
-
-    watch(program, scene)
+    watch(program, told.exists)
     assert not lives(json.loads(told.read_text())["pid"])
 
 
