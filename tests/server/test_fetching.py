@@ -114,15 +114,12 @@ def test_what_lay_there_before_the_first_start_is_left_alone(
         account.put(LETTER % (90, 90))
         await house.until(lambda: len(account.raws("pbem/done")) == 1)
 
-    async def second(house: House) -> None:
-        await house.until(lambda: len(account.raws("pbem/done")) == 3)
-
     with serving(account) as port:
         run(with_mailbox(tmp_path, port), first)
         assert account.raws() == old
         for number in (91, 92):  # while it is down
             account.put(LETTER % (number, number))
-        run(with_mailbox(tmp_path, port), second)
+        run(with_mailbox(tmp_path, port), lambda house: house.until(lambda: len(account.raws("pbem/done")) == 3))
         assert account.raws() == old
         # The folder is made anew: its UIDs say nothing any more, but the days do.
         account.validity += 1
@@ -150,11 +147,8 @@ def test_a_mark_that_cannot_be_kept_lets_nothing_be_read(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(Database, "add", failing)
 
-    async def scene(house: House) -> None:
-        await looked(house, account)
-
     with serving(account) as port:
-        run(with_mailbox(tmp_path, port), scene)
+        run(with_mailbox(tmp_path, port), lambda house: looked(house, account))
     assert not left
     assert len(account.raws()) == 1
     assert "UID FETCH" not in account.seen

@@ -13,7 +13,7 @@ import pytest
 from in_a_box.referee import Referee
 from in_a_box.stores import place
 from machines import ntfy_double
-from machines.house import House, configured, move_in, run
+from machines.house import configured, move_in, run
 from machines.ntfy_double import HOST, Message
 from machines.waiting import at_once, one_round
 from msgspec.structs import replace
@@ -268,12 +268,11 @@ def test_a_daemon_posts_what_its_desk_stored(tmp_path: Path, ntfy: Ntfy) -> None
         with referee.database.transaction():
             referee.desk.notifications.add(ann.name, Topic(url, "abcdefgh", "a code"), referee.now)
 
-    async def scene(house: House) -> None:
-        await house.until(lambda: bool(ntfy.came))
-
     config = replace(
         configured(tmp_path, notify=NotifyConfig(hosts=(ntfy.host,))), store=place(tmp_path / "store.sqlite")
     )
     move_in(config, bytes(range(32)))
-    run(config, scene, desk=open_desk, tell=told(ntfy.trusting, loopback))
+    run(
+        config, lambda house: house.until(lambda: bool(ntfy.came)), desk=open_desk, tell=told(ntfy.trusting, loopback)
+    )
     assert ntfy.came == [Message("Anns_phone", "play.example", "a code")]
