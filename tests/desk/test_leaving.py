@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers.forgers import both, checked, fails, fails_for_both, proof, saying, second, with_entry
+from in_a_box.bounces import bounce, return_path
 from in_a_box.outside import MARCH, referee_of
 from in_a_box.referee import Mailbox, Referee, attachment, body, new
 from judges.honest import accused
@@ -20,6 +21,7 @@ from msgspec.structs import replace
 from world.mutations import signed_again
 
 from pbem.match.events import clocks
+from pbem.match.events import silence as silences
 from pbem.match.record import read
 from pbem.match.record import replay as replay_record
 from pbem.match.transcript import sha256_hex
@@ -527,3 +529,27 @@ def test_a_game_must_have_empty_orders_and_go_on(referee: Referee, game: str, co
     first, *others = [referee.registered(name) for name in NAMES[:count]]
     referee.send(first, new(first, game, *(one.name for one in others), options="miss: leave"))
     assert says in first.text
+
+
+def test_nobody_ends_the_match_because_who_left_is_out_of_reach(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others play on, and wait for nobody: whoever is about to lose could else have the match abandoned."""
+    ann, bob, carl = referee.table("shoot-em-up", "settle: 0\nunreachable: stands\npace: 4d", SETUPS)
+    referee.send(carl, "resign m1 game 1\n")
+    for _ in range(2):
+        for _ in range(8):
+            bounce(referee, return_path(referee, carl), lost=carl.address)
+            referee.wait(timedelta(hours=12))
+        for person in (ann, bob):
+            still = "\n".join(f"{line[0]}: LRL" for line in SETUPS[person.name].split("\n"))
+            referee.send(person, person.filled("orders", f"final\n{still}"))
+    assert clocks.out_of_reach(referee.match(), 3, referee.now)
+    referee.send(ann, "claim m1\n")
+    assert "first send what is due" in ann.text
+    assert referee.match().phase == "playing"
+    with monkeypatch.context() as lax:
+        lax.setattr(silences, "_lost", lambda *_: {3})
+        referee.send(ann, "claim m1 # again\n")
+    assert referee.match().outcome == {"winners": [], "scores": [3, 3, 0], "reason": "abandoned"}
+    fails_for_both(proof(referee, bob), "nobody has missed the deadline")
