@@ -254,7 +254,8 @@ def substituted(match: Match, entry: Entry) -> None:
     leaver = match.player(seat)
     nominated, who = match.nominated.get(seat, ("", set()))
     must(nominated == name, f"{name} was not asked")
-    others_ = [one for one in match.seats if one not in gone_from(match) | who and not gone(match, entry, one)]
+    out = gone_from(match) - {seat}
+    others_ = [one for one in match.seats if one not in out | who and not gone(match, entry, one)]
     most = match.terms.get("substitutes") == "majority" and seat not in others_
     must(not others_ or (most and len(who - {seat} - gone_from(match)) > len(others_)), "not enough said so")
     player = read_player(match, seat, body["player"], entry.seq)

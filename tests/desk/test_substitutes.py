@@ -17,6 +17,8 @@ from world.mutations import signed_again
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
+    import pytest
+
     from pbem.proof.bundle import Bundle
 
 SMALL = "fleet: cost:3"
@@ -268,6 +270,29 @@ class TestByMajority:
         referee.send(fay, form_in(fay.text, "substitute"))
         assert referee.match().name(4) == "fay"
         assert both(proof(referee, cem)) is True
+
+    def test_nobody_decides_for_who_left_only_the_game(
+        self, referee: Referee, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Cem hands over to Eve the seat that has no game left; Bob is late, so that Ann alone could name another."""
+        three = {name: setup for name, setup in FOUR.items() if name != "dan"}
+        ann, _, cem = referee.table("shoot-em-up", "settle: 0\nkind: scored\ngames: 2\nmax_turns: 1", three)
+        _, fay = referee.registered("eve"), referee.registered("fay")
+        referee.send(cem, "resign m1 game 1\n")
+        says(referee, cem, "substitute m1 eve for cem\n")
+        referee.send(ann, ann.filled("orders", "final\nA: LRL\nB: LRL\nC: LRL"))
+        referee.wait(11 * DAY)
+        says(referee, ann, "substitute m1 fay for cem\n")
+        assert "others have yet to agree" in ann.text
+        assert "substitute m1 fay for cem" in cem.text
+        assert len(fay.letters) == 2
+        with monkeypatch.context() as lax:
+            lax.setattr("pbem.match.events.substituted._consents", lambda *_: True)
+            named = "substitute m1 fay for cem\n"
+            accepts = form_in(cem.text, "substitute").replace(named, f"{named}{referee.match().rules_hash}\n")
+            referee.send(fay, accepts.replace("player cem", "player fay"))
+        assert referee.match().name(3) == "fay"
+        fails_for_both(proof(referee, ann), "the others no longer agree to it")
 
 
 def proof(referee: Referee, person: Mailbox) -> Bundle:

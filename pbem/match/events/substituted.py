@@ -78,9 +78,10 @@ def _consents(match: Match, seat: int, is_gone: Callable[[int], bool]) -> bool:
 def _unwilling(match: Match, seat: int, name: str | None = None) -> list[int]:
     """The seats that have not nominated the present nominee of a seat; all if somebody of another name is meant.
 
-    Who left the game has no say in it.
+    Who left the game has no say in it but for the own seat.
     """
-    nomination, asked = match.nominated.get(seat), [one for one in match.seats if one not in match.left]
+    asked = [one for one in match.seats if one == seat or one not in match.left]
+    nomination = match.nominated.get(seat)
     if nomination is None or name not in {None, nomination.name}:
         return asked
     return [one for one in asked if one not in nomination.willing]
