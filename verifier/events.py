@@ -136,8 +136,6 @@ def claimed(match: Match, entry: Entry) -> None:
     if silence and all(seat in match.missed for seat in against):
         leave_or_lose(match, against)
     else:
-        playing = match.position.remaining if match.phase == "playing" else match.seats
-        must(set(against) <= set(playing), "a seat that is out")
         must(all(lost(match, entry, seat) for seat in against), "they are not away for so long")
         abandon(match, "abandoned")
 
