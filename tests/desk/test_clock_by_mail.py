@@ -310,6 +310,15 @@ class TestVacations:
         referee.send(bob, "vacation 2026-06-01 to 2026-06-25\n")
         assert "You have 2 days of vacation left in 2026" in bob.text
 
+    def test_who_is_back_may_leave_again_on_the_same_day(self, referee: Referee) -> None:
+        _ann, bob = begun(referee)
+        referee.send(bob, "vacation 2026-03-01 to 2026-03-20\n")
+        referee.wait(DAY)
+        referee.send(bob, "vacation off\n")
+        referee.send(bob, "vacation 2026-03-02 to 2026-03-04\n")
+        assert "Your vacation: Monday 2 March 2026 to Wednesday 4 March 2026" in bob.text
+        assert "You have 26 days of vacation left in 2026" in bob.text
+
     def test_the_budget_is_of_each_year(self, referee: Referee) -> None:
         referee.now = datetime(2026, 11, 30, 12, tzinfo=UTC)
         ann = referee.registered("ann")

@@ -81,7 +81,7 @@ def vacation(
             raise refused("vacation", "off", Phrase("you have no present or future vacation"))
         players.call_off(player, to_db(now), today.isoformat())
     else:
-        said = _days(players, budget, player, command.request, today)
+        said = _days(players, budget, player, command.request, today, to_db(now))
         stop = vacation_stop(*said, zone, now)
         assert stop.ended is not None
         row = VacationRow(said[0].isoformat(), said[1].isoformat(), to_db(stop.began), to_db(stop.ended))
@@ -102,8 +102,10 @@ def vacation(
     return Reply("vacation", {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines})
 
 
-def _days(players: Players, budget: int, player: str, request: TakeVacation, today: date) -> tuple[date, date]:
-    """The days of a vacation, if they overlap no other and are within each year's budget."""
+def _days(
+    players: Players, budget: int, player: str, request: TakeVacation, today: date, now: str
+) -> tuple[date, date]:
+    """The days of a vacation, if they overlap no other that is not over and are within each year's budget."""
     given = request.first, request.last
     try:
         first, last = map(date.fromisoformat, given)
@@ -119,7 +121,7 @@ def _days(players: Players, budget: int, player: str, request: TakeVacation, tod
         faults.append(Fault("vacation", given[1], Phrase("that is more than a year ahead")))
     faults += [
         Fault("vacation", None, _ANOTHER.given(other=row.first, end=row.last))
-        for row in players.vacations(player)
+        for row in players.vacations(player, now)
         if row.first <= given[1] and given[0] <= row.last
     ]
     if not faults:
