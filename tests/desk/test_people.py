@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from in_a_box.referee import ANN, BOB, Referee, attachment, body, form_in, html, placed
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in, html, placed
 from in_a_box.small_games import FLEETS
 
 from pbem.identity import ssh
@@ -211,3 +211,24 @@ def test_who_joined_an_open_match_hears_that_it_is_off(referee: Referee, by: str
     referee.send(people[by], f"{word} m1\n")
     assert f"{by} {'withdrew' if word == 'withdraw' else 'declined'} match m1" in people["bob"].text
     assert "the others have been told" in people[by].text or "Withdrawn" in people[by].text
+
+
+def test_an_address_that_becomes_a_players_second_one_gets_the_seats_kept_for_it(referee: Referee) -> None:
+    """Nobody can register there any more: the seat would be free for ever. Who has a seat gets no second one."""
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    other = Mailbox("bob", "bob@office.example", bob.key)
+    referee.people[other.address] = other
+    for match in ("spaceships with", "shoot-em-up with bob"):
+        referee.send(ann, f"new {match} {other.address}\nend\n")
+    referee.send(bob, "block eve\n")
+    eve = referee.registered("eve")
+    referee.send(eve, f"new spaceships with {other.address}\nend\n")
+    referee.send(bob, f"address add {other.address}\n")
+    referee.send(other, form_in(other.text, "confirm"))
+    assert "is yours as well" in body(other.find("Re: "))
+    assert [str(letter["Subject"]) for letter in bob.letters if "proposes" in str(letter["Subject"])] == [
+        "[pbem m1] Spaceships, ann proposes a match to you"
+    ]
+    referee.send(bob, form_in(body(bob.find("ann proposes")), "accept", lines=1))
+    assert referee.match(1).phase == "setup"
+    assert [referee.match(number).phase for number in (2, 3)] == ["open", "open"]

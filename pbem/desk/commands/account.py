@@ -158,7 +158,7 @@ def _register_mailbox(keys: Keyring, offers: Offers, caller: Caller, command: Co
 
 def confirm(keys: Keyring, offers: Offers, caller: Caller, command: Command[Confirm]) -> Reply:
     """`confirm`: a challenge comes back signed, for a registration, a new key or an address."""
-    if (answer := confirm_key(keys, caller, command)) is not None:
+    if (answer := confirm_key(keys, offers, caller, command)) is not None:
         return answer
     found = keys.players.challenges(caller.address)
     name = command.request.name

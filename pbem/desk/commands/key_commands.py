@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from pbem.desk import account_keys
 from pbem.desk.caller import Caller, refused
+from pbem.desk.commands import proposals
 from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE, DailyLimit
 from pbem.desk.outcomes import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.reply_tokens import split
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.account_keys import Keyring
+    from pbem.desk.commands.proposals import Offers
     from pbem.mail.commands import AnyCommand, Command
     from pbem.store.people import People
 
@@ -164,14 +166,14 @@ def add_address(
     return Reply("address_asked", facts)
 
 
-def confirm_key(keys: Keyring, caller: Caller, command: Command[Confirm]) -> Reply | None:
+def confirm_key(keys: Keyring, offers: Offers, caller: Caller, command: Command[Confirm]) -> Reply | None:
     """`confirm`: a challenge for a new key or address comes back; None if no registered player has that challenge."""
     if caller.player is None:
         return None
     player = caller.player
     given = {"name": command.request.name, **command.fields}
     if not caller.waits or caller.verdict.key in {key.fingerprint for key in player.keys}:
-        return _confirm_address(keys, caller, player, command)
+        return _confirm_address(keys, offers, caller, player, command)
     found = [one for one in keys.changes.of_player(player.name) if one.key.fingerprint == caller.verdict.key]
     if not found:
         return None
@@ -196,7 +198,9 @@ def unlike(wanted: Mapping[str, str], given: Mapping[str, str]) -> list[Fault]:
     ]
 
 
-def _confirm_address(keys: Keyring, caller: Caller, player: PlayerRow, command: Command[Confirm]) -> Reply | None:
+def _confirm_address(
+    keys: Keyring, offers: Offers, caller: Caller, player: PlayerRow, command: Command[Confirm]
+) -> Reply | None:
     found = keys.players.waiting_addresses(player=player.name)
     waiting = next((one for one in found if one.challenge == command.request.challenge), None)
     place = (command.request.name, command.fields.get("server"))
@@ -205,6 +209,7 @@ def _confirm_address(keys: Keyring, caller: Caller, player: PlayerRow, command: 
     if keys.players.by_address(waiting.address):
         raise refused("confirm", waiting.address, Phrase("this address was registered meanwhile"))
     keys.players.confirm_address(player.name, waiting.address, to_db(caller.now))
+    proposals.welcome(offers, player.name, waiting.address, caller.now)
     return Reply("address_added", {"address": waiting.address, "first": player.address})
 
 

@@ -70,9 +70,11 @@ class Offers:
 
 
 def welcome(offers: Offers, player: str, address: str, now: datetime) -> None:
-    """Give a player who has just registered the seats to which the address was invited."""
+    """Give a player whose address this is now the seats to which it was invited, but no second one in a match."""
     for number in offers.people.kept_for(address):
-        free = offers.people.free(number)
+        free, (match, _) = offers.people.free(number), offers.seats.archive.known(number)
+        if match.seat_of(player) or offers.people.blocks(player, match.name(1)):
+            continue
         seat = next(seat for seat, kept in free.items() if kept and kept.lower() == address.lower())
         _seat(offers, number, seat, player, now)
 
