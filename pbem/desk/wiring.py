@@ -174,7 +174,7 @@ class Desk:
             "register": partial(account.register, keys, offers),
             "confirm": partial(account.confirm, keys, offers),
             "whoami": partial(account.whoami, keys, people),
-            "set": partial(account.choose, players, people, matches, held),
+            "set": partial(account.choose, players, people, director.of_player, held),
             "set notify": partial(account.notify, keys),
             "key add": partial(key_commands.add, keys),
             "key revoke": partial(key_commands.revoke, keys),

@@ -510,3 +510,12 @@ def test_an_organiser_gets_the_page_to_pass_on(referee: Referee) -> None:
     text = club.say("ann", f"tournament new spaceships\ncloses: {CLOSES}\nentrants: 5\n{SMALL}\nend")
     assert "\n    https://play.example/pbem/t2.de.html\n" in text
     assert "  bis        Donnerstag, 5. März 2026, 00:00 Uhr UTC, oder wenn voll\n" in text
+
+
+def test_nobody_who_is_in_a_tournament_becomes_a_program(club: Club) -> None:
+    club.announce("ann", "programs: no")
+    club.enter("bob")
+    told = " ".join(club.say("bob", "set program yes").split())
+    assert "the others there agreed to play with a person: first end t1" in told
+    club.say("bob", "leave t1")
+    assert "From now on you are a program" in club.say("bob", "set program yes")

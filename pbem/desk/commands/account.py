@@ -26,7 +26,6 @@ from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, SETTINGS, AnyCommand, Command
 from pbem.match.naming import SEAT_NAME
 from pbem.match.seat_clock import written, zone_named
-from pbem.match.state import AGREEING, RUNNING
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, either
 from pbem.store.database import to_db
@@ -34,13 +33,12 @@ from pbem.store.players import Challenge, KeyRow, PlayerRow, Players
 from pbem.store.questions import Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pbem.config.server import Config
     from pbem.desk.account_keys import Keyring
     from pbem.desk.commands.proposals import Offers
     from pbem.requests import Block, Choose, Confirm, Notify, Register, Unblock, WhoAmI
-    from pbem.store.matches import Matches
     from pbem.store.outbox import DigestQueue
     from pbem.store.people import People
 
@@ -225,12 +223,20 @@ def _account(keys: Keyring, people: People, player: PlayerRow) -> Reply:
 
 
 def choose(
-    players: Players, people: People, matches: Matches, held: DigestQueue, caller: Caller, command: Command[Choose]
+    players: Players,
+    people: People,
+    agreed: Callable[[str], list[str]],
+    held: DigestQueue,
+    caller: Caller,
+    command: Command[Choose],
 ) -> Reply:
-    """`set`: time zone, language, how letters come and what they contain; and that the player is a program."""
+    """`set`: time zone, language, how letters come and what they contain; and that the player is a program.
+
+    `agreed` names the matches and tournaments in which others play with the player.
+    """
     name, value = command.request.name, command.request.value
     if name == "program":
-        _judge_program(players, people, matches, caller, value)
+        _judge_program(players, people, agreed, caller, value)
     if (name, value) == ("encrypted", "yes"):
         _demand_decrypting(people, caller)
     if name == TIMEZONE:
@@ -260,7 +266,9 @@ def _demand_decrypting(people: People, caller: Caller) -> None:
     raise Refused(*(Fault("set", fingerprint, fault) for fingerprint, fault in faults if fault))
 
 
-def _judge_program(players: Players, people: People, matches: Matches, caller: Caller, value: str) -> None:
+def _judge_program(
+    players: Players, people: People, agreed: Callable[[str], list[str]], caller: Caller, value: str
+) -> None:
     """Refuse to turn a program into a person, or a player with whom others agreed to play into a program."""
     player = caller.known_player
     if (known := people.is_program(player.name)) and value == "no":
@@ -272,10 +280,9 @@ def _judge_program(players: Players, people: People, matches: Matches, caller: C
         faults.append(Fault("set", "program yes", Phrase("only a signature with your key says this")))
     if value == "yes" and players.setting(player.name, "encrypted", "no") == "yes":
         faults.append(Fault("set", "program yes", Phrase("programs read no encrypted letters: `set encrypted no`")))
-    if begun := matches.of_player(player.name, (*AGREEING, *RUNNING)):
+    if begun := agreed(player.name):
         others = Phrase("the others there agreed to play with a person: first end {matches}")
-        named = ", ".join(f"m{number}" for number in begun)
-        faults.append(Fault("set", "program yes", others.given(matches=named)))
+        faults.append(Fault("set", "program yes", others.given(matches=", ".join(begun))))
     refuse(faults)
 
 

@@ -16,6 +16,7 @@ from pbem.desk.tournament.tournament_archive import TournamentRepository, pinned
 from pbem.desk.tournament.tournament_facts import facts_of
 from pbem.letters.draft import Facts, OutgoingLetter
 from pbem.match.events import begun, keys_changed
+from pbem.match.state import AGREEING, RUNNING
 from pbem.match.transcript import BEFORE, Entry, utc, written
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
@@ -284,6 +285,11 @@ class Director:
             running = sum(bool(one.match) and player in one.players for one in t.awaited)
             count += max(0, t.terms.games_at_once - running)
         return count
+
+    def of_player(self, player: str) -> list[str]:
+        """The matches and tournaments of a player that are not over."""
+        matches = self.matches.of_player(player, (*AGREEING, *RUNNING))
+        return [f"m{number}" for number in matches] + [f"t{number}" for number in self.archive.rows.of_player(player)]
 
     # By the clock.
 
