@@ -353,6 +353,19 @@ class TestBanksAndWeekends:
         assert types(referee)[-4:] == ["forfeited", "ended", "revealed", "closed"]
         proved(referee, ann)
 
+    def test_a_bank_that_is_used_up_is_not_there_again_when_the_setup_is_asked_for_once_more(
+        self, referee: Referee
+    ) -> None:
+        ann, bob = referee.agreed(f"{SMALL}\npace: 3d\nbank: 10d\ngrace: 0\nmiss: pass")
+        referee.send(ann, ann.filled("setup", FLEETS[0]))
+        referee.wait(14 * DAY)
+        assert "left in your bank" not in body(bob.find(OVER))
+        assert "nothing arrives by\n    Tuesday 17 March 2026, 12:00" in body(bob.find(OVER))
+        referee.read_cold()
+        referee.wait(3 * DAY)
+        assert types(referee)[-4:] == ["missed", "missed", "forfeited", "closed"]
+        proved(referee, ann)
+
 
 def with_mailbox(referee: Referee, *, looked: bool = True) -> None:
     """The server has its letters from a mailbox, which it has just read, or is about to."""

@@ -47,7 +47,8 @@ def miss(step: Step, seat: int) -> None:
     missed = (*match.misses.get(seat, ()), entry.seq)
     again = match.phase == "setup" and len(missed) < match.terms.silence.setups
     misses, late = {**match.misses, seat: missed}, {**match.late_from, seat: late_from}
-    step.match = replace(step.match, misses=misses, late_from=late)
+    banks = {**match.banks, seat: 0}  # used last, and so used up
+    step.match = replace(step.match, misses=misses, late_from=late, banks=banks)
     if again:  # there is no empty setup: it is asked for once more
         start_clocks(step, [seat], without(match.clocks, seat))
     else:
