@@ -512,6 +512,20 @@ def test_an_organiser_gets_the_page_to_pass_on(referee: Referee) -> None:
     assert "  bis        Donnerstag, 5. März 2026, 00:00 Uhr UTC, oder wenn voll\n" in text
 
 
+def test_a_substitute_is_told_that_matches_under_way_stay_with_the_player_before(club: Club) -> None:
+    """Also that they were lost by silence: the substitute was silent in none."""
+    club.announce("ann", "pace: 1d\ngrace: 0")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    club.people["eve"] = club.referee.registered("eve")
+    club.say("ann", "rule t1 substitute eve for bob\nreason: ill\nend")
+    entered = club.say("eve", f"enter t1 {club.t.rules_hash}")
+    assert entered.count("under way; whoever was here before you plays it") == 2
+    assert "against bob, under way\n" in club.say("ann", "tournament t1")
+    club.referee.wait(2 * DAY)
+    assert "were lost by silence in your place" in club.people["eve"].text
+
+
 def test_nobody_who_is_in_a_tournament_becomes_a_program(club: Club) -> None:
     club.announce("ann", "programs: no")
     club.enter("bob")

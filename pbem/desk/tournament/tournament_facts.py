@@ -174,7 +174,9 @@ def _cells(t: Tournament) -> dict[tuple[str, str], list[TableCell]]:
 def _game_of(t: Tournament, pairing: Pairing, own: str) -> Facts:
     """A game of a line: against whom, and how it stands; its points, where some won more and some less."""
     seat = pairing.names.index(own)
-    against = [t.entrants[name].player.name for name in pairing.names if name != own]
+    now = tuple(t.entrants[name].player.name for name in pairing.names)
+    players = pairing.players or now  # a match stays with those who began it
+    against = [player for at, player in enumerate(players) if at != seat]
     points = None
     if t.is_void(pairing):
         state = "void"
@@ -186,5 +188,5 @@ def _game_of(t: Tournament, pairing: Pairing, own: str) -> Facts:
     elif t.is_forfeited(pairing):
         state = "lost" if t.entrants[own].out else "won"
     else:
-        state = "running" if pairing.match else "later"
+        state = "later" if not pairing.match else "running" if players[seat] == now[seat] else "before"
     return {"match": pairing.match, "against": against, "round": pairing.round, "state": state, "points": points}
