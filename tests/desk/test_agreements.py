@@ -53,6 +53,13 @@ class TestDraws:
         assert types(referee)[-1] == "closed"
         proved(referee, bob)
 
+    def test_whose_orders_are_in_is_not_told_that_they_are_due(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.turn((bob, ""))
+        referee.send(ann, "draw m1 offer\n")
+        assert "the offer lapses when turn 1 is resolved" in bob.text
+        assert "still due" not in bob.text
+
 
 class TestAnnulment:
     @pytest.mark.parametrize("playing", [True, False])
