@@ -163,6 +163,11 @@ class Caller(Incoming, frozen=True, kw_only=True):
         return self.trust >= Trust.MAILBOX or (has_key and self.trust is Trust.VOUCHED)
 
     @property
+    def addresses(self) -> tuple[str, ...]:
+        """All addresses of its sender: reports go to a player's first one, whichever the letter came from."""
+        return self.player.addresses if self.player is not None else (self.address,)
+
+    @property
     def waits(self) -> bool:
         """True if the key or the address is not the player's yet: then nothing but `confirm` counts.
 

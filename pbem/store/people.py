@@ -99,18 +99,19 @@ class People:
 
     # Those who want no more mail.
 
-    def opt_out(self, address: str, time: str) -> None:
-        """Note that the address wants no more mail, except about running matches."""
-        self._database.add("silent", address=address, since=time)
+    def opt_out(self, addresses: Iterable[str], time: str) -> None:
+        """Note that these addresses want no more mail, except about running matches."""
+        for address in addresses:
+            self._database.add("silent", address=address, since=time)
 
     def opted_out(self, address: str) -> bool:
         """True if the address wants no more mail."""
         return self._database.scalar("SELECT 1 FROM silent WHERE address = ? COLLATE NOCASE", (address,)) is not None
 
-    def opt_in(self, address: str) -> bool:
-        """Note that the address wants mail again; returns True if it had wanted none."""
-        sql = "DELETE FROM silent WHERE address = ? COLLATE NOCASE"
-        return self._database.execute(sql, (address,)).rowcount == 1
+    def opt_in(self, addresses: Iterable[str]) -> None:
+        """Note that these addresses want mail again."""
+        for address in addresses:
+            self._database.execute("DELETE FROM silent WHERE address = ? COLLATE NOCASE", (address,))
 
     # Letters that nobody asked for.
 

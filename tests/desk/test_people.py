@@ -97,7 +97,7 @@ def test_who_wants_no_mail_is_not_told_from_nobody(referee: Referee, options: st
     unknown = asked("cy")
     with referee.database.transaction():
         Players(referee.database).add("bob", bob.address, None, to_db(referee.now))
-        People(referee.database).opt_out(bob.address, to_db(referee.now))
+        People(referee.database).opt_out([bob.address], to_db(referee.now))
     referee.desk.players.forget()
     assert "no player is called WHO, or WHO wants no mail" in unknown
     assert asked("bob") == unknown
@@ -121,6 +121,23 @@ def test_who_wants_no_mail_gets_none(referee: Referee) -> None:
     assert len(cy.letters) == before
     referee.send(bob, "new spaceships with ann\nend\n")
     referee.send(ann, "new spaceships with bob\nkind: scored\ngames: 2\nend\n")
+    assert "proposes a match to you" in str(bob.last["Subject"])
+
+
+def test_stop_is_for_all_addresses_of_a_player(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    other = Mailbox("bob", "bob@office.example", bob.key)
+    referee.people[other.address] = other
+    referee.send(bob, f"address add {other.address}\n")
+    referee.send(other, form_in(other.text, "confirm"))
+    referee.send(other, f"stop\n{placed(bob)}")
+    assert "You will get no more mail from here" in other.text
+    before = len(bob.letters)
+    referee.send(ann, "new spaceships with bob\nend\n")
+    assert "bob wants no mail about new matches" in " ".join(ann.text.split())
+    assert len(bob.letters) == before
+    referee.send(other, "new spaceships with ann\nend\n")
+    referee.send(ann, "new spaceships with bob\nkind: scored\nend\n")
     assert "proposes a match to you" in str(bob.last["Subject"])
 
 

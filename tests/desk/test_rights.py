@@ -80,7 +80,7 @@ class TestStop:
         forge(referee, ann, "stop\n")
         assert len(ann.letters) == before, "there is nothing left to ask"
         # The address was good for one letter.
-        referee.desk.people.opt_in(ann.address)
+        referee.desk.people.opt_in([ann.address])
         answer(referee, ann, "stop\n# again\n", asked)
         assert not silent(referee, ann)
 

@@ -192,7 +192,7 @@ def _add_player(
     keys.players.add(name, caller.address, key, to_db(caller.now))
     if caller.language != keys.config.language:
         keys.players.suppose(name, "language", caller.language)
-    offers.people.opt_in(caller.address)
+    offers.people.opt_in(caller.addresses)
     proposals.welcome(offers, name, caller.address, caller.now)
     missed: Sequence[Fault] = ()
     if match is not None:
@@ -338,7 +338,7 @@ def _post_code(keys: Keyring, caller: Caller, command: Command[Notify], url: str
 
 
 def stop_mail(keys: Keyring, people: People, caller: Caller, place: Mapping[str, str]) -> bool:
-    """Send the address no more mail, if its owner said so; otherwise ask there. Returns True if its owner did.
+    """Send the owner of the address no more mail, if the owner said so; otherwise ask there. Returns True if so.
 
     `place` is the place that the letter names.
     """
@@ -357,5 +357,5 @@ def stop_mail(keys: Keyring, people: People, caller: Caller, place: Mapping[str,
                 out.answer(caller.letter)
             keys.seats.letters.send(address, out, now)
         return False
-    people.opt_out(address, to_db(now))
+    people.opt_out(caller.addresses, to_db(now))
     return True

@@ -84,7 +84,7 @@ def observe(seats: Seats, people: People, caller: Caller, command: Command[Obser
         raise refused("observe", name, Phrase("this match is over, and there is nothing more to watch"))
     if match.seat_of(caller.known_player.name):
         raise refused("observe", name, Phrase("you play in it; `status` and `report` show what you may know"))
-    people.opt_in(caller.address)
+    people.opt_in(caller.addresses)
     people.observe(row.number, caller.known_player.name, to_db(caller.now))
     return Reply("observe", {"m": seats.match_letters.view(match, row), "view": match.view(None)})
 

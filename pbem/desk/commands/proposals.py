@@ -107,7 +107,7 @@ def new(offers: Offers, settle: timedelta, pages: str, caller: Caller, command: 
         faults.append(Fault("anonymous", "yes", says))
     faults += [*without_keys(offers.players, terms, *(name for name in names if name not in strange)), *busy]
     refuse(faults)
-    offers.people.opt_in(caller.address)
+    offers.people.opt_in(caller.addresses)
     known = [(seat, name, seat == 1) for seat, name in enumerate(names, 1) if seat not in free]
     phase = "open" if free else "proposed"
     number = offers.seats.archive.matches.create(terms.document(), known, BEFORE, to_db(caller.now), phase)
@@ -234,7 +234,7 @@ def is_blocked(people: People, match: Match, player: str) -> bool:
 def join(offers: Offers, caller: Caller, command: Command[Join]) -> Reply:
     """`join`: a seat in a match of the open list is taken."""
     seated = take_seat(offers, number_of(command), caller.known_player.name, caller.now, tell=False)
-    offers.people.opt_in(caller.address)
+    offers.people.opt_in(caller.addresses)
     others = standings_of_others(offers.people, seated.match, seated.seat)
     return Reply("join", {"standings": others} | seated.facts(), at=seated)
 
@@ -290,7 +290,7 @@ def accept(offers: Offers, seated: SeatContext, caller: Caller, command: Command
         raise refused("accept", given, another)
     refuse(without_keys(offers.players, match.terms, match.name(seated.seat)))
     demand_leisure(offers.seats, match.name(seated.seat))
-    offers.people.opt_in(caller.address)
+    offers.people.opt_in(caller.addresses)
     offers.seats.archive.matches.accept(seated.row.number, seated.seat)
     signed = caller.signed
     if signed.evidence:

@@ -143,7 +143,7 @@ def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Comm
     substituted.take_over(step, seat, newcomer, said, caller.signed)
     progress.advance(step)
     _seat_taken(offers, seated, step, name)
-    offers.people.opt_in(caller.address)
+    offers.people.opt_in(caller.addresses)
     # A seat left without its player's consent counts as abandoned in the ratings.
     if not (willing or hides_players(match)):
         offers.people.count_abandoned(match.terms.game, gone_name, match.names)

@@ -118,7 +118,7 @@ def enter(director: Director, seats: Seats, people: People, caller: Caller, comm
         raise refused("enter", t.id, says)
     if t.entrant_of(name) is None:
         demand_leisure(seats, name, director.to_begin(name) + t.terms.games_at_once)
-    people.opt_in(caller.address)
+    people.opt_in(caller.addresses)
     director.begin_matches(seats, t, caller.now, name)
     step = director.step(t, caller.now)
     step.enter(_player(director, seats, caller, t.id), command.request.team, _said(caller))
