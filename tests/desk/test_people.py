@@ -132,6 +132,7 @@ def test_stop_is_for_all_addresses_of_a_player(referee: Referee) -> None:
     referee.send(other, form_in(other.text, "confirm"))
     referee.send(other, f"stop\n{placed(bob)}")
     assert "You will get no more mail from here" in other.text
+    assert "What you proposed, or entered, stands" in other.text
     before = len(bob.letters)
     referee.send(ann, "new spaceships with bob\nend\n")
     assert "bob wants no mail about new matches" in " ".join(ann.text.split())
