@@ -265,6 +265,13 @@ class TestGifts:
         referee.wait(HOUR)
         assert types(referee)[-1] == "missed"
 
+    def test_whose_orders_are_in_is_not_asked_for_any(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.turn((bob, ""))
+        referee.send(ann, "extend m1 3d\n")
+        assert "nothing is due from you" in bob.text
+        assert "due by" not in bob.text
+
 
 class TestVacations:
     def test_the_clock_stands_and_opponents_are_told(self, referee: Referee) -> None:
