@@ -124,3 +124,21 @@ def test_nobody_who_is_silent_ends_a_match_for_all(club: Club) -> None:
     ann = club.people["ann"]
     club.referee.send(ann, f"tournament new march\n{placed(ann)}{TERMS.replace('leave', 'pass')}end\n")
     assert "in a tournament, miss is forfeit or leave" in ann.text
+
+
+def test_who_has_a_bye_is_told(club: Club) -> None:
+    club.referee.send(club.people["ann"], f"tournament new march\n{placed(club.people['ann'])}{TERMS}end\n")
+    club.say("bob", "set language de")
+    for name in NAMES[:-1]:
+        club.say(name, f"enter t1 {club.t.rules_hash}")
+    club.start()
+    for number in (1, 2):
+        said = {name: club.people[name].text for name in club.t.byes[-2:]}
+        assert len(said) == 2
+        for name, text in said.items():
+            says = "In Runde {} von t1 bist du spielfrei" if name == "bob" else "In round {} of t1 you have a bye"
+            assert says.format(number) in text, text
+        for pairing in club.awaited if number == 1 else ():
+            raced(club, pairing)
+    letters = [body(letter) for person in club.people.values() for letter in person.letters]
+    assert len(club.t.byes) == sum(bye in text for text in letters for bye in ("you have a bye", "bist du spielfrei"))

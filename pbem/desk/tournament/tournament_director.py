@@ -49,6 +49,7 @@ All get it, and entrants can make it longer. A larger one comes to those who ask
 
 _NEWS = {
     "started": Phrase("it begins"),
+    "paired": Phrase("a bye"),
     "ruled": Phrase("a ruling"),
     "withdrawn": Phrase("you are out"),
     "ended": Phrase("it is over"),
@@ -228,6 +229,8 @@ class Director:
         """
         if entry.type == "ended":
             return True
+        if entry.type == "paired" and name not in [t.entrants[line].player.name for line in entry.body["byes"]]:
+            return False  # whoever has a match hears from that
         if not self._wants(t, name):
             return False
         if entry.type == "withdrawn":
