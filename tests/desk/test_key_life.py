@@ -298,3 +298,17 @@ def test_who_changes_long_keys_every_day_makes_no_letters_long(referee: Referee)
     add(referee, ann, another("short"))
     referee.send(bob, "report m1\n")
     assert len(bob.letters.came[-1]) < 500_000
+
+
+def test_who_agreed_with_a_key_that_is_gone_is_told_why_to_agree_once_more(referee: Referee) -> None:
+    """Also who proposed the match: nobody proposes one to oneself."""
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
+    add(referee, ann, another("ann"))
+    send(referee, ann, f"key revoke {fingerprint(ann.key)}\n", another("ann"))
+    ann.key = another("ann")
+    referee.send(bob, form_in(body(bob.find("proposes")), "accept", lines=1))
+    assert "ann proposes a match" not in ann.text
+    assert ann.text.startswith("ann's match: agree once more, as your keys have changed.")
+    referee.send(ann, form_in(ann.text, "accept", lines=1))
+    assert referee.match().phase == "setup"

@@ -53,6 +53,9 @@ _ADDRESS = 254
 """The most characters of an address (RFC 5321 4.5.3.1.3)."""
 
 
+_PROPOSED = Phrase("{by} proposes a match to you")
+_ONCE_MORE = Phrase("{by}'s match: agree once more, as your keys have changed")
+
 _NAMED_TOGETHER = 50
 """The most matches that the letter names."""
 
@@ -201,14 +204,16 @@ def _invite(offers: Offers, address: str, by: str, terms: Terms, number: int, no
     return True
 
 
-def _propose(offers: Offers, seated: SeatContext, now: datetime, but: int | None = None) -> None:
+def _propose(
+    offers: Offers, seated: SeatContext, now: datetime, but: int | None = None, says: Phrase = _PROPOSED
+) -> None:
     """Ask all who have not accepted yet, except the seat that is asked in its answer."""
     number = seated.row.number
     for row in seated.row.seats:
         asked, by = not row.accepted and row.seat != but, seated.name(1, row.seat)
-        subject = Phrase("{by} proposes a match to you", by=by)
+        subject = says.given(by=by)
         if asked and may_be_written(offers, row.player, [by], number, now):
-            facts = {"standings": standings_of_others(offers.people, seated.match, row.seat)}
+            facts = {"standings": standings_of_others(offers.people, seated.match, row.seat), "says": subject}
             seated.write_to(row.seat, "proposal", subject, now, **facts)
 
 
@@ -319,7 +324,7 @@ def _begin(offers: Offers, seated: SeatContext, now: datetime) -> None:
     if stale:
         for seat in stale:
             offers.seats.archive.matches.ask_again(number, seat)
-        _propose(offers, seat_at(offers.seats, number, match.name(seated.seat)), now, seated.seat)
+        _propose(offers, seat_at(offers.seats, number, match.name(seated.seat)), now, seated.seat, _ONCE_MORE)
         return
     begun.agree(step, tuple(players), list(consents.values()))
     seated.commit(step)
