@@ -89,7 +89,9 @@ class TestFlood:
         referee.wait(DAY)
         assert len(victim.letters) - before == 4
         assert "ann and others offer you a seat in Spaceships" in victim.text
-        referee.send(victim, "substitute m1 victim for bob\n")
+        assert "status m1" not in victim.text
+        (take,) = re.findall("`(substitute m1 .*)`", victim.text)
+        referee.send(victim, f"{take}\n")
         referee.send(victim, form_in(victim.text, "substitute"))
         assert victim.find("your seat")
 

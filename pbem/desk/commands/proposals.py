@@ -23,7 +23,7 @@ from pbem.games.parts import pictured
 from pbem.letters.digest import next_digest
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.events import begun
-from pbem.match.naming import hides_players, seen_by
+from pbem.match.naming import called, hides_players, seen_by
 from pbem.match.state import AGREEING, PHASES, RUNNING, Match
 from pbem.match.terms import Terms, named_in_terms
 from pbem.match.transcript import BEFORE
@@ -393,8 +393,9 @@ def _still_asked(offers: Offers, name: str, number: int) -> dict[str, str] | Non
     """A match that is proposed to the player, or in which a seat is; None if nobody waits for an answer any more."""
     match, row = offers.seats.archive.known(number)
     proposed = match.phase == "proposed" and any(seat.player == name and not seat.accepted for seat in row.seats)
-    nominated = any(found.name == name for found in match.nominated.values())
+    seat = next((called(match, seat) for seat, found in match.nominated.items() if found.name == name), None)
     by = seen_by(match, 0).name(1)
-    if not (proposed or nominated) or offers.people.blocks(name, by):
+    if not (proposed or seat) or offers.people.blocks(name, by):
         return None
-    return {"id": match.id, "title": match.rules.title, "by": by, "what": "proposal" if proposed else "seat"}
+    take = "" if proposed else f"substitute {match.id} {name} for {seat}"
+    return {"id": match.id, "title": match.rules.title, "by": by, "take": take}
