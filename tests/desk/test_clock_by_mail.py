@@ -317,6 +317,12 @@ class TestVacations:
         referee.send(bob, "vacation 2026-06-01 to 2026-06-25\n")
         assert "You have 2 days of vacation left in 2026" in bob.text
 
+    def test_whoever_plays_with_nobody_who_is_told_hears_of_none(self, referee: Referee) -> None:
+        ann = referee.registered("ann")
+        referee.send(ann, "vacation 2026-03-02 to 2026-03-04\n")
+        assert "On these days your clocks stand still." in ann.text
+        assert "have been told" not in ann.text
+
     def test_who_is_back_may_leave_again_on_the_same_day(self, referee: Referee) -> None:
         _ann, bob = begun(referee)
         referee.send(bob, "vacation 2026-03-01 to 2026-03-20\n")

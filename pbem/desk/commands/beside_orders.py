@@ -86,8 +86,9 @@ def vacation(
         assert stop.ended is not None
         row = VacationRow(said[0].isoformat(), said[1].isoformat(), to_db(stop.began), to_db(stop.ended))
         players.take_vacation(player, row)
-    deadlines = {}
+    deadlines, told = {}, False
     for seated in running(seats, player):
+        told |= not hides_players(seated.match)
         step = seated.step(now)
         clocks.catch_up(step)
         runs = step.match.clocks.get(seated.seat)
@@ -99,7 +100,9 @@ def vacation(
             deadlines[seated.match.id] = written(runs.deadline, runs.zone)
     rows = players.vacations(player, to_db(now))
     left = budget - _taken(players, player).get(today.year, 0)
-    return Reply("vacation", {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines})
+    return Reply(
+        "vacation", {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines, "told": told}
+    )
 
 
 def _days(
