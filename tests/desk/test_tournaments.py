@@ -168,7 +168,11 @@ def test_who_leaves_and_who_is_silent(club: Club) -> None:
     assert "dave" not in club.t.entrants
     club.enter("dave")
     club.start()
-    assert "You have left" in club.say("dave", "leave t1")
+    left = club.say("dave", "leave t1")
+    assert "You have left" in left
+    assert "none of them counts in the table" in left
+    (row,) = re.findall("^ .* dave .*", left, re.MULTILINE)
+    assert row.count("!") == 3, "no game of his is under way for the table"
     assert club.t.entrants["dave"].out
     for pairing in club.awaited:
         for name in {*pairing.players} - {"carl"}:

@@ -166,7 +166,7 @@ def _cells(t: Tournament) -> dict[tuple[str, str], list[TableCell]]:
         made = points.get((pairing.round, pairing.board))
         for seat, name in enumerate(pairing.names):
             other = pairing.names[1 - seat]
-            cell = TableCell(pairing.match, made[seat] if made else None, pairing.annulled)
+            cell = TableCell(pairing.match, made[seat] if made else None, t.is_void(pairing))
             found.setdefault((name, other), []).append(cell)
     return found
 
