@@ -365,7 +365,8 @@ def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
     if body["what"] == "substitute":
         entrant = _entrant_of(tournament, body["for"])
         if tournament.entrant_of(body["player"]) or body["player"] in tournament.entrants:
-            raise _refused("rule", body["player"], Phrase("{player} is in the tournament", player=body["player"]))
+            says = Phrase("{player} has, or had, a place in the tournament", player=body["player"])
+            raise _refused("rule", body["player"], says)
         if tournament.nominated.get(body["player"]) == entrant.name:
             says = Phrase("{player} is nominated for this place", player=body["player"])
             raise _refused("rule", body["player"], says)

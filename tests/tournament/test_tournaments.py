@@ -175,6 +175,8 @@ class TestRulings:
         assert (line.player.name, line.name) == ("carl", "p01")
         with pytest.raises(Refused, match="p01 is not in the tournament"):
             club.leave("p01")
+        with pytest.raises(Refused, match="p01 has, or had, a place"):
+            club.rule(what="substitute", player="p01", **{"for": "carl"})
         while club.state.phase != "ended":
             club.over(club.awaited[0].match, WON)
         began = [pairing for pairing in club.state.pairings if "p01" in pairing.names]
@@ -185,7 +187,7 @@ class TestRulings:
     def test_no_substitute_who_is_there_already(self) -> None:
         club = Club(names=names(4))
         club.start()
-        with pytest.raises(Refused, match="p02 is in the tournament"):
+        with pytest.raises(Refused, match="p02 has, or had, a place in the tournament"):
             club.rule(what="substitute", player="p02", **{"for": "p01"})
 
     def test_a_nomination_that_stands_is_not_repeated(self) -> None:
