@@ -31,6 +31,16 @@ class TestDraws:
         assert "seat 2, of a draw: accept, signed" in found
         assert "game 1 ended: winners [1, 2], scores [3, 2], agreement" in found
 
+    def test_offers_that_cross_agree_and_ask_for_nothing_more(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        referee.send(ann, "draw m1 offer\n")
+        referee.send(bob, "draw m1 offer\n")
+        told = body(ann.find("a draw?"))
+        assert "bob agrees: a draw." in told
+        assert "To accept" not in told
+        assert types(referee)[-5:] == ["draw", "draw", "ended", "revealed", "closed"]
+        proved(referee, ann)
+
     def test_declined(self, referee: Referee) -> None:
         ann, bob = begun(referee)
         referee.send(ann, "draw m1 offer\n")

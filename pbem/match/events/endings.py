@@ -134,8 +134,10 @@ def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed)
     step.append_entry(what, {"seat": seat, "word": word, **some, **sentence})
     willing = {} if word == "decline" else {**offered, seat: sharing}
     step.match = replace(step.match, offers={**match.offers, what: willing})
-    step.notify("offer", seat, agreement=what, word=word, by=seat, sharing=list(named))
-    if any(willing.get(other) != sharing for other in agreeing(match, what)):
+    agreed = all(willing.get(other) == sharing for other in agreeing(match, what))
+    told = "accept" if agreed else word  # whoever offers what all others offer agrees
+    step.notify("offer", seat, agreement=what, word=told, by=seat, sharing=list(named))
+    if not agreed:
         return False
     if what == DRAW:
         end_game(step, Result(sharing, match.under_way.scores, "agreement"))
