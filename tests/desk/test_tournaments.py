@@ -156,6 +156,7 @@ def test_a_ruling_has_a_reason_and_is_not_about_own_games(club: Club) -> None:
     assert club.t.phase == "ended"
     (end,) = letters_about(club.people["bob"], "[pbem t1] it is over")
     assert "It is the organiser's word: nobody plays" in " ".join(end.split())
+    assert "The tournament is over." in club.say("carl", "enter t1")
     assert "is over. This is its final table. Matches that are still under way go on" in " ".join(end.split())
     club.proof()
 
@@ -350,7 +351,11 @@ def test_who_may_play_on_for_another_is_told_how_to_enter(club: Club) -> None:
     club.enter("ann", "bob", "carl")
     club.start()
     club.people["eve"] = club.referee.registered("eve")
+    late = club.say("eve", "enter t1")
+    assert "Nobody new may enter: the tournament has begun." in late
+    assert "To enter" not in late
     assert RULED in club.say("ann", "rule t1 substitute eve for bob\nreason: ill\nend")
+    assert f"enter t1 {rules}" in club.say("eve", "enter t1 # now")
     (told,) = letters_about(club.people["eve"], "[pbem t1] a ruling")
     assert "eve may play on for bob." in told
     assert f"enter t1 {rules}" in told
