@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from pbem.store.outbox import DigestQueue
     from pbem.store.people import People
 
+    Agreed = Callable[[str], list[str]]
+    """Names the matches and tournaments in which others agreed to play with a player."""
+
 
 _WAITING = 5
 """The most waiting registrations of one address, which anybody can have asked for; a proved letter may go on."""
@@ -223,17 +226,9 @@ def _account(keys: Keyring, people: People, player: PlayerRow) -> Reply:
 
 
 def choose(
-    players: Players,
-    people: People,
-    agreed: Callable[[str], list[str]],
-    held: DigestQueue,
-    caller: Caller,
-    command: Command[Choose],
+    players: Players, people: People, agreed: Agreed, held: DigestQueue, caller: Caller, command: Command[Choose]
 ) -> Reply:
-    """`set`: time zone, language, how letters come and what they contain; and that the player is a program.
-
-    `agreed` names the matches and tournaments in which others play with the player.
-    """
+    """`set`: time zone, language, how letters come and what they contain; and that the player is a program."""
     name, value = command.request.name, command.request.value
     if name == "program":
         _judge_program(players, people, agreed, caller, value)
@@ -266,9 +261,7 @@ def _demand_decrypting(people: People, caller: Caller) -> None:
     raise Refused(*(Fault("set", fingerprint, fault) for fingerprint, fault in faults if fault))
 
 
-def _judge_program(
-    players: Players, people: People, agreed: Callable[[str], list[str]], caller: Caller, value: str
-) -> None:
+def _judge_program(players: Players, people: People, agreed: Agreed, caller: Caller, value: str) -> None:
     """Refuse to turn a program into a person, or a player with whom others agreed to play into a program."""
     player = caller.known_player
     if (known := people.is_program(player.name)) and value == "no":

@@ -100,16 +100,13 @@ def vacation(
             deadlines[seated.match.id] = written(runs.deadline, runs.zone)
     rows = players.vacations(player, to_db(now))
     left = budget - _taken(players, player).get(today.year, 0)
-    return Reply(
-        "vacation", {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines, "told": told}
-    )
+    facts = {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines, "told": told}
+    return Reply("vacation", facts)
 
 
-def _days(
-    players: Players, budget: int, player: str, request: TakeVacation, today: date, now: str
-) -> tuple[date, date]:
+def _days(players: Players, budget: int, player: str, said: TakeVacation, today: date, now: str) -> tuple[date, date]:
     """The days of a vacation, if they overlap no other that is not over and are within each year's budget."""
-    given = request.first, request.last
+    given = said.first, said.last
     try:
         first, last = map(date.fromisoformat, given)
     except ValueError:
