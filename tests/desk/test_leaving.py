@@ -15,7 +15,7 @@ import pytest
 from attackers.forgers import both, checked, fails, fails_for_both, proof, saying, second, with_entry
 from in_a_box.bounces import bounce, return_path
 from in_a_box.outside import MARCH, referee_of
-from in_a_box.referee import Mailbox, Referee, attachment, body, new
+from in_a_box.referee import Mailbox, Referee, attachment, body, form_in, new
 from judges.honest import accused
 from msgspec.structs import replace
 from world.mutations import signed_again
@@ -545,3 +545,20 @@ def test_nobody_ends_the_match_because_who_left_is_out_of_reach(referee: Referee
     referee.send(ann, "claim m1\n")
     assert "first send what is due" in ann.text
     assert referee.match().phase == "playing"
+
+
+def test_a_claim_of_one_of_three_before_the_game_is_told_to_win_nothing(referee: Referee) -> None:
+    people = [referee.registered(name) for name in SETUPS]
+    ann, bob, _carl = people
+    referee.send(ann, new(ann, "shoot-em-up", "bob", "carl", options="pace: 1d\ngrace: 0"))
+    for other in people[1:]:
+        referee.send(other, form_in(other.text, "accept", lines=1))
+    for person in people[:2]:
+        referee.send(person, person.filled("setup", SETUPS[person.name]))
+    referee.wait(timedelta(days=2))
+    told = " ".join(ann.text.split())
+    assert "this ends the match for all. You win it only if all others have missed the deadline, too" in told
+    assert "wins you" not in told
+    referee.send(ann, "claim m1\n")
+    assert referee.match().outcome == {"winners": [], "scores": [0, 0, 0], "reason": "forfeit"}
+    assert "The match ends without a winner" in bob.text

@@ -542,3 +542,14 @@ def test_nobody_who_is_in_a_tournament_becomes_a_program(club: Club) -> None:
     assert "the others there agreed to play with a person: first end t1" in told
     club.say("bob", "leave t1")
     assert "From now on you are a program" in club.say("bob", "set program yes")
+
+
+def test_a_ruling_says_that_it_gives_no_place_of_a_ladder_back(club: Club) -> None:
+    club.announce("ann", "format: ladder")
+    club.enter("bob", "carl")
+    club.say("carl", "challenge t1 bob")
+    (playing,) = club.awaited
+    club.win(playing, "carl")
+    club.say("ann", f"rule t1 annul {playing.match}\nreason: a program\nend")
+    assert club.t.ladder == ("carl", "bob")
+    assert "A place that was taken by it stays taken." in " ".join(club.people["bob"].text.split())
