@@ -49,7 +49,7 @@ _COMMENT = re.compile(r"#[^\n]*")
 _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _PAUSE = re.compile(r"[.,;:!?\n]+")
 _ENTRY = re.compile(r"^[> ]*(enter t[1-9][0-9]{0,8})\s[> ]*[0-9a-f]{8}", re.MULTILINE)
-_OFFER = re.compile(r"^[> ]*(draw|annul)(?: m[1-9][0-9]{0,8})?( accept(?: for [a-z0-9_ -]+)?) *$", re.MULTILINE)
+_OFFER = re.compile(r"^[> ]*(draw|annul)(?: m[1-9][0-9]{0,8})?( accept(?: for(?: [a-z0-9_-]+)+)?) *$", re.MULTILINE)
 """The line with which a letter asks to accept an offer."""
 
 _WORD = re.compile(r"[^\s,;]+")

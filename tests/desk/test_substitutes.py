@@ -275,7 +275,7 @@ class TestByMajority:
         self, referee: Referee, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Cem hands over to Eve the seat that has no game left; Bob is late, so that Ann alone could name another."""
-        three = {name: setup for name, setup in FOUR.items() if name != "dan"}
+        three = {name: setup for name, setup in SHIPS.items() if name != "dan"}
         ann, _, cem = referee.table("shoot-em-up", "settle: 0\nkind: scored\ngames: 2\nmax_turns: 1", three)
         _, fay = referee.registered("eve"), referee.registered("fay")
         referee.send(cem, "resign m1 game 1\n")

@@ -54,7 +54,7 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
         *("told", "SHOWN.gues is of no report"),
         *('Shown = {"guess": ', 'Shown = {"guess": everybody("number"), "gues": '),
     ),
-    "an unsorted set": ("again", "another process", GUESS, GUESS[:-1] + ', "odd": list({"a", "b", "c", answer})}'),
+    "an unsorted set": ("again", "another process", GUESS, GUESS[:-1] + ', "odd": list({*"abcdefgh", answer})}'),
     "faults in the order of a set": (
         *("again", "another process"),
         *(

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from in_a_box.machine import Machine
     from in_a_box.referee import Mailbox, Referee
-    from in_a_box.table import Side
 
 
 pytestmark = pytest.mark.usefixtures("quick")

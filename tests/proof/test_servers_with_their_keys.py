@@ -109,7 +109,7 @@ class TestOtherTerms:
         referee.send(cy, accept)
         assert "We wait for the others" in cy.text
         assert referee.match().phase == "proposed"
-        assert "proposes a match" in str(bob.letters[before]["Subject"])
+        assert "agree once more" in str(bob.letters[before]["Subject"])
 
 
 class TestReceipts:
