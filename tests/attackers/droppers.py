@@ -6,6 +6,7 @@ advance or with conditions, of default orders, setups and withdrawals.
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -209,6 +210,7 @@ class Dropper:
         form = form if rev else form.replace("\nrev 0\n", "\n")
         if place:
             form = form.replace(form.partition("\n")[0], f"orders m1 {place}", 1)
+            form = re.sub("(?m)^prev .*", f"prev {self.match.prev}", form)
         self.write(name, form)
         assert "Refused" not in self.people[name].text, self.people[name].text
 

@@ -183,7 +183,8 @@ def orders_withdrawn(lie: Dropper) -> bytes:
     lie.write("bob", "clear m1\n")
     withdrawn = lie.match.orders[SEAT]
     assert not withdrawn.standing, lie.bob.text
-    lie.say("bob", "orders", lie.text(), 3)
+    # The letter about its turn asked a player without a key for plain words, and brought no form.
+    lie.say("bob", "orders", lie.text(), 3, f"turn {lie.match.turn}")
     assert lie.match.orders[SEAT].rev == 3, lie.bob.text
     lie.forget(lie.at, by=withdrawn)
     lie.others_move()
