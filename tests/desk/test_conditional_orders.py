@@ -177,7 +177,7 @@ def none_holds(*_: object) -> object:
 def test_a_server_that_plays_or_names_another_branch_or_drops_the_plan_is_convicted(
     referee: Referee, people: tuple[Mailbox, Mailbox], part: str, lie: Callable[..., object], fault: str
 ) -> None:
-    """By anybody who verifies the bundle, with either verifier."""
+    """Both verifiers convict, for anybody who has the bundle."""
     ann, bob = people
     with pytest.MonkeyPatch.context() as server:
         server.setattr(Conditional, part, lie)

@@ -1,4 +1,4 @@
-"""What follows after the end of a match; how a list is left; and settings that change the letters of a match."""
+"""The letters after the end of a match, the way out of a list, and settings that change the letters of a match."""
 
 from __future__ import annotations
 

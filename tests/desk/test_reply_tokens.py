@@ -550,7 +550,7 @@ def test_an_anonymous_match_tells_nobody_else_who_has_no_key(post: Post) -> None
 
 
 def test_nobody_without_a_key_is_asked_to_agree_without_one(post: Post) -> None:
-    """Who was invited by address may register as they like."""
+    """Somebody invited by address may register by any form."""
     referee = post.referee
     ann, bob = referee.registered("ann"), referee.person("bob")
     referee.send(ann, new(ann, "spaceships", "bob@mail.example", options="keys: demanded\n"))

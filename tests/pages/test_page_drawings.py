@@ -1,4 +1,4 @@
-"""What the page of a match draws from records and reports, against the boards and words of letters: random games."""
+"""The drawings on the page of a match, against the boards and words of letters, in random games."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ SEALED = """([options, seats, steps]) => {
 
 @pytest.mark.parametrize("game", GAMES)
 def test_sealed_games_are_told_alike(game: str) -> None:
-    """What is owed after each step, and the reports."""
+    """The papers owed after each step, and the reports."""
     random, sealed, scripts = Random(21), sealed_rules(game), Scripts(*checking(game, sealed=True))
     assert sealed is not None
     for _ in range(3):

@@ -90,7 +90,7 @@ LETTERS: dict[str, tuple[str, Callable[[Side, Ed25519PrivateKey], bytes]]] = {
     "other mail": ("foreign", lambda *_: b"From: eve@mail.example\r\nSubject: hello\r\n\r\nHello\r\n"),
     "no mail": ("foreign", lambda *_: b"\xff\x00" * 500),
 }
-"""By name, what becomes of a letter, and how it is made of the last one, or with the server's key."""
+"""Lies, by name: the fate of a letter, and the way it is made of the last one, or with the server's key."""
 
 
 class TestBadInput:

@@ -216,7 +216,7 @@ def remake(remaking: Remaking) -> Step:
             raise remaking.untrue(path, "has no salt")
     found = remaking.set_aside(remaking.match, f"turn-{remaking.match.turn}")
     # Default orders that the rules refused have revisions of their own, and answer no miss.
-    aside = [(seat, one) for seat, one in found if not read_set_aside(one.paper).by_default]
+    aside = [(seat, one) for seat, one in found if not one.unused_default]
     step = remaking.at_work()
     step.match = replace(step.match, stored={})
     for seat, receipt in sorted(receipts.items(), key=lambda item: item[1].by_default):
