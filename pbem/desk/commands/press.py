@@ -51,16 +51,9 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
         raise refused("press", None, Phrase("this match was {phase}", phase=PHASES[match.phase]))
     if (limit := _SILENT.get(match.terms.press)) and limit[0](match, seated.seat):
         raise refused("press", match.id, limit[1])
-    to = _addressees(match, seated.seat, asked.to)
+    to = _addressees(match, seated.seat, command)
     if not (text := asked.text.strip()):
         raise refused("press", None, Phrase("the message is empty"))
-    if not (asked.to or asked.public) and _seems_for_some(match, seated.seat, command):
-        says = Phrase(
-            "your message would go to all, but begins as if it were for some: write `press {match} to NAME`, or for"
-            " everybody `press {match} public`",
-            match=match.id,
-        )
-        raise refused("press", match.id, says)
     if len(text) > _MESSAGE:
         says = Phrase(
             "a message has at most {most} characters, and this one has {count}", most=_MESSAGE, count=len(text)
@@ -102,10 +95,17 @@ def _seems_for_some(match: Match, seat: int, command: Command[SendPress]) -> boo
     return is_for_some(match, seat, f"to {line}" if names and command.block_line == command.line else line)
 
 
-def _addressees(match: Match, seat: int, names: tuple[str, ...]) -> list[int]:
+def _addressees(match: Match, seat: int, command: Command[SendPress]) -> list[int]:
     """The seats that are written to: all others, unless some are named; raises `Refused`."""
-    others = others_called(match, seat)
+    asked, others = command.request, others_called(match, seat)
     there = ", ".join(playing(seen_by(match, seat), other) for other in match.seats if other != seat)
     unknown = Phrase("this is no other player of the match; there are {names}", names=there)
-    refuse([Fault("to", name, unknown) for name in names if name not in others])
-    return sorted({others[name] for name in names} or others.values())
+    refuse([Fault("to", name, unknown) for name in asked.to if name not in others])
+    if not (asked.to or asked.public) and _seems_for_some(match, seat, command):
+        says = Phrase(
+            "your message would go to all, but begins as if it were for some: write `press {match} to NAME`, or for"
+            " everybody `press {match} public`",
+            match=match.id,
+        )
+        raise refused("press", match.id, says)
+    return sorted({others[name] for name in asked.to} or others.values())
