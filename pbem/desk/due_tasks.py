@@ -186,6 +186,7 @@ class DueTasks:
                 if stood:
                     self.inbox.postpone(last, heard)
                 account_keys.put_off(self.keys, heard - last, heard)
+                self.seats.archive.matches.look_at_all(to_db(heard))  # letters tell the deadlines that have moved
                 _LOG.warning("outage", seconds=int((heard - last).total_seconds()))
                 facts = {"last": last, "now": heard, "mailbox": bool(self.config.mailbox)}
                 self.seats.letters.tell_operator(OUTAGE, heard, Phrase("[pbem] An outage: all deadlines move"), facts)

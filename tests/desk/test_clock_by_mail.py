@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import icalendar
 import pytest
+from in_a_box.bulletins import bulletin
 from in_a_box.inquiries import held, proved, types
 from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in, placed
 from in_a_box.small_games import FLEETS, SMALL
@@ -419,6 +420,14 @@ class TestOutages:
         assert not any("moved: outage" in line for line in proved(referee, ann))
         referee.send(ann, "claim m1\n")
         assert "deadlines of seats [1, 2] moved: outage (the server's word)" in proved(referee, ann)
+
+    def test_the_program_hears_the_deadline_that_has_moved_even_in_a_refusal(self, referee: Referee) -> None:
+        ann, _ = begun(referee)
+        referee.outage(3 * DAY)
+        referee.send(ann, ann.filled("orders", "Xx9"))
+        assert "Refused" in ann.text
+        (item,) = (item for item in bulletin(ann.letters[-1])["items"] if item["about"] == "match")
+        assert item["deadline"] == "2026-03-11T12:00:00Z"
 
     def test_orders_that_wait_when_it_starts_again_are_not_late(self, referee: Referee) -> None:
         """The desk looks at its letters before its clock: the letter is in, whatever the clock would have said."""
