@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -111,6 +112,14 @@ class TestPlay:
         referee.send(cem, "transcript m1\n", sign=False)
         assert attachment(cem.last, ".zip")
 
+    def test_a_deadline_after_summer_time_began_tells_no_zone(self, referee: Referee, people: list[Mailbox]) -> None:
+        referee.now = datetime(2026, 3, 26, 12, tzinfo=UTC)
+        for person, zone in zip(people, ("Europe/Berlin", "America/New_York", "UTC"), strict=True):
+            referee.send(person, f"set timezone {zone}\n")
+        opened(referee, people)
+        deadlines = {clock.deadline for clock in referee.match().clocks.values()}
+        assert deadlines == {datetime(2026, 4, 2, 12, tzinfo=UTC)}
+
     def test_a_bundle_of_an_earlier_game_waits_for_the_end(self, referee: Referee, people: list[Mailbox]) -> None:
         opened(referee, people, f"{OPTIONS}\nkind: scored\ngames: 2")
         for _ in range(2):
@@ -131,6 +140,8 @@ class TestPlay:
         assert len(refusals) == 1
         referee.send(ann, "draw m1 offer for seat-1 seat-2\n")
         assert "a draw of seat-1, seat-2 alone" in " ".join(cem.text.split())
+        referee.send(bob, "draw m1 decline for seat-1\n")
+        assert "`decline` ends all offers: name nobody" in bob.text
         for person in (bob, cem):
             referee.send(person, "draw m1 accept for seat-1 seat-2\n")
         end = ann.find(", the end")
