@@ -117,6 +117,8 @@ class TestReminders:
         assert deadline(letter) == datetime(2026, 4, 1, 23, 30, tzinfo=UTC)
         (event,) = icalendar.Calendar.from_ical(attachment(letter, ".ics")).walk("VEVENT")
         assert str(event["SUMMARY"]) == "Spaceships m1, game 1, turn 1"
+        (alarm,) = event.walk("VALARM")
+        assert str(alarm["DESCRIPTION"]) == "Spaceships m1, game 1, turn 1"
 
 
 class TestMisses:

@@ -291,6 +291,13 @@ def test_what_may_be_left_out_or_said_in_another_way(text: str, given: dict[str,
     assert (asked(first), first.faults) == (given, ())
 
 
+@pytest.mark.parametrize(("some", "told"), [(99, False), (102, True)])
+def test_a_proposal_with_a_hundred_options_is_a_mistake(some: int, *, told: bool) -> None:
+    options = "\n".join(f"option-{number}: x" for number in range(some))
+    (found,) = parse(f"new spaceships with bob\n{options}\nend\n").commands
+    assert any("too many options" in str(fault.message) for fault in found.faults) == told
+
+
 def test_press() -> None:
     for text, block in [
         ("press m17\nGood luck!\nAt the end we meet.\nend", "Good luck!\nAt the end we meet."),
