@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pbem.config.values import LOOPBACK, ConfigTable, Count, Duration, Listen, Port
+from pbem.config.values import HOST, LOOPBACK, ConfigTable, Count, Duration, Listen, Port
 from pbem.networks import DOMAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_Host = Annotated[str, msgspec.Meta(pattern=r"\A[\w.:%-]{0,253}\Z", description="a host name")]
+_Host = Annotated[str, msgspec.Meta(pattern=rf"\A(?:{HOST.pattern})?\Z", description="a host name")]
 """Also an address of the network, and a name that IDNA turns into one."""
 _Domain = Annotated[str, msgspec.Meta(pattern=rf"\A({DOMAIN.pattern})?\Z", description="a host name in lower case")]
 

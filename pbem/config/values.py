@@ -15,6 +15,7 @@ from pbem.verifier_key import VerifierKey
 LONGEST = timedelta(days=365_000)  # what is subtracted from a time must leave a date
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 DURATION = re.compile(r"([0-9]{1,9})([smhd])")
+HOST = re.compile(r"(?=.{1,253}\Z)[\w:%-]{1,63}(?:\.[\w:%-]{1,63})*\.?")  # IDNA raises an error of its own for others
 LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -57,9 +58,10 @@ class Listen:
         if text.startswith("unix:"):
             return cls(path=Path(text.removeprefix("unix:")))
         host, colon, port = text.rpartition(":")
-        if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        host = host.removeprefix("[").removesuffix("]")
+        if not colon or not HOST.fullmatch(host) or not (port.isascii() and port.isdigit()) or int(port) > 65535:
             raise ValueError(f'"{text}" is no place to listen: write host:port, unix:/path or systemd')
-        return cls(host.removeprefix("[").removesuffix("]"), int(port))
+        return cls(host, int(port))
 
     def __bool__(self) -> bool:
         return bool(self.host or self.path or self.systemd)
