@@ -29,6 +29,7 @@ from pbem.match.state import RUNNING
 from pbem.match.transcript import TranscriptError
 from pbem.proof.verification import verify
 from pbem.server.desk_work import open_composer
+from pbem.smtp.intake import certified
 from pbem.store import own_keys
 from pbem.store.database import from_db, is_there, standby_of, to_db
 from pbem.store.errors import StoreError
@@ -82,10 +83,8 @@ def surroundings(config: Config) -> Iterator[Diagnosis]:
     """Check what the configuration names: files, folders, names and places to listen at."""
     yield _folder("store", config.store) if isinstance(config.store, Path) else _database(config.store)
     for path in (config.store_key, config.signing_key):
-        if path.exists():
-            yield _tried("keys", partial(load_key, path), f"{path} is a key, and private")
-        else:
-            yield Diagnosis(True, "keys", f"{path} will be made at the first start")
+        well = f"{path} is a key, and private"
+        yield _tried("keys", partial(load_key, path), well) if path.exists() else _folder("keys", path)
     if config.smarthost.user and not config.smarthost.secrets:
         yield Diagnosis(False, "smarthost", "has a user, and no password_file, password_command or token_command")
     yield from _password("smarthost", config.smarthost)
@@ -116,9 +115,9 @@ def _listeners(config: Config) -> Iterator[Diagnosis]:
     for name, listener in (("smtp", config.smtp), ("lmtp", config.lmtp)):
         if listener.listen:
             yield _place(name, listener.listen)
-        for file in (getattr(listener, "certificate", ""), getattr(listener, "certificate_key", "")):
-            if file and not os.access(file, os.R_OK):
-                yield Diagnosis(False, name, f"{file} cannot be read")
+        if listener.certificate:
+            both = f"{listener.certificate} and {listener.certificate_key}"
+            yield _tried(name, partial(certified, listener), f"{both} belong together", both)
 
 
 def _games(config: Config) -> Iterator[Diagnosis]:

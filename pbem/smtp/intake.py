@@ -76,10 +76,7 @@ class Intake:
 
         Raises OSError if the place is taken, or a certificate is missing.
         """
-        context = None
-        if listener.certificate:
-            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-            context.load_cert_chain(listener.certificate, listener.certificate_key)
+        context = certified(listener)
         kind = LmtpSession if protocol == "lmtp" else SmtpSession
         loop = asyncio.get_running_loop()
         first = kind(self._services, loop, context)
@@ -119,6 +116,15 @@ class Intake:
         await self.admission.dismiss_all("421 4.3.2 the server is going down")
         for path in self._paths:
             path.unlink(missing_ok=True)
+
+
+def certified(listener: ListenerConfig) -> ssl.SSLContext | None:
+    """The certificate that a listener offers, with its key; raises OSError. Nobody is asked for a passphrase."""
+    if not listener.certificate:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(listener.certificate, listener.certificate_key, password="")
+    return context
 
 
 def _clear(path: Path) -> None:

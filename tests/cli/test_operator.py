@@ -16,7 +16,14 @@ import click
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from in_a_box.referee import ANN, SERVER, START, Referee, placed
+from machines import certificate
 from machines.serve_process import serving
 from world.listening import free_port
 
@@ -410,6 +417,8 @@ def test_nothing_is_made_where_there_is_no_store(tmp_path: Path) -> None:
     assert not house.store.exists()
     (tmp_path / "keys" / "store.key").unlink()
     assert f"\nok     keys       {tmp_path}/keys/store.key will be made" in house.run("check-config", status=1)
+    house.config.write_text(f'keys = "pbem.toml"\n{house.config.read_text()}')
+    assert f"\nFAULT  keys       {house.config} cannot be written by this user" in house.run("check-config", status=1)
 
 
 def test_check_config_names_all_faults_at_once(tmp_path: Path) -> None:
@@ -463,8 +472,7 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
         "missing: No such file",
         "no.such.host.invalid",
         "missing.pem",
-        "missing.crt cannot be read",
-        "missing.key cannot be read",
+        "missing.key: No such file",
         "FAULT  operator ",
     ):
         assert f"{words}" in text
@@ -518,3 +526,19 @@ def test_a_user_without_a_name_gives_instructions_as_well(house: House, monkeypa
 
     monkeypatch.setattr("getpass.getuser", nobody)
     assert "m1 is paused." in house.run("match", "pause", "m1", "--reason", "a trip")
+
+
+def test_check_config_tries_each_certificate_with_its_key(tmp_path: Path) -> None:
+    """A key of another certificate, or one that asks for a passphrase, is no reason to find out at the start."""
+    house = House(tmp_path)
+    chain, key = certificate.make(tmp_path)
+    text = house.config.read_text().replace(f"port = {house.port}", "port = 1")
+    house.config.write_text(f'{text}[lmtp]\ncertificate = "{chain}"\ncertificate_key = "{key}"\n')
+    assert f"ok     lmtp       {chain} and {key} belong together\n" in house.run("check-config")
+    secret = load_pem_private_key(Path(key).read_bytes(), None)
+    locked = secret.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"x"))
+    (tmp_path / "other").mkdir()
+    other = Path(certificate.make(tmp_path / "other")[1]).read_bytes()
+    for wrong in (locked, other):
+        Path(key).write_bytes(wrong)
+        assert f"FAULT  lmtp       {chain} and {key}: [" in house.run("check-config", status=1)
