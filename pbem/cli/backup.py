@@ -35,7 +35,8 @@ def backup(file: Path, config_file: Path) -> None:
         draft = file.with_name(f".{file.name}.{os.getpid()}")
         try:
             store.database.engine.backup(draft)
-            os.link(draft, file)  # never over an older backup
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))  # never over an older backup
+            draft.replace(file)  # no link: disks that are carried away often have none
         except OSError as error:
             raise click.ClickException(f"{file}: {error.strerror}") from error
         except FullError as error:  # its words are about the store

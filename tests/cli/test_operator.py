@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import secrets
@@ -542,3 +543,18 @@ def test_check_config_tries_each_certificate_with_its_key(tmp_path: Path) -> Non
     for wrong in (locked, other):
         Path(key).write_bytes(wrong)
         assert f"FAULT  lmtp       {chain} and {key}: [" in house.run("check-config", status=1)
+
+
+def test_a_backup_fits_on_a_disk_without_links(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those are that are carried away."""
+
+    def refused(_file: Path, place: Path) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(place))
+
+    monkeypatch.setattr("os.link", refused)
+    backup = house.folder / "copy.backup"
+    house.run("backup", str(backup))
+    content = backup.read_bytes()
+    assert "File exists" in house.run("backup", str(backup), status=4)
+    assert backup.read_bytes() == content
+    assert [path.name for path in house.folder.iterdir() if "copy" in path.name] == ["copy.backup"]
