@@ -47,10 +47,10 @@ def backup(file: Path, config_file: Path) -> None:
     click.echo(
         f"{file}: {file.stat().st_size} octets. It is useless without these files; keep copies of them elsewhere:"
     )
-    keys = [config_file, config.store_key, config.signing_key, config.dkim.key_file, config.smarthost.password_file]
-    for key in keys:
-        if key:
-            click.echo(f"  {key}")
+    passwords = config.mailbox.password_file, config.smarthost.password_file
+    keys = (config_file, config.store_key, config.signing_key, config.dkim.key_file, *passwords, config.house.config)
+    for key in dict.fromkeys(filter(None, keys)):  # both passwords may be in one file
+        click.echo(f"  {key}")
 
 
 @click.command()

@@ -558,3 +558,15 @@ def test_a_backup_fits_on_a_disk_without_links(house: House, monkeypatch: pytest
     assert "File exists" in house.run("backup", str(backup), status=4)
     assert backup.read_bytes() == content
     assert [path.name for path in house.folder.iterdir() if "copy" in path.name] == ["copy.backup"]
+
+
+def test_a_backup_names_each_file_to_keep_beside_it_once(house: House) -> None:
+    mailbox = '[mailbox]\nimap = "imap.example"\npassword_file = "password"\n[house]\nconfig = "house.toml"\n'
+    for sending, passwords in (("password", ["password"]), ("other", ["password", "other"])):
+        house.take(str(house.store))
+        text = house.config.read_text().replace("[smarthost]", f'[smarthost]\npassword_file = "{sending}"')
+        house.config.write_text(text + mailbox)
+        said = house.run("backup", str(house.folder / f"{sending}.backup"))
+        named = [Path(line.strip()).relative_to(house.folder) for line in said.splitlines() if line.startswith("  ")]
+        expected = ["pbem.toml", "keys/store.key", "keys/signing.key", *passwords, "house.toml"]
+        assert list(map(str, named)) == expected
