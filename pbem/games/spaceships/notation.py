@@ -54,7 +54,7 @@ _PART: Final = rf"[ROYGB]?[v-z]?[1-5]?(?:{_CELL})?"
 _AIMED: Final = rf"([sbk]?)({_CELL}(?:-?{_CELL})?)(\([A-Z]{{2}}[0-9]{{0,3}}\))?|(m?)({_PART})|([sbmk])"
 _RIGHT: Final = re.compile(_AIMED)
 _NEARLY: Final = re.compile(_AIMED, re.I)
-_NEARLY_A_CELL: Final = re.compile("[sbmk]?[ROYGB][A-Za-z][0-9]{1,3}")
+_NEARLY_A_CELL: Final = re.compile(rf"[sbmk]?(?!{_CELL}\Z)[ROYGB][A-Za-z][0-9]{{1,3}}")
 _CASED: Final = re.compile(r"([roygb]?)([v-z]?)", re.I)
 
 

@@ -218,6 +218,8 @@ def test_faults_of_orders(text: str, expected: Any) -> None:
         ("kYv1 Rv1", "KC may not fly a kamikaze strike this turn"),
         ("bRv1Rv2", "Rv1 and Rv2 are not the ends of a line of three cells"),
         ("bRv1Rv3(DS2)", "you have no DS2 that can fire along this line"),
+        ("bGx1", "`bGx1` is not an order"),
+        ("kGx1", "`kGx1` is not an order"),
         ("Gx9", "there is no cell `Gx9`: the cells of a plane go from v1 to z5"),
         ("sGa1", "there is no cell `sGa1`: the cells of a plane go from v1 to z5"),
         ("bRv1Rv3 bRv1Rv3", "DS fires its beam only once a turn"),
