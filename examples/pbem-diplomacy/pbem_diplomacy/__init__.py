@@ -17,7 +17,7 @@ from pbem.games.audience import Shown, audience, cut, everybody
 from pbem.games.player_text import Text, plain, read_options
 from pbem.phrase import Phrase, either
 from pbem_diplomacy import adjustments, choices
-from pbem_diplomacy.geography import standard
+from pbem_diplomacy.geography import FLEET, standard
 from pbem_diplomacy.notation import Reader, corrected, written
 from pbem_diplomacy.orders import BUILD, CONVOY, DISBAND, HOLD, MOVE, RETREAT, SUPPORT, WAIVE, Position
 from pbem_diplomacy.recall import recalled
@@ -192,7 +192,7 @@ class _Judge:
         if order.province not in free:
             return "8", Phrase("you can build in {places}", places=either(free) if free else Phrase("no centre"))
         if not adjustments.buildable(standard(), order):
-            coasts = standard().provinces[order.province].coasts
+            coasts = standard().provinces[order.province].coasts if order.kind == FLEET else ()
             says = Phrase("name the coast: {places}", places=either(coasts)) if coasts else None
             return "8", says or Phrase("write whether it is an army or a fleet that can stand there")
         return None

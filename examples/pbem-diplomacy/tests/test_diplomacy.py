@@ -95,6 +95,17 @@ def test_winter_builds_in_empty_home_centres_that_are_still_owned() -> None:
     assert (after.phase, after.year) == ("spring", 1902)
 
 
+def test_a_build_lacks_its_coast_only_if_it_is_a_fleet() -> None:
+    russian = at("winter", [], {"STP": "RUSSIA"})._replace(powers=("RUSSIA", "GERMANY"))
+    for text, says in (
+        ("build F Stp", "name the coast: STP/NC or STP/SC"),
+        ("build Stp/nc", "write whether it is an army or a fleet that can stand there"),
+        ("build A Stp/nc", "write whether it is an army or a fleet that can stand there"),
+    ):
+        with pytest.raises(Refused, match=says):
+            RULES.order(russian, 1, text)
+
+
 def test_centres_change_hands_after_fall_alone_and_eighteen_win() -> None:
     home = dict.fromkeys([*begun().owned][: SOLO - 1], "FRANCE") | {"TUN": "GERMANY"}
     units = ["FRANCE A NAF", "GERMANY A RUH"]
