@@ -76,7 +76,8 @@ def restore(
     except sqlite3.DatabaseError as error:
         raise StoreError(f"{backup} is no sound backup: {error}") from error
     except OSError as error:
-        raise StoreError(f"{error.filename or backup}: {error.strerror}") from error
+        # A copy that stopped halfway names the file that is written second.
+        raise StoreError(f"{error.filename2 or error.filename or backup}: {error.strerror}") from error
     finally:
         _forget(draft)
     return Restored(generation, aside)

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import resource
 import secrets
 import shutil
 import time
@@ -570,3 +571,15 @@ def test_a_backup_names_each_file_to_keep_beside_it_once(house: House) -> None:
         named = [Path(line.strip()).relative_to(house.folder) for line in said.splitlines() if line.startswith("  ")]
         expected = ["pbem.toml", "keys/store.key", "keys/signing.key", *passwords, "house.toml"]
         assert list(map(str, named)) == expected
+
+
+def test_the_disk_that_is_full_is_named_not_the_backup(house: House) -> None:
+    house.run("backup", str(house.folder / "copy.backup"))
+    before, limits = house.store.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, limits[1]))
+    try:
+        said = house.run("restore", str(house.folder / "copy.backup"), "--yes", status=4)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert said == f"Error: {house.folder}/.store.sqlite.restored: File too large\n"
+    assert house.store.read_bytes() == before
