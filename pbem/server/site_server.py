@@ -7,6 +7,7 @@ Implements docs/operating.md, "Pages for the web".
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import tempfile
 import threading
@@ -21,9 +22,10 @@ from urllib.parse import urlsplit
 import structlog
 
 from pbem.bound_process import bound
+from pbem.config.values import Listen
+from pbem.server.opening import StartError
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Iterator
 
 AGAIN, SOON = 60.0, 2.0  # seconds between two looks for what changed; after trouble, such as no store yet
@@ -39,7 +41,11 @@ class _Site(ThreadingHTTPServer):
 
     def __init__(self, place: tuple[str, int], folder: Path) -> None:
         self._room = threading.BoundedSemaphore(VISITORS)
-        super().__init__(place, partial(_SiteRequest, directory=str(folder)))
+        try:
+            self.address_family = socket.getaddrinfo(*place)[0][0]
+            super().__init__(place, partial(_SiteRequest, directory=str(folder)))
+        except OSError as error:
+            raise StartError(f"cannot listen at {Listen(*place)}: {error.strerror}") from error
 
     def process_request(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
         """Answer in a thread, if there is room for one."""
@@ -87,7 +93,10 @@ class _SiteRequest(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served_site(place: tuple[str, int], config_file: Path) -> Iterator[tuple[str, int]]:
-    """Serve the site at a host and port while this lasts, and keep it up to date; returns the bound host and port."""
+    """Serve the site at a host and port while this lasts, and keep it up to date; returns the bound host and port.
+
+    Raises `StartError` if it cannot listen there.
+    """
     stop = threading.Event()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made, "site")
@@ -110,7 +119,7 @@ def served_site(place: tuple[str, int], config_file: Path) -> Iterator[tuple[str
 
         with _Site(place, folder) as site:
             host, port = str(site.server_address[0]), int(site.server_address[1])
-            address = f"http://{host}:{port}/"
+            address = f"http://{Listen(host, port)}/"
             publisher = threading.Thread(target=publish, args=(address,), daemon=True)
             threads = [publisher, threading.Thread(target=site.serve_forever, daemon=True)]
             for thread in threads:

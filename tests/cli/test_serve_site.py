@@ -74,3 +74,23 @@ def test_a_site_has_an_address_and_a_port(tmp_path: Path, place: str) -> None:
     done = CliRunner().invoke(group, ["serve", "--config", str(tmp_path / "pbem.toml"), "--site", place])
     assert done.exit_code == 2
     assert "write ADDRESS:PORT" in done.output
+
+
+def test_a_place_for_the_site_that_cannot_be_had_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pbem.toml").write_text('server = "play.example"\n[smtp]\nlisten = ""\n')
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        site = f"127.0.0.1:{taken.getsockname()[1]}"
+        for place, why in ((site, "Address already in use"), ("192.0.2.1:80", "Cannot assign requested address")):
+            done = CliRunner().invoke(group, ["serve", "--config", str(tmp_path / "pbem.toml"), "--site", place])
+            assert (done.exit_code, done.output) == (4, f"Error: cannot listen at {place}: {why}\n")
+
+
+def test_a_site_may_have_an_address_of_ipv6(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_server, "bound", lambda *_: ("true",))
+    with (
+        site_server.served_site(("::1", 0), tmp_path / "pbem.toml") as place,
+        socket.create_connection(place, timeout=30) as visitor,
+    ):
+        visitor.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        assert visitor.recv(12) == b"HTTP/1.0 404"
