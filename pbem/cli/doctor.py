@@ -56,7 +56,7 @@ def report(findings: Iterable[Diagnosis]) -> bool:
 
 
 def house(config: Config) -> Iterator[Diagnosis]:
-    """Check that the program that `pbem serve` starts can use its own configuration, and plays here."""
+    """Check that the program that `pbem serve` starts can use its own configuration, and plays as the house here."""
     file = config.house.config
     if not file or not os.access(file, os.R_OK):  # that it cannot be read is among the surroundings
         return
@@ -65,10 +65,10 @@ def house(config: Config) -> Iterator[Diagnosis]:
     except BadAccount as error:
         yield Diagnosis(False, "house", str(error))
         return
-    here = account.server == config.server
-    yield Diagnosis(
-        here, "house", f"{file} is for {account.name} on {account.server}" + ("" if here else ", not here")
-    )
+    plays = account.name, account.address.lower(), account.server
+    wanted = config.house_name, config.house.address.lower(), config.server
+    otherwise = "" if plays == wanted else f", not for {', '.join(wanted)}"
+    yield Diagnosis(plays == wanted, "house", f"{file} is for {', '.join(plays)}{otherwise}")
 
 
 @click.command("check-config")

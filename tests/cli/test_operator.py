@@ -447,11 +447,16 @@ def test_check_config_reads_the_file_of_the_house(tmp_path: Path) -> None:
     house.config.write_text(text + '\n[house]\nconfig = "opponent.toml"\n')
     example = (Path(__file__).parents[2] / "config" / "opponent.example.toml").read_text()
     (tmp_path / "opponent.toml").write_text(example)
-    assert f"opponent.toml is for house on {SERVER}\n" in house.run("check-config")
+    plays = f"opponent.toml is for house, house@{SERVER}, {SERVER}"
+    assert f"{plays}\n" in house.run("check-config")
+    for wrong, wanted in (('name = "robby"', "robby, house@"), ('address = "a@b.example"', "house, a@b.example, ")):
+        house.config.write_text(f'{text}\n[house]\nconfig = "opponent.toml"\n{wrong}\n')
+        assert f"FAULT  house      {tmp_path}/{plays}, not for {wanted}" in house.run("check-config", status=1)
     (tmp_path / "opponent.toml").write_text(
         example.replace('server = "play.example"', 'server = "elsewhere.example"')
     )
-    assert "is for house on elsewhere.example, not here" in house.run("check-config", status=1)
+    house.config.write_text(text + '\n[house]\nconfig = "opponent.toml"\n')
+    assert ", elsewhere.example, not for house, " in house.run("check-config", status=1)
     (tmp_path / "opponent.toml").write_text(example.replace("level = 2", "level = 9", 1))
     said = house.run("check-config", status=1)
     assert "games.spaceships.level: a whole number of at most 3 is expected" in said
