@@ -15,6 +15,9 @@ PREFIXES = {4: 24, 6: 64}
 DOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*")
 """Letters, digits and hyphens (RFC 1123 2.1); in lower case, because the name is hashed into what players sign."""
 
+HOST = re.compile(r"(?=.{1,253}\Z)[\w:%-]{1,63}(?:\.[\w:%-]{1,63})*\.?")
+"""An address, or a name that IDNA may turn into a domain's; a resolver breaks on an empty label."""
+
 _ELSEWHERE = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fec0::/10")))
 
 

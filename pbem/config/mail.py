@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pbem.config.values import HOST, LOOPBACK, ConfigTable, Count, Duration, Listen, Port
-from pbem.networks import DOMAIN
+from pbem.config.values import LOOPBACK, ConfigTable, Count, Duration, Listen, Port
+from pbem.networks import DOMAIN, HOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

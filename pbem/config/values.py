@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from pbem.networks import HOST
 from pbem.verifier_key import VerifierKey
 
 LONGEST = timedelta(days=365_000)  # what is subtracted from a time must leave a date
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 DURATION = re.compile(r"([0-9]{1,9})([smhd])")
-HOST = re.compile(r"(?=.{1,253}\Z)[\w:%-]{1,63}(?:\.[\w:%-]{1,63})*\.?")  # IDNA raises an error of its own for others
 LOOPBACK = frozenset({"", "127.0.0.1", "::1", "localhost"})
 
 Count = Annotated[int, msgspec.Meta(ge=1)]

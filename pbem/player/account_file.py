@@ -10,12 +10,14 @@ import hashlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 import tomli_w
 
 from pbem.config.toml_file import converted, read_as
 from pbem.durable import replace
+from pbem.networks import HOST
 from pbem.player import PlayerTrouble
 from pbem.player.trial_server import SERVER
 
@@ -74,6 +76,13 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                     "A password does not belong in a URL: give a --password-file, --password-command or"
                     " --token-command."
                 )
+            try:
+                place = urlsplit(url)
+                host, _ = place.hostname or "localhost", place.port  # ValueError: what is no port
+            except ValueError:
+                host = ""
+            if not HOST.fullmatch(host):
+                raise BadAccount("{url}: write a host, and perhaps a port, such as imaps://USER@HOST:993", url=url)
         if sum(map(bool, (self.password_file, self.password_command, self.token_command))) > 1:
             raise BadAccount("password_file, password_command and token_command: give one of them")
 

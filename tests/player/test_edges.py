@@ -358,6 +358,14 @@ class TestAccounts:
             assert "secret" not in str(refused.value)
             assert "secret" not in folders.file("ann@play.example").read_text()
 
+    @pytest.mark.parametrize("way", ["h:99999", "h:2x", "[::1", "mail..example", f"{'h' * 64}.example"])
+    def test_no_letter_goes_where_no_host_can_be(self, way: str) -> None:
+        for ways in ((f"imaps://ann@{way}", "drafts:/x"), ("maildir:/x", f"smtps://ann@{way}")):
+            with pytest.raises(BadAccount, match=r"write a host, and perhaps a port"):
+                account(*ways)
+        for ways in (("lmtp://[::1]:2525", "smtps://ann%40x@m\u00e4il.example.:465"), ("mbox:/a[b", "sendmail:")):
+            assert account(*ways)
+
     @pytest.mark.parametrize("text", ["anna", "@x.example", "a b@x.example", "anna@", "anna@x/../y", "anna@-x"])
     def test_what_names_no_account(self, text: str) -> None:
         with pytest.raises(BadAccount):
