@@ -9,7 +9,7 @@ import asyncio
 import json
 import os
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from click.core import ParameterSource
 from pbem.cli.common import config_option
 from pbem.cli.programs import troubles
 from pbem.config.file import ConfigError, load
+from pbem.config.values import Listen
 from pbem.player import trial_server
 from pbem.server.daemon import Daemon
 from pbem.server.logs import configure_logs
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
 
 def _place(site: str) -> tuple[str, int]:
     """The host and port of ADDRESS:PORT."""
-    host, _, port = site.rpartition(":")
-    if not (host and port.isascii() and port.isdigit() and int(port) < 65536):
-        raise click.BadParameter("write ADDRESS:PORT, such as 127.0.0.1:8080", param_hint="--site")
-    return host.strip("[]"), int(port)
+    with suppress(ValueError):
+        if (place := Listen.parse(site)).host:
+            return place.host, place.port
+    raise click.BadParameter("write ADDRESS:PORT, such as 127.0.0.1:8080", param_hint="--site")
 
 
 def write_ready(path: Path, places: Sequence[IntakePlace]) -> None:

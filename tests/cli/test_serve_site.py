@@ -68,7 +68,7 @@ def test_there_is_a_limit_to_visitors(tmp_path: Path, monkeypatch: pytest.Monkey
         assert first.recv(12) == b"HTTP/1.0 404"
 
 
-@pytest.mark.parametrize("place", ["8080", ":8080", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:x"])
+@pytest.mark.parametrize("place", ["8080", ":8080", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:x", "a..b:80"])
 def test_a_site_has_an_address_and_a_port(tmp_path: Path, place: str) -> None:
     (tmp_path / "pbem.toml").write_text('server = "play.example"\n[smtp]\nlisten = ""\n')
     done = CliRunner().invoke(group, ["serve", "--config", str(tmp_path / "pbem.toml"), "--site", place])
