@@ -43,6 +43,14 @@ class Disk:
 THIS_DISK = Disk()
 
 
+def give_to_owner(path: Path) -> None:
+    """Give to the daemon's user, whose folder it is, what root makes."""
+    if os.geteuid() == 0:
+        owner = path.parent.stat()
+        with suppress(PermissionError):  # root in a container may lack the right
+            os.chown(path, owner.st_uid, owner.st_gid)
+
+
 def forget_marks(store: Path, disk: Disk) -> None:
     """Expect nothing of the store that comes here, not even after a power cut."""
     with suppress(FileNotFoundError):

@@ -18,7 +18,7 @@ import msgspec
 
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
-from pbem.store.disk import THIS_DISK, forget_marks, noted_marks
+from pbem.store.disk import THIS_DISK, forget_marks, give_to_owner, noted_marks
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import StoreError
 from pbem.store.operator import Instructions, begin_generation
@@ -60,13 +60,13 @@ def restore(
     try:
         os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         shutil.copyfile(backup, draft)
-        _like_its_folder(draft)
+        give_to_owner(draft)
         generation = _prepare(draft, keys, *_remembered(store, disk), by, now, disk)
         disk.sync(draft)
         confirm()
         noted = store.with_name(f".{store.name}.generation")
         noted.write_text(f"{generation}\n", "ascii")
-        _like_its_folder(noted)
+        give_to_owner(noted)
         disk.sync(noted)
         noted.replace(_generation_file(store))
         aside = _put_aside(store, generation, disk)
@@ -119,13 +119,6 @@ def _remembered(store: Path, disk: Disk) -> tuple[int, dict[str, int]]:
 def _generation_file(store: Path) -> Path:
     """The file that remembers the generation even when the store cannot be read any more."""
     return store.with_name(f"{store.name}.generation")
-
-
-def _like_its_folder(path: Path) -> None:
-    """Give to the daemon's user what root restores."""
-    if os.geteuid() == 0:
-        owner = path.parent.stat()
-        os.chown(path, owner.st_uid, owner.st_gid)
 
 
 def _put_aside(store: Path, generation: int, disk: Disk) -> Path | None:

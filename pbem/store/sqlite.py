@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pbem import durable
-from pbem.store.disk import THIS_DISK, forget_marks, marks_file, noted_marks
+from pbem.store.disk import THIS_DISK, forget_marks, give_to_owner, marks_file, noted_marks
 from pbem.store.engine import BUSY_SECONDS, statements
 from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, OrphanedError, StoreError
 
@@ -318,6 +318,7 @@ class Lock(AbstractContextManager["Lock"]):
             disk.make_folder(note.parent)
             file = os.open(note, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._hold(file)
+            give_to_owner(note)
             os.ftruncate(file, 0)
             os.write(file, f"{os.getpid()}\n".encode())
         except BaseException as error:

@@ -588,3 +588,15 @@ def test_the_disk_that_is_full_is_named_not_the_backup(house: House) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert said == f"Error: {house.folder}/.store.sqlite.restored: File too large\n"
     assert house.store.read_bytes() == before
+
+
+def test_what_root_makes_at_a_restore_is_the_servers_own(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its lock as well, on a machine where no server ran before."""
+    house.run("backup", str(house.folder / "copy.backup"))
+    house.store.unlink()
+    (house.folder / "store.sqlite.lock").unlink(missing_ok=True)
+    given: list[str] = []
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("os.chown", lambda path, *_: given.append(path.name))
+    house.run("restore", str(house.folder / "copy.backup"), "--yes")
+    assert {"store.sqlite.lock", ".store.sqlite.restored", ".store.sqlite.generation"} <= {*given}
