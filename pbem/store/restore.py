@@ -158,7 +158,9 @@ def move_store(one: Place, other: Place, keys: OwnKeys) -> int:
         raise StoreError(f"there is no store {one}")
     if is_there(other):
         raise StoreError(f"there is a store already: {other}")
-    with ExitStack() as stack:
+    with ExitStack() as half_made, ExitStack() as stack:
+        if isinstance(other, Path):
+            half_made.callback(_forget, other)
         stores = []
         for place in (one, other):
             if isinstance(place, Path):
@@ -167,7 +169,9 @@ def move_store(one: Place, other: Place, keys: OwnKeys) -> int:
             if not isinstance(place, Path) and at_work(stores[-1], datetime.now(UTC)):
                 raise StoreError(f"a server works on {place}: stop it")
         own_keys.check(stores[0], keys)
-        return move(*stores)
+        rows = move(*stores)
+        half_made.pop_all()
+        return rows
 
 
 def move(old: Database, new: Database) -> int:

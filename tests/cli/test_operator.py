@@ -578,14 +578,22 @@ def test_a_backup_names_each_file_to_keep_beside_it_once(house: House) -> None:
         assert list(map(str, named)) == expected
 
 
-def test_the_disk_that_is_full_is_named_not_the_backup(house: House) -> None:
-    house.run("backup", str(house.folder / "copy.backup"))
-    before, limits = house.store.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+@contextlib.contextmanager
+def small_files() -> Iterator[None]:
+    """As on a full disk, no file grows beyond 64 KiB."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, limits[1]))
     try:
-        said = house.run("restore", str(house.folder / "copy.backup"), "--yes", status=4)
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_the_disk_that_is_full_is_named_not_the_backup(house: House) -> None:
+    house.run("backup", str(house.folder / "copy.backup"))
+    before = house.store.read_bytes()
+    with small_files():
+        said = house.run("restore", str(house.folder / "copy.backup"), "--yes", status=4)
     assert said == f"Error: {house.folder}/.store.sqlite.restored: File too large\n"
     assert house.store.read_bytes() == before
 
@@ -600,3 +608,11 @@ def test_what_root_makes_at_a_restore_is_the_servers_own(house: House, monkeypat
     monkeypatch.setattr("os.chown", lambda path, *_: given.append(path.name))
     house.run("restore", str(house.folder / "copy.backup"), "--yes")
     assert {"store.sqlite.lock", ".store.sqlite.restored", ".store.sqlite.generation"} <= {*given}
+
+
+def test_a_store_that_did_not_fit_can_be_moved_again(house: House) -> None:
+    moved = house.folder / "moved.sqlite"
+    with small_files():
+        house.run("move-store", str(house.store), str(moved), status=4)
+    assert [path.name for path in house.folder.glob("moved.sqlite*")] == ["moved.sqlite.lock"]
+    assert " rows were copied" in house.run("move-store", str(house.store), str(moved))
