@@ -37,9 +37,6 @@ class Limits(ConfigTable, frozen=True):
     reading_bytes: Count = 512 * 1024 * 1024
 
     def faults(self) -> Iterator[str]:
-        """Limits under which no letter would be taken or read, or none would be remembered."""
-        for name in ("session", "idle", "reading"):
-            if not getattr(self, name):
-                yield f"limits: {name} is no time at all"
+        """A limit under which no letter would be remembered."""
         if self.letters_kept < timedelta(days=1):
             yield "limits: letters_kept is shorter than a day: a letter that is sent again must be known"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
@@ -42,6 +43,13 @@ _Pages = Annotated[
         'an address such as "https://play.example/pbem/"',
     ),
 ]
+
+
+_SOME_TIME = (
+    *("limits.session", "limits.idle", "limits.reading", "limits.reading_processor", "delivery.give_up"),
+    *("mailbox.poll", "mailbox.timeout", "smarthost.timeout", "witness.every"),
+)
+"""The times without which nothing is taken, fetched, read or sent: 0 does not mean that there is no limit."""
 
 
 class ClockConfig(ConfigTable, frozen=True):
@@ -167,6 +175,9 @@ class Config(ConfigTable, frozen=True):
             yield f'mailbox: poll = "{self.mailbox.poll}": at most half of clock.outage, as no answer is an outage'
         if not self.delimiter and not self.mailbox:
             yield 'delimiter = "": without sub-addresses, letters are fetched from a [mailbox]'
+        for place in _SOME_TIME:
+            if not attrgetter(place)(self):
+                yield f"{place.replace('.', ': ')} is no time at all"
         yield from self.limits.faults()
         yield from self.witness.faults(self.server)
         if bool(self.dkim.selector) != bool(self.dkim.key_file):
