@@ -122,6 +122,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ),
         ('server = "a"\naddress = "x"', "no simple address"),
         ('server = "a"\noperator = "x"', "no address"),
+        ('server = "a"\n[house]\nname = "x"\naddress = "x"', 'house: address = "x" is no address'),
         ('server = "a"\n[house]\nname = "The House"', "the name of a player in lower case is expected"),
         ("server = ", "Invalid value"),
     ],

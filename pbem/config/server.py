@@ -163,8 +163,9 @@ class Config(ConfigTable, frozen=True):
             yield f'address = "{self.address}" is no simple address in lower case'
         if self.delimiter and self.delimiter in local:
             yield f'delimiter = "{self.delimiter}" stands in the address "{self.mail_address}" itself'
-        if self.operator and ("@" not in self.operator or not self.operator.isprintable() or " " in self.operator):
-            yield f'operator = "{self.operator}" is no address'
+        for key, told in (("operator", self.operator), ("house: address", self.house.address)):
+            if told and ("@" not in told or not told.isprintable() or " " in told):
+                yield f'{key} = "{told}" is no address'
         if self.language not in LANGUAGES:
             yield f'language = "{self.language}": one of {", ".join(LANGUAGES)} is possible'
 
