@@ -233,7 +233,7 @@ def substitute(match: Match, entry: Entry) -> None:
     player = match.player(leaver)
     sentence(match, entry, "substitute", **{"*name": name, "*leaver": called(match, leaver), "*hash": None})
     must(seat == leaver or seat not in gone_from(match), "a seat that left")
-    before, who = match.nominated.get(leaver, ("", set()))
+    before, who = match.nominated.get(leaver, ("", {}))
     if name == "none":
         must(leaver in match.nominated, "nobody is nominated")
         del match.nominated[leaver]
@@ -241,21 +241,20 @@ def substitute(match: Match, entry: Entry) -> None:
     must(name not in {one.name for one in match.players.values()}, "a player of this match")
     must(all(one[0] != name for other, one in match.nominated.items() if other != leaver), "nominated elsewhere")
     must(seat == leaver or leaver in who or gone(match, entry, leaver), f"{player.name} plays on")
-    who = who if before == name else set()
-    must(seat not in who, "said already")
-    match.nominated[leaver] = (name, who | {seat})
+    who = who if before == name else {}
+    must(who.get(seat) != match.player(seat).name, "said already")
+    match.nominated[leaver] = (name, {**who, seat: match.player(seat).name})
 
 
 def substituted(match: Match, entry: Entry) -> None:
     body = entry.body
     seat, name = body["seat"], body["player"]["name"]
     leaver = match.player(seat)
-    nominated, who = match.nominated.get(seat, ("", set()))
+    nominated, who = match.nominated.get(seat, ("", {}))
     must(nominated == name, f"{name} was not asked")
-    out = gone_from(match) - {seat}
-    others_ = [one for one in match.seats if one not in out | who and not gone(match, entry, one)]
+    others_ = [one for one in match.seats if one not in {*who, *gone_from(match)} and not gone(match, entry, one)]
     most = match.terms.get("substitutes") == "majority" and seat not in others_
-    must(not others_ or (most and len(who - {seat} - gone_from(match)) > len(others_)), "not enough said so")
+    must(not others_ or (most and len(who.keys() - gone_from(match) - {seat}) > len(others_)), "not enough said so")
     player = read_player(match, seat, body["player"], entry.seq)
     match.said.pop(("substituted", seat), None)
     said = {"*name": name, "*leaver": called(match, seat), "*hash": match.rules_hash}

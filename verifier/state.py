@@ -64,7 +64,8 @@ class Match:
     unreachable: dict[int, datetime] = field(default_factory=dict)
     offers: dict[str, dict[int, list[int]]] = field(default_factory=dict)
     """By seat that offers something; of a draw, those who would share it."""
-    nominated: dict[int, tuple[str, set[int]]] = field(default_factory=dict)
+    nominated: dict[int, tuple[str, dict[int, str]]] = field(default_factory=dict)
+    """By seat the newcomer, and who said so, by seat."""
     paused: bool = False
     generation: int = 1
     pauses: list[tuple[datetime, datetime]] = field(default_factory=list)

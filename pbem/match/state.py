@@ -168,10 +168,10 @@ class Ended(MatchOutcome, frozen=True):
 
 
 class Nomination(msgspec.Struct, frozen=True):
-    """The nominee for a seat, by name, and the seats that agree."""
+    """The nominee for a seat, by name, and the seats that agree, each with the name of the player who said so."""
 
     name: str
-    willing: frozenset[int]
+    willing: Mapping[int, str]
 
 
 class _NoOptions(NamedTuple):

@@ -292,7 +292,47 @@ class TestByMajority:
             accepts = form_in(cem.text, "substitute").replace(named, f"{named}{referee.match().rules_hash}\n")
             referee.send(fay, accepts.replace("player cem", "player fay"))
         assert referee.match().name(3) == "fay"
-        fails_for_both(proof(referee, ann), "the others no longer agree to it")
+        assert both(proof(referee, ann)) is True, "a server of 1.0.0 would have let Fay in"
+
+
+class TestConsentOfAFormerPlayer:
+    """Ann agrees that Fay takes Cem's seat, and hands over her own to Eve before Bob has agreed."""
+
+    def begun(self, referee: Referee) -> list[Mailbox]:
+        three = {name: setup for name, setup in SHIPS.items() if name != "dan"}
+        people = referee.table("shoot-em-up", "settle: 0", three)
+        ann, bob, cem, eve, _ = people = [*people, *map(referee.registered, ("eve", "fay"))]
+        for person in (cem, ann):
+            says(referee, person, "substitute m1 fay for cem\n")
+        for person in (ann, bob, cem):
+            says(referee, person, "substitute m1 eve for ann\n")
+        referee.send(eve, form_in(body(eve.find("will you take ann's seat?")), "substitute"))
+        assert referee.match().name(1) == "eve"
+        says(referee, bob, "substitute m1 fay for cem\n")
+        return people
+
+    def test_the_next_player_of_the_seat_is_asked_anew(self, referee: Referee) -> None:
+        *_, cem, eve, fay = self.begun(referee)
+        assert len(fay.letters) == 2, "Eve has not agreed to anybody"
+        referee.read_cold()
+        welcome = body(eve.find("your seat"))
+        assert "cem wants to hand the seat over to fay" in welcome
+        referee.send(eve, form_in(welcome, "substitute"))
+        assert "fay has been asked" in eve.text
+        says(referee, eve, "substitute m1 fay for cem # again\n")
+        assert "you have already said so" in eve.text
+        referee.send(fay, form_in(fay.text, "substitute"))
+        assert "fay has taken your seat" in str(cem.last["Subject"])
+        assert both(proof(referee, eve)) is True
+
+    def test_what_1_0_0_entered_by_it_still_holds(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+        with monkeypatch.context() as before:
+            before.setattr("pbem.match.events.substituted._willing", lambda _, nomination: {*nomination.willing})
+            *_, eve, fay = self.begun(referee)
+            referee.send(fay, form_in(fay.text, "substitute"))
+        assert referee.match().name(3) == "fay"
+        referee.read_cold()
+        assert both(proof(referee, eve)) is True
 
 
 def proof(referee: Referee, person: Mailbox) -> Bundle:

@@ -71,8 +71,13 @@ def _consents(match: Match, seat: int, is_gone: Callable[[int], bool]) -> bool:
     if seat not in match.nominated:
         return False
     others = [one for one in _unwilling(match, seat) if not is_gone(one)]
-    agree = match.nominated[seat].willing - {seat, *match.left}
+    agree = _willing(match, match.nominated[seat]) - {seat, *match.left}
     return seat not in others and CONSENT[match.terms.substitutes](len(agree), len(others))
+
+
+def _willing(match: Match, nomination: Nomination) -> set[int]:
+    """The seats that agree; the word of a player does not bind the next one in the seat."""
+    return {seat for seat, name in nomination.willing.items() if name == match.name(seat)}
 
 
 def _unwilling(match: Match, seat: int, name: str | None = None) -> list[int]:
@@ -80,11 +85,9 @@ def _unwilling(match: Match, seat: int, name: str | None = None) -> list[int]:
 
     Who left the game has no say in it but for the own seat.
     """
-    asked = [one for one in match.seats if one == seat or one not in match.left]
     nomination = match.nominated.get(seat)
-    if nomination is None or name not in {None, nomination.name}:
-        return asked
-    return [one for one in asked if one not in nomination.willing]
+    said = _willing(match, nomination) if nomination and name in {None, nomination.name} else ()
+    return [one for one in match.seats if one not in said and (one == seat or one not in match.left)]
 
 
 def substitute(step: Step, by: int, seat: int, form: SignedForm[Substitute], signed: Signed) -> None:
@@ -110,8 +113,8 @@ def nominate(step: Step, by: int, seat: int, form: SignedForm[Substitute], signe
     nominated = without(match.nominated, seat)
     if name != NOBODY:
         before = match.nominated.get(seat)
-        willing = before.willing if before and before.name == name else frozenset()
-        nominated[seat] = Nomination(name, willing | {by})
+        willing = before.willing if before and before.name == name else {}
+        nominated[seat] = Nomination(name, {**willing, by: match.name(by)})
     step.match = replace(step.match, nominated=nominated)
     # Who has agreed is not asked again.
     told = match.seats if name == NOBODY else _unwilling(step.match, seat)
@@ -146,7 +149,7 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
             name=called(match, seat),
         )
         raise Refused(Fault("substitute", called(match, seat), says))
-    if nomination and nomination.name == name and by in nomination.willing:
+    if nomination and nomination.name == name and by in _willing(match, nomination):
         raise Refused(Fault("substitute", name, Phrase("you have already said so; others have yet to agree")))
 
 
@@ -212,8 +215,19 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
     facts = {"seat": seat, "left": called(match, seat)}
     step.notices.append(Notice("welcome", seat, step.match, facts))
     step.notify("substituted", seat, **facts)
+    for other, asked in step.match.nominated.items():  # whoever sat here before may have agreed
+        if willing := _willing(step.match, asked):
+            facts = {"by": max(willing), "seat": other, "name": asked.name, "nobody": False}
+            step.notices.append(Notice("substitute", seat, step.match, facts))
     if match.phase == "setup":
         step.notices.append(Notice("setup", seat, step.match))
+
+
+def _as_in_1_0(match: Match, seat: int) -> Match:
+    """The match as 1.0.0 saw it: consents outlived their players, and who left had no say even in the own seat."""
+    nomination = match.nominated.get(seat, Nomination("", {}))
+    willing = {one: match.name(one) for one in (*nomination.willing, *({seat} & match.left.keys()))}
+    return replace(match, nominated={**match.nominated, seat: replace(nomination, willing=willing)})
 
 
 def _remake_substituted(remaking: Remaking) -> Step:
@@ -223,7 +237,7 @@ def _remake_substituted(remaking: Remaking) -> Step:
     remaking.match = seated(match, seat, player)
     asked = Substitute(match=match.id, name=player.name, leaver=called(match, seat), hash=match.rules_hash)
     _, form, signed = remaking.sentence("substituted", asked)
-    remaking.match = match
+    remaking.match = _as_in_1_0(match, seat)
     step = remaking.at_work()
     take_over(step, seat, player, form, signed)
     return step
