@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +99,7 @@ def leave(match: Match, entry: Entry, said: tuple[str, list[int], list[int]]) ->
     made = {"game": match.game, "seat": seat, "turn": match.turn_due, "cause": cause, "entries": rests_on}
     must(entry.body == made, "another seat, turn, cause or reason")
     match.left.append((match.turn_due, seat))
+    match.before_leaving[seat] = copy.deepcopy(match.position)
     match.position.leaves(seat)
     for kept in (match.missed, match.clocks, match.silent, match.nominated):
         kept.pop(seat, None)

@@ -45,6 +45,8 @@ class Match:
     played: list[dict[int, str]] = field(default_factory=list)
     left: list[tuple[int, int]] = field(default_factory=list)
     """The seats that left while others played on: the turn that was due, and the seat."""
+    before_leaving: dict[int, Any] = field(default_factory=dict)
+    """The positions before these seats left."""
     leaving: list[int] = field(default_factory=list)
     """Without rules (13): the seats that may leave next, as they were claimed."""
     prev: str = ""

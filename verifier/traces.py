@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verifier.conventions import No, moment, must
@@ -53,6 +54,9 @@ def set_aside(match: Match, entry: Entry, of: tuple[str, int], path: str, digest
     if paper["player"] != player.name:
         player = match.former.get((seat, paper["player"]), player)
     must(paper["player"] == player.name, "somebody else")
+    if (match.turn_due, seat) in match.left:
+        match = replace(match, position=match.before_leaving[seat])
+        is_over = None
     for game, other, rev, over in match.defaults:
         late = (game, other) != (match.game, seat) or rev >= int(paper["rev"]) or moment(paper["received"]) >= over
         must(not (withdrawal and default) or late, "played, although it was withdrawn")

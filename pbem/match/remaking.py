@@ -224,7 +224,9 @@ class Remaking(msgspec.Struct):
         return paper.seat, submission
 
     def held(self, match: Match, path: str, paper: Receipt | Withdrawal) -> Match:
-        """The match with the paper's player in its seat, as now or before the seat changed hands."""
+        """The match with the paper's player in its seat, as now, or before that one left it or the game."""
+        if match.left.get(paper.seat) == match.turn:
+            match = replace(match, position=match.before_leaving[paper.seat])
         if paper.seat in match.seats and paper.player == match.name(paper.seat):
             return match
         if (former := match.former.get((paper.seat, paper.player))) is None:

@@ -211,6 +211,8 @@ class Match(msgspec.Struct, frozen=True):
     """The turns of this game."""
     left: Mapping[int, int] = msgspec.field(default_factory=dict)
     """The seats that left this game while the others played on, each with the turn that was due."""
+    before_leaving: Mapping[int, State] = msgspec.field(default_factory=dict)
+    """The position of each in that turn, by which its orders were judged."""
     games: Grown[Ended] = msgspec.field(default_factory=Grown)
     previous: str | None = None
     resolve_at: datetime | None = None

@@ -206,8 +206,9 @@ class Step(msgspec.Struct):
         found = self.world.set_aside(match, what)
         if found is None:
             found = [(seat, aside) for seat, sent in sorted(match.submissions.items()) for aside in sent.aside]
-            # Of a seat that has left, nobody could tell later whether the rules refused them.
-            found = [(seat, one) for seat, one in found if seat in match.choosing or not one.unused_default]
+            # Who is no longer asked, because somebody else left, need not have ordered.
+            asked = {*match.choosing, *match.left}
+            found = [(seat, one) for seat, one in found if seat in asked or not one.unused_default]
             for seat in match.seats if what == "end" and match.phase == "playing" else ():
                 if stored := match.stored.get((seat, DEFAULT)):
                     found += [(seat, aside) for aside in stored.aside]

@@ -26,9 +26,10 @@ from pbem.match.record import replay as replay_record
 from pbem.match.transcript import sha256_hex
 from pbem.match.transcript_replay import begin
 from pbem.match.view import view
-from pbem.proof import verification
+from pbem.proof import bundle, verification
 from pbem.proof.bundle import write
 from pbem.proof.verification import verify
+from verifier.acknowledged import end
 from verifier.conventions import No
 from verifier.letters import Player
 from verifier.state import Match as SecondMatch
@@ -562,3 +563,41 @@ def test_a_claim_of_one_of_three_before_the_game_is_told_to_win_nothing(referee:
     referee.send(ann, "claim m1\n")
     assert referee.match().outcome == {"winners": [], "scores": [0, 0, 0], "reason": "forfeit"}
     assert "The match ends without a winner" in bob.text
+
+
+LEFT = [("carl", "resign m1 match\n"), ("ann", "claim m1\n")]
+
+
+def left_after_a_miss(referee: Referee, defaults: str, by: str, word: str) -> tuple[Bundle, bytes]:
+    """Carl alone misses a turn, for which he has default orders, and then leaves; the receipt of these."""
+    terms = "settle: 0\nmax_turns: 1\nmiss: default\ngrace: 1d"
+    ann, bob, carl = people = referee.table("shoot-em-up", terms, SETUPS)
+    referee.send(carl, carl.filled("orders", defaults).replace("turn 1", "default"))
+    receipt = attachment(carl.last, ".receipt.txt")
+    for person, ships in ((ann, "ABC"), (bob, "DEF")):
+        referee.send(person, person.filled("orders", "\n".join(f"{ship}: LRL" for ship in ships)))
+    referee.wait(timedelta(days=9))
+    referee.read_cold()
+    referee.send(next(person for person in people if person.name == by), word)
+    assert referee.match().phase == "closed"
+    return bundle.read(attachment(ann.find("the end"), ".zip")), receipt
+
+
+@pytest.mark.parametrize(("by", "word"), LEFT)
+def test_illegal_default_orders_accuse_nobody_once_their_player_has_left(
+    referee: Referee, by: str, word: str
+) -> None:
+    """Their trace shows that the rules refused them, by the position before: two ships of three had none."""
+    found, receipt = left_after_a_miss(referee, "G: LRL", by, word)
+    assert both(found) is True
+    assert end(write(found), receipt) == "refused by the rules"
+    assert accused(referee) == []
+
+
+@pytest.mark.parametrize(("by", "word"), LEFT)
+def test_no_legal_default_orders_are_withheld_until_their_player_leaves(
+    referee: Referee, by: str, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pbem.match.stored_orders.default", lambda *_: None)
+    found, _ = left_after_a_miss(referee, "G: LRL\nH: LRL\nI: LRL", by, word)
+    fails_for_both(found, "these orders are legal, and were not used")

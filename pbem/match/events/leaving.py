@@ -57,6 +57,7 @@ def leave(step: Step, seat: int, position: State, cause: str, entries: Sequence[
         drop(step.match, seat),
         position=position,
         left={**match.left, seat: match.turn},
+        before_leaving={**match.before_leaving, seat: match.under_way},
         banks=banks(step),
         clocks=without(step.match.clocks, seat),
         missed=match.missed - {seat},
