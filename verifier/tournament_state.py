@@ -29,6 +29,8 @@ class Line:
     ordinal: int
     active: datetime
     silent: int = 0
+    own: int = 0
+    """Of the silent matches in a row those of its player."""
     leaving: str = ""
     out: str = ""
     """The fates of its games."""

@@ -105,6 +105,9 @@ def fold(tournament: Tournament, entry: Entry) -> Tournament:
 def _demand_following(tournament: Tournament, entry: Entry) -> None:
     """Raise `TranscriptError` if another entry must stand here, or this one follows only by itself, and does not."""
     body = entry.body
+    # 1.0.0 counted the silence of the player before, too.
+    if entry.type == "withdrawn" and (line := tournament.entrants.get(body["player"])) and line.silent >= _SILENCE:
+        tournament = _with(tournament, replace(line, leaves=line.leaves or "silent"))
     due = follows(tournament) or (follows(tournament, entry.time) if entry.type in _AUTOMATIC else None)
     if (due is not None or entry.type in _AUTOMATIC) and due != (entry.type, _unnamed(body)):
         if due is None or due[0] != entry.type:
@@ -157,7 +160,8 @@ def _entered(tournament: Tournament, entry: Entry) -> Tournament:
     if entrant is not None:
         if body["team"] not in {None, entrant.team}:
             raise _refused("team", body["team"], Phrase("the team of an entry does not change"))
-        return _with(tournament, replace(entrant, **signed))
+        own = entrant.own_silent if entrant.player.name == player.name else 0
+        return _with(tournament, replace(entrant, **signed, own_silent=own))
     return _with_new(tournament, Entrant(player.name, **signed, team=body["team"], active=entry.time))
 
 
@@ -290,13 +294,14 @@ def _resulted(tournament: Tournament, entry: Entry) -> Tournament:
     lists = (result.players, result.missed, result.scores)
     if any(len(each) != seats for each in lists) or any(seat > seats for seat in named):
         raise _untrue(entry, "not the result of these seats")
-    # Whoever fell silent again is to be withdrawn.
+    # Whoever fell silent again is to be withdrawn, but no substitute for the silence of the player before.
     entrants = []
     for seat, name in enumerate(pairing.names, start=1):
         entrant = tournament.entrants[name]
-        silent = entrant.silent + 1 if seat in result.silent else 0
-        leaves = entrant.leaves or ("silent" if silent >= _SILENCE and not entrant.out else "")
-        entrants.append(replace(entrant, silent=silent, leaves=leaves, active=entry.time))
+        own = entrant.own_silent + (pairing.players[seat - 1] == entrant.player.name)
+        silent, own = (entrant.silent + 1, own) if seat in result.silent else (0, 0)
+        leaves = entrant.leaves or ("silent" if own >= _SILENCE and not entrant.out else "")
+        entrants.append(replace(entrant, silent=silent, own_silent=own, leaves=leaves, active=entry.time))
     told = {"result": result, "over": entry.time, "before": tournament.time}
     return _ranked(_changed(_with(tournament, *entrants), pairing, **told), pairing, result)
 

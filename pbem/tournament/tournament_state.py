@@ -47,6 +47,8 @@ class Entrant(msgspec.Struct, frozen=True):
     """In a ladder, the time of the last game or of sinking to the end."""
     silent: int = 0
     """The matches lost by silence since the last one that was not."""
+    own_silent: int = 0
+    """Those of them that began with the present player."""
     leaves: str = ""
     """The reason for which the entrant is to be withdrawn: `left` or `silent`."""
     out: str = ""

@@ -113,6 +113,47 @@ def altered(value: Any) -> Any:
     return f"{value[:-1]}0" if isinstance(value, str) else None
 
 
+def under_way(club: SignedClub) -> str:
+    """The match of the line p00, which begins once its opponent has ended another one."""
+    while not (own := [one.match for one in club.state.awaited if "p00" in one.names and one.match]):
+        club.resign(next(one.match for one in club.state.awaited if one.match), 1)
+    return own[0]
+
+
+def replaced() -> SignedClub:
+    """The line p00 lost one match by the silence of its player, and one that had begun before Eve took the place."""
+    club = SignedClub("at-once: 1", *NAMES[:6])
+    club.start()
+    club.fall_silent(under_way(club))
+    under_way(club)
+    club.rule("substitute eve for p00")
+    club.enter("eve")
+    club.fall_silent(under_way(club))
+    return club
+
+
+def test_no_substitute_is_withdrawn_for_the_silence_of_the_player_before() -> None:
+    club = replaced()
+    assert club.state.entrants["p00"].player.name == "eve"
+    club.fall_silent(under_way(club))
+    assert "withdrawn" not in [entry.type for entry in club.entries]
+    club.fall_silent(under_way(club))
+    assert next(entry.body for entry in club.entries if entry.type == "withdrawn")["player"] == "p00"
+    assert verdict(checks(club.tournament(), club.bundles())) == "holds"
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_who_was_withdrawn_for_it_by_1_0_0_stays_out(*, held: bool) -> None:
+    """But nobody who lost one match by silence alone."""
+    club = replaced()
+    other = next(name for name, one in club.state.entrants.items() if one.silent == 1)
+    body = {"player": "p00" if held else other, "why": "silent", "games": "annulled"}
+    last = club.entries[-1]
+    entry = replace(last, seq=last.seq + 1, prev=last.head, type="withdrawn", body=body)
+    found = checks(signed_tournament([*club.entries, entry], club.papers), club.bundles())
+    assert (verdict(found) == "holds") == held, found
+
+
 @pytest.mark.parametrize("made", [round_robin, double, swiss, ladder, nobody])
 def test_honest_ones_and_lies(made: Any) -> None:
     club = made()
