@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import fails, fails_for_both, holds, nth, retold, without_entry
+from attackers.forgers import both, fails, fails_for_both, holds, nth, retold, without_entry
 from in_a_box.referee import Referee, attachment
 from msgspec.structs import replace
 from vectors.matches import SETUPS, SMALL, good
@@ -15,6 +15,8 @@ from world.mutations import signed_again
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pbem.proof.bundle import Bundle
 
 DAY = timedelta(days=1)
@@ -64,6 +66,21 @@ def test_one_miss_loses_no_game(passed: Bundle) -> None:
     entries = list(passed.entries)
     entries[turn] = replace(entries[nth(passed, "forfeited")], time=entries[turn].time)
     fails_for_both(signed_again(replace(passed, entries=entries)), "nobody was silent for that long")
+
+
+def test_who_answered_late_does_not_lose_with_the_silent(tmp_path: Path) -> None:
+    """Bob has missed the turn, too; his orders are in no bundle, as it was not played."""
+    referee = Referee(tmp_path)
+    ann, bob = referee.begun(f"{SMALL}\nmiss: forfeit", SETUPS)
+    referee.send(bob, "extend m1 3d\n")
+    referee.wait(11 * DAY)
+    referee.send(bob, bob.filled("orders", ""))
+    referee.wait(3 * DAY)
+    found = bundle.read(attachment(ann.find("the end"), ".zip"))
+    referee.close()
+    told = [(entry.type, entry.body.get("seat", entry.body.get("seats"))) for entry in found.entries]
+    assert told[3:6] == [("missed", 2), ("missed", 1), ("forfeited", [1])]
+    assert both(found) is True
 
 
 @pytest.mark.parametrize(
