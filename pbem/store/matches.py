@@ -150,9 +150,11 @@ class Matches(Registers):
             self._database.execute("INSERT INTO seats VALUES (?, ?, ?, ?)", (number, seat, player, int(accepted)))
         return number
 
-    def seat(self, number: int, seat: int, player: str, terms: JsonObject, phase: str) -> None:
-        """Give a free seat of a proposal to a player, with the terms that name them."""
-        self._database.execute("INSERT INTO seats VALUES (?, ?, ?, 0)", (number, seat, player))
+    def seat(self, number: int, seat: int, player: str | None, terms: JsonObject, phase: str) -> None:
+        """Give a free seat of a proposal to a player, with the terms that name them; or take it back (None)."""
+        self._database.execute("DELETE FROM seats WHERE match = ? AND seat = ?", (number, seat))
+        if player is not None:
+            self._database.execute("INSERT INTO seats VALUES (?, ?, ?, 0)", (number, seat, player))
         self._database.execute(
             "UPDATE matches SET terms = ?, phase = ?, version = version + 1 WHERE number = ?",
             (json.dumps(terms), phase, number),

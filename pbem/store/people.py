@@ -25,6 +25,9 @@ Pool = Literal["people", "programs"]
 _HIDDEN = '%"anonymous": true%'
 """The terms of a match that hides who plays, as the store holds them."""
 
+_FREE = "FROM free_seats AS free WHERE seat NOT IN (SELECT seat FROM seats WHERE match = free.match)"
+"""The seats that nobody has taken yet."""
+
 POOLS: tuple[Pool, ...] = ("people", "programs")
 
 
@@ -67,21 +70,22 @@ class People:
 
     def free(self, match: int) -> dict[int, str | None]:
         """The seats of a match that wait for somebody, and the address each is kept for, if any."""
-        query = "SELECT seat, address FROM free_seats WHERE match = ? ORDER BY seat"
+        query = f"SELECT seat, address {_FREE} AND match = ? ORDER BY seat"
         return dict(self._database.execute(query, (match,)).fetchall())
 
-    def kept_for(self, address: str) -> list[int]:
-        """The matches to which the address is invited."""
-        query = "SELECT match FROM free_seats WHERE address = ? COLLATE NOCASE ORDER BY match"
-        return [row[0] for row in self._database.execute(query, (address,))]
+    def kept_for(self, address: str) -> list[tuple[int, int]]:
+        """The matches to which the address is invited, each with the seat."""
+        query = f"SELECT match, seat {_FREE} AND address = ? COLLATE NOCASE ORDER BY match, seat"
+        return [(row[0], row[1]) for row in self._database.execute(query, (address,))]
 
-    def take(self, match: int, seat: int) -> None:
-        """Stop keeping the seat."""
-        self._database.execute("DELETE FROM free_seats WHERE match = ? AND seat = ?", (match, seat))
+    def is_offered(self, match: int, seat: int) -> bool:
+        """True if the seat is, or was until somebody took it, free for anybody, and the match is still open."""
+        query = "SELECT 1 FROM free_seats WHERE match = ? AND seat = ? AND address IS NULL"
+        return self._database.scalar(query, (match, seat)) is not None
 
     def open_matches(self) -> list[int]:
         """The matches of the open list, newest first."""
-        query = "SELECT DISTINCT match FROM free_seats WHERE address IS NULL ORDER BY match DESC"
+        query = f"SELECT DISTINCT match {_FREE} AND address IS NULL ORDER BY match DESC"
         return [row[0] for row in self._database.execute(query)]
 
     def withdraw(self, match: int) -> None:

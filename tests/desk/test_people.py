@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from in_a_box.bulletins import bulletin
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in, html, placed
 from in_a_box.small_games import FLEETS
+from judges.honest import accused
 
 from pbem.identity import ssh
 from pbem.store.database import to_db
@@ -219,16 +221,58 @@ def test_no_two_seats_are_kept_for_one_address(referee: Referee) -> None:
     assert "Seat 3 is kept for dan@mail.example" in ann.text
 
 
-@pytest.mark.parametrize(("by", "word"), [("ann", "withdraw"), ("cy", "decline")])
-def test_who_joined_an_open_match_hears_that_it_is_off(referee: Referee, by: str, word: str) -> None:
-    people = {name: referee.registered(name) for name in ("ann", "bob", "cy")}
-    referee.send(people["ann"], "new shoot-em-up\nseats: 4\nend\n")
-    for name in ("bob", "cy"):
-        referee.send(people[name], "join m1\n")
-    assert "We are waiting for more players" in people["bob"].text
-    referee.send(people[by], f"{word} m1\n")
-    assert f"{by} {'withdrew' if word == 'withdraw' else 'declined'} match m1" in people["bob"].text
-    assert "the others have been told" in people[by].text or "Withdrawn" in people[by].text
+def joined(referee: Referee, options: str = "") -> list[Mailbox]:
+    """Bob and Cy have joined Ann's match of four."""
+    ann, bob, cy = people = [referee.registered(name) for name in ("ann", "bob", "cy")]
+    referee.send(ann, f"new shoot-em-up\nseats: 4\n{options}\nend\n")
+    for person in (bob, cy):
+        referee.send(person, "join m1\n")
+    assert "We are waiting for more players" in bob.text
+    return people
+
+
+def test_who_joined_an_open_match_hears_that_it_is_off(referee: Referee) -> None:
+    ann, bob, _ = joined(referee)
+    referee.send(ann, "withdraw m1\n")
+    assert "ann withdrew match m1" in bob.text
+    assert "Withdrawn" in ann.text
+
+
+@pytest.mark.parametrize("options", ["settle: 0", "settle: 0\nanonymous: yes"])
+def test_who_declines_an_open_match_frees_the_seat_alone(referee: Referee, options: str) -> None:
+    """The others play, and no letter that the one kept accuses the server."""
+    ann, bob, cy = joined(referee, options)
+    referee.send(bob, "decline m1\n")
+    assert "the others have been told" in bob.text
+    for person in (ann, cy):
+        assert "The seat is free again; we are waiting for more players" in person.text
+        assert bulletin(person.last)["items"][0]["phase"] == "open"
+    referee.send(ann, "list open\n", sign=False)
+    assert "m1" in ann.text
+    referee.send(bob, "status m1\n", sign=False)
+    assert "you have no such match" in bob.text
+    more = [referee.registered(name) for name in ("dan", "eve")]
+    for person in more:
+        referee.send(person, "join m1\n")
+    for person in (cy, *more):
+        referee.send(person, form_in(person.text, "accept", lines=1))
+    assert referee.match().phase == "setup"
+    assert referee.match().names == ("ann", "dan", "cy", "eve")
+    referee.send(bob, "list open\n", sign=False)
+    assert "m1" not in body(bob.last)
+    for person in (cy, *more):
+        referee.send(person, "resign m1 match\n")
+    assert accused(referee) == []
+
+
+def test_who_was_named_and_declines_an_open_match_ends_it(referee: Referee) -> None:
+    """The proposal names that player, and so no other may sit there."""
+    ann, bob, cy = [referee.registered(name) for name in ("ann", "bob", "cy")]
+    referee.send(ann, "new shoot-em-up with bob\nseats: 4\nend\n")
+    referee.send(cy, "join m1\n")
+    referee.send(bob, "decline m1\n")
+    assert referee.match().phase == "declined"
+    assert "bob declined match m1" in ann.text
 
 
 def test_an_address_that_becomes_a_players_second_one_gets_the_seats_kept_for_it(referee: Referee) -> None:

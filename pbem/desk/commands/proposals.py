@@ -74,12 +74,10 @@ class Offers:
 
 def welcome(offers: Offers, player: str, address: str, now: datetime) -> None:
     """Give a player whose address this is now the seats to which it was invited, but no second one in a match."""
-    for number in offers.people.kept_for(address):
-        free, (match, _) = offers.people.free(number), offers.seats.archive.known(number)
-        if match.seat_of(player) or offers.people.blocks(player, match.name(1)):
-            continue
-        seat = next(seat for seat, kept in free.items() if kept and kept.lower() == address.lower())
-        _seat(offers, number, seat, player, now)
+    for number, seat in offers.people.kept_for(address):
+        match, _ = offers.seats.archive.known(number)
+        if not match.seat_of(player) and not offers.people.blocks(player, match.name(1)):
+            _seat(offers, number, seat, player, now)
 
 
 # Proposing.
@@ -258,16 +256,20 @@ def take_seat(offers: Offers, number: int, player: str, now: datetime, *, tell: 
     return _seat(offers, number, seat, player, now, tell=tell)
 
 
+def _renamed(terms: Terms, seat: int, name: str) -> Terms:
+    """The terms with this name for a seat."""
+    players = tuple(name if other == seat else player for other, player in enumerate(terms.players, 1))
+    return replace(terms, players=named_in_terms(players, anonymous=terms.anonymous))
+
+
 def _seat(offers: Offers, number: int, seat: int, player: str, now: datetime, *, tell: bool = True) -> SeatContext:
     """Give a free seat to a player; with the last seat the match becomes a proposal, and all are asked."""
-    terms = offers.seats.archive.known(number)[0].terms
-    players = tuple(player if other == seat else name for other, name in enumerate(terms.players, 1))
-    players = named_in_terms(players, anonymous=terms.anonymous)
-    offers.people.take(number, seat)
-    phase = "open" if offers.people.free(number) else "proposed"
-    offers.seats.archive.matches.seat(number, seat, player, replace(terms, players=players).document(), phase)
+    terms = _renamed(offers.seats.archive.known(number)[0].terms, seat, player)
+    phase = "open" if offers.people.free(number).keys() - {seat} else "proposed"
+    offers.seats.archive.matches.seat(number, seat, player, terms.document(), phase)
     seated = seat_at(offers.seats, number, player)
     if phase == "proposed":
+        offers.people.withdraw(number)
         _propose(offers, seated, now, None if tell else seat)
     for other in seated.row.seats:
         if other.accepted:
@@ -333,23 +335,26 @@ def _begin(offers: Offers, seated: SeatContext, now: datetime) -> None:
 def give_up(
     offers: Offers, held: DigestQueue, seated: SeatContext, caller: Caller, command: Command[Decline | Withdraw]
 ) -> Reply:
-    """`decline` or `withdraw`: a proposed match is turned down, or the proposal is taken back."""
+    """`decline` or `withdraw`: a match is turned down, a seat in an open one left, or the proposal taken back."""
     phase = "declined" if command.name == "decline" else "withdrawn"
     match, number = seated.match, seated.row.number
     if match.phase not in AGREEING:
-        late = Phrase("this match has begun; resign it, or offer to annul it")
-        if match.phase not in RUNNING:
-            late = Phrase(
-                "this match is {phase} and can no longer be {wanted}", phase=PHASES[match.phase], wanted=PHASES[phase]
-            )
-        raise refused(command.name, match.id, late)
+        late = Phrase("this match is {phase} and can no longer be {wanted}")
+        if match.phase in RUNNING:
+            late = Phrase("this match has begun; resign it, or offer to annul it")
+        raise refused(command.name, match.id, late.given(phase=PHASES[match.phase], wanted=PHASES[phase]))
     if phase == "withdrawn" and seated.seat != 1:
         by = seated.name(1, seated.seat)
         by_another = Phrase("{name} proposed it; you may `decline {id}`", name=by, id=match.id)
         raise refused("withdraw", match.id, by_another)
-    offers.people.withdraw(number)
     seated.give_up(phase)
-    for other in seated.row.seats:
+    if frees := offers.people.is_offered(number, seated.seat):  # then others may still take the seat
+        terms = _renamed(match.terms, seated.seat, f"?{seated.seat}")
+        offers.seats.archive.matches.seat(number, seated.seat, None, terms.document(), match.phase)
+    else:
+        offers.people.withdraw(number)
+    others = seat_at(offers.seats, number, match.name(1))
+    for other in others.row.seats:
         by = seated.name(seated.seat, other.seat)
         if not other.accepted:
             # A player who has not answered need not answer any more: a proposal must not cost its reader two letters.
@@ -359,8 +364,9 @@ def give_up(
             # Who joined an open match waits to be asked.
             or (match.phase == "open" and may_be_written(offers, other.player, [by], number, caller.now))
         ):
-            seated.write_to(other.seat, "declined", PHASES[phase], caller.now, by=by, done=phase)
-    return Reply("decline", {"done": phase} | seated.facts(), at=seated)
+            subject = Phrase("{who} has left", who=by) if frees else PHASES[phase]
+            others.write_to(other.seat, "declined", subject, caller.now, by=by, done=phase, frees=frees)
+    return Reply("decline", {"done": phase} | seated.facts(), at=seated, outcome="declined" if frees else "done")
 
 
 # Letters that nobody asked for.
