@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attackers.forgers import against, checked
 from in_a_box.referee import Mailbox, Referee, form_in, new
-from in_a_box.sealed_seats import SealedSeat
+from in_a_box.sealed_seats import seated
 from msgspec.structs import replace
 from vectors.matches import MASTERS, SETUPS, SMALL, THREE, TURNS, home, proof, reply
 
-from pbem.mail.commands import sections
 from pbem.match.documents import Opening, Receipt, SetAside, Withdrawal
 from pbem.match.state import Submission
 from pbem.match.step import Signed, Step
 from pbem.match.transcript import Entry, sha256_hex, written
 from pbem.proof.compare.fates import Fates
 from pbem.proof.kept_letters import kept
-from pbem.requests import DEFAULT, Section
+from pbem.requests import DEFAULT
 from verifier import Wrong, verified
 from verifier.acknowledged import end
 
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pytest
+    from in_a_box.sealed_seats import SealedSeat
 
     from pbem.match.state import Match
     from pbem.proof.compare.ends import Sent
@@ -168,7 +167,7 @@ class Dropper:
         self.referee.records[self.domain.where] = self.domain.record
         place = (what, self.game.name, miss, self.by_key, self.is_sealed)
         self.people = dict(zip(self.names, self.referee.opened(place, played), strict=True))
-        self.seats = {name: SealedSeat(person, Random(name)) for name, person in self.people.items()}
+        self.seats = dict(zip(self.names, seated(self.match, [*self.people.values()]), strict=True))
 
     def _agree(self, miss: str) -> None:
         referee, options = self.referee, f"{self.game.options}\nmiss: {miss}"
@@ -186,7 +185,7 @@ class Dropper:
         referee.send(first, new(first, self.game.name, *(one.name for one in others), options=options))
         for one in others:
             self.write(one.name, form_in(one.text, "accept", lines=1))
-        self.seats = {name: SealedSeat(person, Random(name)) for name, person in people.items()}
+        self.seats = dict(zip(self.names, seated(self.match, [first, *others]), strict=True))
 
     def write(self, name: str, text: str) -> None:
         """A player without a key answers the latest letter: an address is good for one answer."""
@@ -200,10 +199,8 @@ class Dropper:
         """A setup or orders of this revision, or without it if that is 0; `place` names another turn."""
         if self.is_sealed:
             seat = self.seats[name]
-            seat.look()
             seat.setup = ""
-            made = [Section("commitment", (seat.commit_to_setup(),), "")]
-            self.write(name, f"{seat.head('seal', rev=rev)}\n{sections.written(made)}\nend\n")
+            self.write(name, seat.sealing(self.match, rev))
             assert "Refused" not in self.people[name].text, self.people[name].text
             return
         form = self.people[name].filled(kind, text, rev=rev)

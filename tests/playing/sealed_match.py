@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER, Die
 from msgspec.structs import replace
-from playing import random_players
-from playing.sealed_writer import Known, SealedWriter
+from playing.sealed_writer import SealedWriter
 from world.mutations import SERVER_KEY
 
 from pbem.identity import parse_key, ssh
@@ -25,11 +24,10 @@ from pbem.mail import commands
 from pbem.mail.commands import sections
 from pbem.match.events.begun import agree
 from pbem.match.events.endings import resign
-from pbem.match.events.sealed_events import reveal, seal, sealed, table_of, take
+from pbem.match.events.sealed_events import reveal, seal, take
 from pbem.match.modes import proposed
 from pbem.match.pinned_keys import Player
 from pbem.match.progress import advance, tick
-from pbem.match.sealed_letters import place
 from pbem.match.step import Environment, Signed, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, statement, written
@@ -48,23 +46,13 @@ if TYPE_CHECKING:
 NAMES = ("anna", "bob", "carl", "dora")
 
 
-def _player(match: Match) -> Any:
-    return random_players.PLAYERS[match.terms.game]
-
-
 @dataclass
 class Owner(SealedWriter):
-    """A player with own secrets: a seed, a setup, orders by turn, and a key."""
+    """A player with own secrets, and a key."""
 
-    seat: int
-    random: Random
     name: str = ""
     key: Ed25519PrivateKey = field(init=False, repr=False)
     seed: bytes = b""
-    setup: str = ""
-    orders: dict[int, str] = field(default_factory=dict)
-    after: dict[int, str] = field(default_factory=dict)
-    """By turn the head that a commitment was made after."""
     lie: Callable[[Owner, Section], Section] = lambda _, section: section
     """What becomes of each section before it is sent."""
     tells: Callable[[int, str, tuple[str, ...]], tuple[str, ...]] = lambda _turn, _step, lines: lines
@@ -76,35 +64,27 @@ class Owner(SealedWriter):
         self.name = self.name or NAMES[self.seat - 1]
         self.key = Ed25519PrivateKey.from_private_bytes(Die(f"key {self.seat}")(32))
 
-    def begin(self, match: Match) -> Section:
-        """The commitment to a new setup."""
-        self.seed = self.random.randbytes(32)
-        self.orders, self.after = {}, {}
-        assert match.options is not None
-        player = _player(match)
-        text = self.setting_up(match) if self.setting_up else player.setup(self.random, match.options, self.seat)
-        self.setup = match.rules.setup(match.options, self.seat, text).text
-        return self.lie(self, Section("commitment", (self.commitment(match),), ""))
-
     @property
     def salting(self) -> bytes:
         return self.seed
 
-    def commitment(self, match: Match) -> str:
-        return self.commitment_to(place(match, self.seat), match.rules_hash)
-
     def tell(self, turn: int, step: str, lines: tuple[str, ...]) -> tuple[str, ...]:
         return self.tells(turn, step, lines)
 
-    def order(self, known: Known, view: dict[str, Any]) -> str:
-        return self.ordering(self.random, view) if self.ordering else super().order(known, view)
+    def set_up(self, match: Match) -> str:
+        return self.setting_up(match) if self.setting_up else super().set_up(match)
+
+    def order(self, match: Match, view: dict[str, Any]) -> str:
+        return self.ordering(self.random, view) if self.ordering else super().order(match, view)
+
+    def begin(self, match: Match) -> Section:
+        """The commitment to a new setup."""
+        self.seed, self.setup, self.orders, self.after = self.random.randbytes(32), "", {}, {}
+        return self.lie(self, super().begin(match))
 
     def steps(self, match: Match, *, most: int = 9) -> list[Section]:
         """All that is owed, or the first of it."""
-        papers = [(one.turn, one.seat, one.step, one.paper) for one in sealed(match).game.steps]
-        where, table = place(match, self.seat), table_of(match)
-        known = Known(match.terms.game, match.options, where, match.rules_hash, match.prev, table, papers)
-        return [self.lie(self, section) for section in self.owed(known, most)]
+        return [self.lie(self, section) for section in self.owed(match, most)]
 
     def reveals(self) -> list[Section]:
         return [self.lie(self, section) for section in super().reveals()]
