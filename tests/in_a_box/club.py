@@ -6,6 +6,9 @@ import itertools
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from in_a_box.referee import SERVER, SOFTWARE
+
 from pbem.match.pinned_keys import Player
 from pbem.match.step import Signed
 from pbem.match.transcript import BEFORE, Entry, sha256_hex, written
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CLOSES = "2026-03-10"
+SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 SECRET = "5e" * 32
 WON, LOST = 1, 2
 
@@ -29,45 +33,50 @@ WON, LOST = 1, 2
 class Club:
     """A tournament from its announcement on; `now` moves as the test says."""
 
-    def __init__(
-        self, lines: str = "", *, secret: str = SECRET, names: Iterable[str] = (), game: str = "spaceships"
-    ) -> None:
+    def __init__(self, lines: str = "", *, names: Iterable[str] = (), game: str = "spaceships") -> None:
         self.now = BEGIN
         self.entries: list[TournamentEntry] = []
-        self._secret = secret
         self._matches = map("m{}".format, itertools.count(1))
         self._letters = itertools.count(1)
         options = dict(line.split(": ", 1) for line in lines.split("\n") if line)
         if options.get("format") != "ladder":
             options.setdefault("closes", CLOSES)
-        options.setdefault("entrants", "128")
+        options = self.usual_options(game) | options
+        letter = self.letter("org", f"tournament new {game}", "\n".join(map(": ".join, options.items())))
         terms = TournamentTerms.propose(game, options, timedelta())
-        self._took(
+        self.took(
             announce(
                 "t1",
                 terms,
-                player("org"),
-                self.letter("org"),
-                server="play.example",
-                server_key="ab" * 32,
-                version="pbem 1",
-                secret=None if terms.format == "ladder" else secret,
+                self.player("org"),
+                letter,
+                server=SERVER,
+                server_key=SERVER_KEY.public_key().public_bytes_raw().hex(),
+                version=SOFTWARE,
+                secret=None if terms.format == "ladder" else SECRET,
                 now=self.now,
                 match_name=self._name,
             )
         )
         self.enter(*names)
 
+    def usual_options(self, _game: str) -> dict[str, str]:
+        return {"entrants": "128"}
+
     def _name(self) -> str:
         return next(self._matches)
 
-    def _took(self, step: TournamentStep) -> TournamentStep:
+    def took(self, step: TournamentStep) -> TournamentStep:
         self.state = step.tournament
         self.entries += step.entries
         return step
 
-    def letter(self, name: str) -> SaidLetter:
-        raw = f"{name} {next(self._letters)}".encode()
+    def player(self, name: str) -> Player:
+        return Player(name, ({"format": "ssh", "fingerprint": f"SHA256:{name}", "public": f"ssh-ed25519 {name}"},))
+
+    def letter(self, name: str, command: str, block: str = "") -> SaidLetter:
+        """A player's letter with this command."""
+        raw = f"{name} {next(self._letters)} {command}\n{block}".encode()
         return SaidLetter(Signed(raw, "key", "SHA256:", written(self.now)), sha256_hex(raw))
 
     def step(self) -> TournamentStep:
@@ -75,43 +84,51 @@ class Club:
 
     def enter(self, *names: str, team: str | None = None) -> None:
         for name in names:
+            letter = self.letter(name, f"enter t1 {self.state.rules_hash}{f' team {team}' if team else ''}")
             step = self.step()
-            step.enter(player(name), team, self.letter(name))
-            self._took(step)
+            step.enter(self.player(name), team, letter)
+            self.took(step)
 
     def leave(self, name: str) -> None:
+        letter = self.letter(name, "leave t1")
         step = self.step()
-        step.leave(name, self.letter(name))
-        self._took(step)
+        step.leave(name, letter)
+        self.took(step)
 
     def challenge(self, name: str, against: str) -> str:
+        letter = self.letter(name, f"challenge t1 {against}")
         step = self.step()
-        step.challenge(name, against, self.letter(name))
-        self._took(step)
+        step.challenge(name, against, letter)
+        self.took(step)
         return self.state.pairings[-1].match
 
     def rule(self, *, by: str = "operator", **ruling: str) -> None:
+        ruling = {"reason": "so it is", **ruling}
+        letter = None
+        if by == "organiser":
+            about = ruling.get("match") or (f"{ruling['player']} for {ruling['for']}" if "for" in ruling else "")
+            letter = self.letter("org", f"rule t1 {ruling['what']} {about}", f"reason: {ruling['reason']}")
         step = self.step()
-        step.rule({"reason": "so it is", **ruling}, self.letter("org") if by == "organiser" else None)
-        self._took(step)
+        step.rule(ruling, letter)
+        self.took(step)
 
     def start(self) -> None:
         closes = self.state.terms.closes
         self.now = max(self.now, datetime.fromisoformat(closes or written(self.now)))
         step = self.step()
-        step.start(self._secret)
-        self._took(step)
+        step.start(SECRET)
+        self.took(step)
 
     def wake(self) -> None:
         step = self.step()
         step.wake()
-        self._took(step)
+        self.took(step)
 
     def over(self, match: str, winner: int, **how: Any) -> None:
         played = self.played(match, winner, **how)
         step = self.step()
         step.take(played)
-        self._took(step)
+        self.took(step)
         # A server that died since does not know that it took this result.
         again = self.step()
         again.take(played)
@@ -166,10 +183,6 @@ def refolded(entries: Sequence[TournamentEntry]) -> Tournament:
         state = fold(state, entry)
     assert follows(state) is None
     return state
-
-
-def player(name: str) -> Player:
-    return Player(name, ({"format": "ssh", "fingerprint": f"SHA256:{name}", "public": f"ssh-ed25519 {name}"},))
 
 
 def names(count: int) -> list[str]:

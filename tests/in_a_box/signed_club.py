@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from in_a_box.club import SERVER_KEY, Club
 from in_a_box.referee import SERVER, Die, another
 from msgspec.structs import replace
 from signing.domains import Domain, rsa_key
@@ -30,20 +30,19 @@ from pbem.match.transcript import Entry, sha256_hex, statement, written
 from pbem.proof.bundle import Bundle, write, write_tournament
 from pbem.proof.normal_form import hash_of_entry_words
 from pbem.tournament.tournament_entries import tournament_statement
-from pbem.tournament.tournament_step import SaidLetter, TournamentStep, announce
-from pbem.tournament.tournament_terms import TournamentTerms
+from pbem.tournament.tournament_step import SaidLetter, TournamentStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pbem.match.state import Match
-    from pbem.requests import AnnounceTournament, AnyForm, ChallengePlayer, Enter, Rule
-    from pbem.tournament.tournament_entries import TournamentEntry
-    from pbem.tournament.tournament_state import Pairing, Tournament
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+    from pbem.match.state import Match
+    from pbem.requests import AnyForm
+    from pbem.tournament.tournament_entries import TournamentEntry
+    from pbem.tournament.tournament_state import Pairing
+
 HOME = Domain("mail.example", key=rsa_key(1024))
-SECRET = "5e" * 32
 FLEETS = {1: "MD Rv1 Rv2 Rv3", 2: "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"}
 SHOTS = ("Rv1", "Rv3", "Bz5")
 
@@ -62,44 +61,21 @@ class PlayedMatch:
         return write(Bundle(self.entries, [SERVER_KEY.sign(text) for text in about], self.papers))
 
 
-class SignedClub:
+class SignedClub(Club):
     """A tournament of a club, and the matches of it that have begun."""
 
     def __init__(self, lines: str = "", *names: str, game: str = "spaceships") -> None:
-        self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
         self.die = Die("club")
-        self.entries: list[TournamentEntry] = []
         self.papers: dict[str, bytes] = {}
         self.matches: dict[str, PlayedMatch] = {}
-        self._numbers = map("m{}".format, itertools.count(1))
-        self._letters = itertools.count(1)
         self._revs = itertools.count(1)
         self._signed: dict[str, Signed] = {}
         self._named: dict[str, NamedMailbox] = {}
         self.keys: dict[str, Ed25519PrivateKey] = {}
-        fleet = "fleet: cost:3\n" * (game == "spaceships")
-        options = f"closes: 2026-03-10\n{fleet}{lines}".strip()
-        if "format: ladder" in options:
-            options = options.replace("closes: 2026-03-10\n", "")
-        form, letter = self.said("org", f"tournament new {game}", options)
-        asked = cast("AnnounceTournament", form.request)
-        terms = TournamentTerms.propose(asked.rules, asked.options, timedelta())
-        self._done(
-            announce(
-                "t1",
-                terms,
-                self.player("org"),
-                letter,
-                server=SERVER,
-                server_key=SERVER_KEY.public_key().public_bytes_raw().hex(),
-                version="pbem 0.1.0",
-                secret=None if terms.closes is None else SECRET,
-                now=self.now,
-                match_name=lambda: next(self._numbers),
-            )
-        )
-        for name in names:
-            self.enter(name)
+        super().__init__(lines, names=names, game=game)
+
+    def usual_options(self, game: str) -> dict[str, str]:
+        return {"fleet": "cost:3"} if game == "spaceships" else {}
 
     # Players and letters.
 
@@ -109,6 +85,9 @@ class SignedClub:
     def player(self, name: str) -> Player:
         public = ssh.public(self.key(name))
         return Player(name, ({"format": "ssh", "fingerprint": parse_key(public).fingerprint, "public": public},))
+
+    def letter(self, name: str, command: str, block: str = "") -> SaidLetter:
+        return self.said(name, command, block)[1]
 
     def said(self, name: str, command: str, block: str = "", place: str = "") -> tuple[AnyForm, SaidLetter]:
         """A signed letter with this command, a minute after the last one, and what it says."""
@@ -128,21 +107,14 @@ class SignedClub:
 
     # The tournament.
 
-    @property
-    def state(self) -> Tournament:
-        return self._state
-
-    def step(self) -> TournamentStep:
-        return TournamentStep(self.state, self.now, lambda: next(self._numbers))
-
-    def _done(self, step: TournamentStep) -> None:
-        self._state = step.tournament
-        self.entries += step.entries
+    def took(self, step: TournamentStep) -> TournamentStep:
+        super().took(step)
         self.papers |= {paper.path: paper.content for paper in step.papers}
         for pairing in step.begins:
             played = PlayedMatch(proposed(pairing.match, SERVER, self.state.match_terms(pairing)))
             self.matches[pairing.match] = played
             self.begins(played, pairing, self.consents(pairing))
+        return step
 
     def consents(self, pairing: Pairing) -> list[Signed]:
         return [self._signed[mail] for mail in pairing.mails]
@@ -189,41 +161,7 @@ class SignedClub:
         self._named[name] = named
         step = self.step()
         step.enter(player, None, SaidLetter(signed, hash_of_entry_words(text)))
-        self._done(step)
-
-    def enter(self, name: str, team: str | None = None) -> None:
-        form, letter = self.said(name, f"enter t1 {self.state.rules_hash}{f' team {team}' if team else ''}")
-        step = self.step()
-        step.enter(self.player(name), cast("Enter", form.request).team, letter)
-        self._done(step)
-
-    def leave(self, name: str) -> None:
-        _, letter = self.said(name, "leave t1")
-        step = self.step()
-        step.leave(name, letter)
-        self._done(step)
-
-    def challenge(self, name: str, against: str) -> str:
-        form, letter = self.said(name, f"challenge t1 {against}")
-        step = self.step()
-        step.challenge(name, cast("ChallengePlayer", form.request).name, letter)
-        self._done(step)
-        return self.state.pairings[-1].match
-
-    def rule(self, ruling: str, *, by_operator: bool = False) -> None:
-        form, letter = self.said("org", f"rule t1 {ruling}", "reason: it was so agreed")
-        asked = cast("Rule", form.request)
-        body = {"what": asked.what, "match": asked.match, "player": asked.name, "for": asked.leaver}
-        step = self.step()
-        named = {key: value for key, value in body.items() if value is not None}
-        step.rule({**named, "reason": asked.options["reason"]}, None if by_operator else letter)
-        self._done(step)
-
-    def start(self) -> None:
-        self.now = max(self.now, datetime.fromisoformat(str(self.state.terms.closes)))
-        step = self.step()
-        step.start(SECRET)
-        self._done(step)
+        self.took(step)
 
     # The matches.
 
@@ -238,7 +176,7 @@ class SignedClub:
         if played.match.phase == "closed":
             taken = self.step()
             taken.take(played.entries)
-            self._done(taken)
+            self.took(taken)
 
     def send(self, match: str, seat: int, command: str, block: str, event: Callable[..., object]) -> None:
         played = self.matches[match]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers.forgers import retold
 from click.testing import CliRunner
+from in_a_box.club import SERVER_KEY
 from in_a_box.referee import SERVER, another
-from in_a_box.signed_club import SERVER_KEY, PlayedMatch, SignedClub, signed_tournament
+from in_a_box.signed_club import PlayedMatch, SignedClub, signed_tournament
 from msgspec.structs import replace
 from tournament.forging import (
     chained,
@@ -65,7 +66,7 @@ def running() -> SignedClub:
     one, two = club.matches
     club.resign(one, 2)
     club.win(two, 2)
-    club.rule("annul m3")
+    club.rule(by="organiser", what="annul", match="m3")
     club.begin("m4")
     return club
 
@@ -112,7 +113,7 @@ class TestWhatHolds:
         found = holds(running.tournament(), running.bundles())
         assert next(check for check in found if check.what == "m4").found == "goes on"
         (word,) = [check for check in found if check.standing == "WORD"]
-        assert word.found == "m3 does not count, by the organiser's word, signed: it was so agreed"
+        assert word.found == "m3 does not count, by the organiser's word, signed: so it is"
 
     def test_a_bundle_from_before_the_end_leaves_its_result_open(self) -> None:
         club = SignedClub("", "ann", "bob", "carl")
@@ -136,7 +137,7 @@ class TestWhatHolds:
     def test_substitutes_and_leavers(self) -> None:
         club = SignedClub("at-once: 1", "ann", "bob", "carl", "dora")
         club.start()
-        club.rule("substitute eve for ann", by_operator=True)
+        club.rule(what="substitute", player="eve", **{"for": "ann"})
         club.enter("eve")
         club.leave("dora")
         while club.state.phase != "ended":
@@ -237,7 +238,7 @@ class TestLies:
         assert "annulled" in [entrant.out for entrant in club.state.entrants.values()]
         late = club.step()
         late.take(club.matches["m1"].entries)
-        club._done(late)
+        club.took(late)
         fails(club.tournament(), "m1: was over before entries that stand before its result", bundles=club.bundles())
 
     def test_two_entrants_with_each_others_lots(self, club: SignedClub) -> None:

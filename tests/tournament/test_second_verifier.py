@@ -35,13 +35,13 @@ def finished(club: SignedClub) -> SignedClub:
 def round_robin() -> SignedClub:
     club = SignedClub("at-once: 1\ngroup: 5", *NAMES[:7])
     club.leave("p06")
-    club.rule("substitute eve for p00", by_operator=True)
+    club.rule(what="substitute", player="eve", **{"for": "p00"})
     club.start()
     club.enter("eve")
     for winner in (1, 2):
         club.win(next(one.match for one in club.state.awaited if one.match), winner)
     club.leave("p01")
-    club.rule(f"annul {next(one.match for one in club.state.awaited if one.match)}")
+    club.rule(by="organiser", what="annul", match=next(one.match for one in club.state.awaited if one.match))
     return finished(club)
 
 
@@ -61,7 +61,7 @@ def swiss() -> SignedClub:
     club.now += timedelta(days=7)
     step = club.step()
     step.wake()
-    club._done(step)
+    club.took(step)
     club.leave("p03")
     return finished(club)
 
@@ -80,7 +80,7 @@ def ladder() -> SignedClub:
     club.leave("p02")
     club.resign(late, 2)
     club.enter("p02")
-    club.rule("close")
+    club.rule(by="organiser", what="close")
     return club
 
 
@@ -175,7 +175,7 @@ def test_the_vectors() -> None:
 
 def test_who_leaves_after_the_close_was_drawn_and_a_nomination_ends_with_an_entry() -> None:
     club = SignedClub("", *NAMES[:4])
-    club.rule("substitute dave for p01", by_operator=True)
+    club.rule(what="substitute", player="dave", **{"for": "p01"})
     club.leave("p01")
     for name in ("dave", "p01", "dave"):
         club.enter(name)
@@ -200,11 +200,11 @@ def test_an_organiser_rules_on_no_match_that_began_as_ones_own() -> None:
     club = SignedClub("", *NAMES[:3], "org")
     club.start()
     own = next(pairing for pairing in club.state.pairings if "org" in pairing.names)
-    club.rule("substitute friend for org")
+    club.rule(by="organiser", what="substitute", player="friend", **{"for": "org"})
     club.enter("friend")
     pairings = tuple(replace(one, pinned=()) if one.match == own.match else one for one in club.state.pairings)
-    club._state = replace(club.state, pairings=pairings)  # a server that forgets who was paired
-    club.rule(f"annul {own.match}")
+    club.state = replace(club.state, pairings=pairings)  # a server that forgets who was paired
+    club.rule(by="organiser", what="annul", match=own.match)
     assert verdict(checks(club.tournament(), club.bundles())) == "convicted"
 
 
@@ -213,10 +213,10 @@ def test_no_nominee_displaces_another() -> None:
     club.start()
     line = next(club.state.awaited).names[0]
     for name in ("friend", "other"):
-        club.rule(f"substitute {name} for {line}")
+        club.rule(by="organiser", what="substitute", player=name, **{"for": line})
     club.enter("friend")
     assert verdict(checks(club.tournament(), club.bundles())) == "holds"
-    club._state = replace(club.state, nominated={"other": line})  # a server that forgets who is in
+    club.state = replace(club.state, nominated={"other": line})  # a server that forgets who is in
     club.enter("other")
     assert verdict(checks(club.tournament(), club.bundles())) == "convicted"
 
@@ -230,7 +230,7 @@ def test_a_swiss_round_that_awaits_a_result_of_an_earlier_one() -> None:
     club.now += timedelta(days=7)
     step = club.step()
     step.wake()
-    club._done(step)
+    club.took(step)
     for match in [one.match for one in club.state.awaited if one.round == 2]:
         club.resign(match, 1)
     assert club.state.round == 3, "only the round before is waited for"
@@ -243,7 +243,7 @@ def test_lines_of_a_ladder_sink_before_its_end_too() -> None:
     club.now += timedelta(days=3)
     club.enter("p01")
     club.now += timedelta(days=3, hours=23)
-    club.rule("close")
+    club.rule(by="organiser", what="close")
     *entries, last = club.entries
     later = replace(last, time=written(club.now + timedelta(hours=2)))
     assert verdict(checks(signed_tournament(chained([*entries, later]), club.papers))) == "convicted"

@@ -246,7 +246,7 @@ class TestProof:
         club.now += timedelta(days=7)
         step = club.step()
         step.wake()
-        club._done(step)
+        club.took(step)
         assert club.entries[-1].body["unfinished"] == [late]
         order = next(entry.body["order"] for entry in club.entries if entry.type == "started")
         tables = [{*pairing.names} for pairing in club.state.pairings if pairing.round == 2]
