@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import ANN, BOB, Letters, Mailbox, confirming, form_in
-from machines.post_office import PBEM
-from machines.serve_process import serving
+from machines.post_office import PBEM, serving
 from world.listening import free_port, mail_server
 
 from pbem.desk.strangers import EACH

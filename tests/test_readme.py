@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from machines.post_office import PATIENCE, SERVER, PostOffice, Servers
+from machines.post_office import PATIENCE, SERVER, PostOffice, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -158,7 +158,7 @@ def test_run_a_server(checkout: Path) -> None:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[None]:
+def reached(folder: Path) -> Iterator[None]:
     """A real server of the name that the README has, and a `sendmail` that reaches it."""
     office = PostOffice(folder)
     with office.opened():
@@ -166,12 +166,8 @@ def served(folder: Path) -> Iterator[None]:
             office.box(f"{name}@home.example")
         office.box(f"operator@{SERVER}")
         stand_in(folder, "sendmail", SENDMAIL, port=office.port)
-        server = office.servers = Servers(folder / "server", office.port, "store.sqlite")
-        try:
+        with served(office, folder / "server"):
             yield
-            server.stop()
-        finally:
-            server.kill()
 
 
 def own(folder: Path, home: str, name: str) -> None:
@@ -191,7 +187,7 @@ def test_play(checkout: Path) -> None:
     (folder / "server").mkdir()
     own(folder, "home", "anna")
     own(folder, "bobs-home", "bob")
-    with served(folder):
+    with reached(folder):
         run(checkout, register.replace("anna@", "bob@"), home="bobs-home")  # somebody to play with
         assert f"You are anna on {SERVER}" in run(checkout, register)
         told = run(checkout, new, "y\n")

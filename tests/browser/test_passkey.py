@@ -7,20 +7,17 @@ import hashlib
 import json
 import re
 import subprocess
-import time
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 import pytest
 from browser.test_replay import verified as proved
 from browser.waiting import until
-from in_a_box.referee import ANN, SERVER, Referee, attachment
+from in_a_box.referee import ANN, SERVER, Referee, attachment, confirming, form_in, new
 from in_a_box.sealed_seats import document
-from machines import post_office
-from machines.by_hand import Letter, Player, agree, new_player, register
-from machines.post_office import PBEM, PostOffice, Servers
+from machines.post_office import PBEM
 from playing.random_players import PLAYERS
 
 from pbem.games import rules
@@ -35,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from in_a_box.referee import Mailbox
     from playwright.sync_api import Browser as Chromium
     from playwright.sync_api import CDPSession, ConsoleMessage, Page
 
@@ -152,84 +150,58 @@ def test_a_touch_signs_as_stock_ssh_keygen_verifies(device: Callable[..., Device
     assert found.device.origin == f"https://{HOST}"
 
 
-class Toucher(Player):
-    """A player who has nothing but a mailbox, and a passkey on the server's pages."""
-
-    device: Device
-
-    def send(self, text: str, *, answering: Letter | None = None, sign: bool = True) -> None:
-        super().send(self.device.sign(text) if sign else text, answering=answering, sign=False)
-
-    def compose(self, found: dict[str, Any], text: str, letter: Letter) -> None:
-        """Send what is written on the board, as the letter that one press signs and opens."""
-        page = self.device.page
-        page.goto(f"{PAGES}#{fragment(found)}")
-        page.wait_for_selector("#work:not([hidden])")
-        page.locator("#notation").fill(text)
-        with page.expect_request(lambda asked: asked.url.startswith("mailto:")) as asked:
-            page.locator("#mail").click()
-        (told,) = parse_qs(urlsplit(asked.value.url).query)["body"]
-        self.send(told.replace("\r\n", "\n"), answering=letter, sign=False)
+def mail(referee: Referee, person: Mailbox, text: str) -> None:
+    """Send a text as it is: it was signed on the page."""
+    referee.deliver(referee.raw(person, text), person.address)
 
 
-def act(person: Player, letter: Letter, random: Random) -> bytes | None:
-    """Do what a letter asks for; the bundle, if it is the last one."""
-    if "the match is closed" in letter.text:
-        return letter.attachment(".pbem.zip")[1]
-    found = document(letter.message)
-    if found is None or (found["pbem"] == "position 1" and not found["view"]["entitled"]):
-        return None
+def mailed(page: Page, press: str) -> str:
+    """The text of the letter that a press on a button opens in the mail program."""
+    with page.expect_request(lambda asked: asked.url.startswith("mailto:")) as asked:
+        page.locator(press).click()
+    (told,) = parse_qs(urlsplit(asked.value.url).query)["body"]
+    return str(told).replace("\r\n", "\n")
+
+
+def move(referee: Referee, person: Mailbox, random: Random, page: Page | None) -> None:
+    """Send the setup or the orders that are due, from the board of a page, which signs them, or from the form."""
+    found = next(found for letter in reversed(person.letters) if (found := document(letter)))
     player, judge = PLAYERS[found["rules"]], rules(found["rules"])
     kind = "setup" if found["pbem"] == "setup 1" else "orders"
     if kind == "setup":
         text = player.setup(random, judge.options(found["options"], 2), found["seat"])
     else:
         text = player.orders(random, found["view"])
-    if isinstance(person, Toucher):
-        person.compose(found, text, letter)
-    else:
-        person.send(letter.filled(kind, text), answering=letter)
-    return None
-
-
-def played(ann: Toucher, bob: Player) -> bytes:
-    """All of a match, which bob proposes; its bundle."""
-    agree([bob, ann], "dueling-masters", "max_turns: 4")
-    random, end = Random("passkey"), time.monotonic() + post_office.PATIENCE
-    while time.monotonic() < end:
-        for person in (ann, bob):
-            while not person.arrivals.empty():
-                if (found := act(person, Letter(person.arrivals.get()), random)) is not None:
-                    return found
-        time.sleep(0.05)
-    raise TimeoutError("the match does not end")
+    if page is None:
+        referee.send(person, person.filled(kind, text))
+        return
+    page.goto(f"{PAGES}#{fragment(found)}")
+    page.wait_for_selector("#work:not([hidden])")
+    page.locator("#notation").fill(text)
+    mail(referee, person, mailed(page, "#mail"))
 
 
 def test_a_whole_match_by_touch_is_proved_by_everybody(
-    device: Callable[..., Device], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    device: Callable[..., Device], referee: Referee, tmp_path: Path
 ) -> None:
-    """At the real daemon, from the registration to the bundle; each signature is one of stock ssh-keygen."""
-    monkeypatch.setattr(post_office, "CONFIG", f'pages = "{PAGES}"\n{post_office.CONFIG}')
-    office = PostOffice(tmp_path)
-    with office.opened():
-        office.box(f"operator@{SERVER}")
-        ann, bob = (kind(**vars(new_player(name, office))) for kind, name in ((Toucher, "ann"), (Player, "bob")))
-        assert isinstance(ann, Toucher)
-        ann.device = device(composer("dueling-masters", HOME))
-        line, page = ann.device.make(), ann.device.page
-        office.servers = servers = Servers(tmp_path, office.port, "pbem.sqlite")
-        try:
-            page.locator("#name").fill("ann")
-            (told,) = parse_qs(urlsplit(str(page.locator("#register").get_attribute("href"))).query)["body"]
-            ann.send(told.replace("\r\n", "\n"), sign=False)
-            challenge = ann.wait("To prove that the key")
-            ann.send(challenge.form("confirm").replace("NAME", "ann"), answering=challenge)
-            ann.wait("You are registered as ann.")
-            register(bob)
-            content = played(ann, bob)
-            servers.stop()
-        finally:
-            servers.kill()
+    """From the registration to the bundle; each signature is one of stock ssh-keygen."""
+    here = device(composer("dueling-masters", HOME))
+    line, page = here.make(), here.page
+    ann, bob = referee.person("ann"), referee.registered("bob")
+    page.locator("#name").fill("ann")
+    (told,) = parse_qs(urlsplit(str(page.locator("#register").get_attribute("href"))).query)["body"]
+    referee.send(ann, told.replace("\r\n", "\n"), sign=False)
+    mail(referee, ann, here.sign(confirming(ann)))
+    assert "You are registered as ann." in ann.text
+    referee.send(bob, new(bob, "dueling-masters", "ann", options="max_turns: 4\nsettle: 0"))
+    mail(referee, ann, here.sign(form_in(ann.text, "accept", lines=1)))
+    random = Random("passkey")
+    while (match := referee.match()).phase != "closed":
+        if match.asked(match.names.index("ann") + 1):
+            move(referee, ann, random, page)
+        else:
+            move(referee, bob, random, None)
+    content = attachment(ann.find("the end"), ".pbem.zip")
     path = tmp_path / "m1.pbem.zip"
     path.write_bytes(content)
     done = subprocess.run([PBEM, "verify", path], capture_output=True, text=True, check=False)

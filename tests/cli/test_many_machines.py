@@ -12,7 +12,7 @@ import pytest
 from cli.test_operator import House
 from in_a_box.referee import Referee
 from in_a_box.stores import of_postgresql, place
-from machines.serve_process import serving
+from machines.post_office import serving
 
 from pbem.store_place import PostgresqlAddress
 

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from in_a_box.referee import ANN, SERVER, START, Referee, placed
 from machines import certificate
-from machines.serve_process import serving
+from machines.post_office import serving
 from world.listening import free_port
 
 from pbem.cli.group import group

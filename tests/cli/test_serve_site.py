@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from machines.serve_process import serving
+from machines.post_office import serving
 from machines.waiting import until
 from world.listening import free_port
 

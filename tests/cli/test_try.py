@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from click.testing import CliRunner
-from machines.post_office import PBEM
-from machines.serve_process import serving
+from machines.post_office import PBEM, serving
 from world.listening import free_port
 
 from pbem.cli.play.overview import play

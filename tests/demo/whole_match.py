@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from demo import demo_sealed
 from machines import forked
-from machines.by_hand import Letter
-from machines.post_office import PATIENCE, PBEM, SERVER, PostOffice, Servers, Trouble
+from machines.post_office import PATIENCE, PBEM, SERVER, Letter, PostOffice, Servers, Trouble, served
 
 from pbem.games import rules
 from pbem.player.account_file import Account
@@ -357,8 +356,8 @@ def verify(folder: Path, ann: Terminal) -> Path:
 
 
 @contextmanager
-def served(folder: Path, office: PostOffice, game: str, store: str, number: int) -> Iterator[Servers]:
-    """The servers, which end well, and their house, which is registered."""
+def housed(folder: Path, office: PostOffice, game: str, store: str, number: int) -> Iterator[Servers]:
+    """The servers, and their house, which is registered."""
     own = folder / f"{HOUSE}-own"
     own.mkdir()
     config = own / "opponent.toml"
@@ -367,17 +366,16 @@ def served(folder: Path, office: PostOffice, game: str, store: str, number: int)
     )
     arrivals = office.box(f"{HOUSE}@mail.example")
     office.box(f"operator@{SERVER}")
-    server = office.servers = Servers(folder, office.port, store, number, str(config))
     try:
-        while "now on you are a program" not in Letter(arrivals.get(timeout=PATIENCE)).text:
-            pass
-        yield server
-        server.stop()
+        with served(office, folder, store, number, house=str(config)) as servers:
+            while "now on you are a program" not in Letter(arrivals.get(timeout=PATIENCE)).text:
+                pass
+            yield servers
     except Exception:
-        print(f"---- the end of the log\n{server.log_tail()}\n", file=sys.stderr)
+        for log in sorted(folder.rglob("server.log")):
+            last = log.read_text("utf-8", "replace").splitlines()[-25:]
+            print(f"---- the end of {log}", *last, sep="\n", file=sys.stderr)
         raise
-    finally:
-        server.kill()
 
 
 def demonstrate(folder: Path, game: str, seed: str, servers: int, store: str, *, sealed: bool) -> None:
@@ -386,7 +384,7 @@ def demonstrate(folder: Path, game: str, seed: str, servers: int, store: str, *,
     with office.opened():
         names = PLAYED[game].people[: 1 if sealed else None]  # a sealed match is for two
         people = [Terminal(folder, name, office, seed) for name in names]
-        with served(folder, office, game, store, servers) as server:
+        with housed(folder, office, game, store, servers) as server:
             places = ", ".join(f"127.0.0.1:{port}" for port in server.ports)
             who = "Servers listen" if servers > 1 else "A server listens"
             print(f"{who} at {places}, and the house, a program, is registered.")
@@ -442,7 +440,7 @@ def main() -> int:
         else:
             game = given.game or next(iter(PLAYED))
             demonstrate(folder, game, given.seed, given.servers, given.store, sealed=given.sealed)
-    except (Trouble, OSError, queue.Empty, subprocess.TimeoutExpired) as error:
+    except (Trouble, AssertionError, OSError, queue.Empty, subprocess.TimeoutExpired) as error:
         print(f"\nThe demo failed: {error or type(error).__name__}", file=sys.stderr)
         return 1
     print(f"Done in {time.monotonic() - start:.1f} s.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import closing
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -16,8 +15,9 @@ from in_a_box.owners import Owner, live_out
 from in_a_box.referee import SERVER, START, Referee
 from in_a_box.stores import connection, of_sqlite
 from in_a_box.witnessed import KEY
+from judges.golden import is_kept
 from judges.honest import bundles_now
-from machines.serve_process import serving
+from machines.post_office import serving
 from machines.waiting import until
 from vectors.matches import OVER, SETUPS
 
@@ -56,11 +56,7 @@ def test_every_version_is_tested() -> None:
 
 
 def test_pbem_verify_says_of_every_bundle_what_it_said(version: str, tmp_path: Path) -> None:
-    path = FOLDER / f"{version}.txt"
-    said = "".join(verdicts(tmp_path))
-    if os.environ.get("GOLDEN") == "write":
-        path.write_text(said, "utf-8")
-    assert said == path.read_text("utf-8")
+    is_kept(FOLDER / f"{version}.txt", "".join(verdicts(tmp_path)))
 
 
 @pytest.mark.usefixtures("version")

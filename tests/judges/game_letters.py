@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Any
 
+from judges.golden import FOLDER, is_kept
+
 from pbem.letters.render import Templates
 
 ENV = Templates().environment
-GOLDEN = Path(__file__).parents[1] / "letters" / "golden"
 TEMPLATES = Path(__file__).parents[2] / "templates"
 
 
@@ -54,9 +54,4 @@ def reads_well(text: str) -> None:
 
 
 def reads_as_written(game: str, name: str, text: str) -> None:
-    """Check a text against the golden one: `GOLDEN=write pytest ...` writes it anew."""
-    path = GOLDEN / game / f"{name}.txt"
-    if os.environ.get("GOLDEN") == "write":
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8")
+    is_kept(FOLDER / game / f"{name}.txt", text)

@@ -21,6 +21,14 @@ _CHANCE = re.compile(r"[0-9a-f]{64}|(?<=m[0-9]\.)[0-9a-f]{16}")
 _HEAD = re.compile(r"\nTranscript of m[0-9] after entry(?:.*\n){5}")
 
 
+def is_kept(path: Path, text: str) -> None:
+    """Check that this is the text of a golden file."""
+    if os.environ.get("GOLDEN") == "write":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    assert text == path.read_text("utf-8")
+
+
 def written(letter: EmailMessage, *, whole: bool = False) -> str:
     """The letter as a golden text holds it, without the signed head beneath it (`whole`: the heads in it)."""
     files = [part.get_filename() for part in letter.iter_attachments()]
@@ -35,11 +43,7 @@ def written(letter: EmailMessage, *, whole: bool = False) -> str:
 def reads_like(letter: EmailMessage, name: str, *, whole: bool = False) -> None:
     """Check that the letter reads like the golden text of this name, in lines that fit a terminal."""
     text = written(letter, whole=whole)
-    path = FOLDER / f"{name}.txt"
-    if os.environ.get("GOLDEN") == "write":
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    assert text == path.read_text("utf-8")
+    is_kept(FOLDER / f"{name}.txt", text)
     wide = [
         line for line in text.splitlines() if len(line) > 78 and not line.startswith(("Subject: ", "  signature"))
     ]

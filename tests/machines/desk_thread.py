@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from pbem.server.desk_work import Supplies, Work
 
-__all__ = ["OwnThread"]
-
 
 class OwnThread:
     """A desk in this process."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.stores import place
-from machines import serve_process
+from machines import post_office
 from machines.desk_thread import OwnThread
 
 from pbem.config.mail import ListenerConfig
@@ -189,6 +189,6 @@ def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     config = folder / "pbem.toml"
     config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
     program = (sys.executable, "-c", SERVE)
-    with serve_process.serving(folder / "ready.json", "--config", str(config), program=program) as (server, places):
+    with post_office.serving(folder / "ready.json", "--config", str(config), program=program) as (server, places):
         yield server, places["smtp"]["port"]
         server.kill()

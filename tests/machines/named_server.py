@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ import dns.flags
 import dns.message
 import dns.rcode
 import dns.rrset
-from machines.post_office import Server, Servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,18 +28,6 @@ from pbem.cli import main
 main()
 """
 """What runs `pbem` with the name server at a port as its only one."""
-
-
-def asking(port: int) -> type[Servers]:
-    """Servers that ask the name server at this port."""
-
-    class Named(Server):
-        program = (sys.executable, "-c", PROGRAM.format(port=port), "serve")
-
-    class AllNamed(Servers):
-        kind = Named
-
-    return AllNamed
 
 
 @contextmanager

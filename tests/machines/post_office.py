@@ -18,14 +18,16 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from email.message import EmailMessage
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from machines.waiting import until
 from world.listening import mail_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from aiosmtpd.smtp import SMTP, Envelope, Session
 
@@ -61,6 +63,43 @@ format = "text"
 
 class Trouble(Exception):
     """Something that was promised did not happen; the message says what."""
+
+
+class Letter:
+    """A letter as its reader sees it: the text without what it quotes, and the attachments."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.message = email.message_from_bytes(raw, policy=email.policy.default)
+        assert isinstance(self.message, EmailMessage)
+        part = self.message.get_body(("plain",))
+        whole = str(part.get_content()).replace("\r\n", "\n") if part else ""
+        self.text = "\n".join(line for line in whole.split("\n") if not line.startswith(">"))
+
+    def form(self, kind: str, length: int | None = None) -> str:
+        """The form that begins with this word, up to its `end` or so many lines long."""
+        lines = self.text.split("\n")
+        start = next((at for at, line in enumerate(lines) if line.startswith(f"{kind} ")), None)
+        if start is None:
+            raise Trouble(f"a letter without a form “{kind}”:\n\n{self.text}")
+        end = start + length if length else lines.index("end", start) + 1
+        return "\n".join(lines[start:end]) + "\n"
+
+    def filled(self, kind: str, block: str) -> str:
+        head = self.form(kind).removesuffix("end\n").rstrip("\n")
+        return f"{head}\n{block}\nend\n"
+
+    def attached(self, suffix: str) -> dict[str, Any]:
+        """The content of an attachment for programs."""
+        found: dict[str, Any] = json.loads(self.attachment(suffix)[1])
+        return found
+
+    def attachment(self, suffix: str) -> tuple[str, bytes]:
+        for part in self.message.iter_attachments():
+            name = part.get_filename() or ""
+            if name.endswith(suffix):
+                content = part.get_content()
+                return name, content if isinstance(content, bytes) else str(content).encode()
+        raise Trouble(f"the letter “{self.message['Subject']}” has no attachment {suffix}")
 
 
 class PostOffice:
@@ -106,83 +145,45 @@ class PostOffice:
             yield self
 
 
-class Server:
-    """The server as a process of its own: the place where it listens, its log, its end."""
+@contextmanager
+def serving(
+    ready: Path, *words: str, program: Sequence[str] = (PBEM, "serve"), **options: Any
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """`pbem serve` as an operator starts it, and where it listens, which it writes to the file `ready`.
 
-    program: Sequence[str] = (PBEM, "serve")
-    more = ""
-    """More lines of its configuration."""
-
-    def __init__(self, folder: Path, smarthost: int, store: str, keys: Path, house: str = "") -> None:
-        folder.mkdir(exist_ok=True)
-        config, self._ready, self._log = folder / "pbem.toml", folder / "ready.json", folder / "server.log"
-        settings = CONFIG.format(server=SERVER, port=smarthost, store=store, keys=keys, house=house)
-        config.write_text(settings + self.more, "utf-8")
-        command = [*self.program, "--config", str(config), "--ready-file", str(self._ready)]
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.port = 0
-
-    def get_ready(self) -> None:
-        """Wait until it listens."""
-        self._wait(self._ready.exists, "the server does not get ready")
-        self.port = json.loads(self._ready.read_text("utf-8"))["smtp"]["port"]
-
-    def _wait(self, condition: Callable[[], bool], trouble: str) -> None:
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            self.check()
-            if time.monotonic() > end:
-                raise Trouble(f"{trouble}, {PATIENCE:.0f} s long")
-            time.sleep(0.02)
-
-    def check(self) -> None:
-        """Make sure that it still runs."""
-        status = self._process.poll()
-        if status is not None:
-            raise Trouble(f"the server ended by itself, with status {status}")
-
-    def stop(self) -> None:
-        """Ask it to end, and make sure that it ends well."""
-        self.check()
-        self._process.send_signal(signal.SIGTERM)
+    It must end well, or be killed.
+    """
+    ready.unlink(missing_ok=True)
+    command = [*program, *words, "--ready-file", str(ready)]
+    with subprocess.Popen(command, **{"stderr": subprocess.PIPE, "text": True, **options}) as server:
         try:
-            status = self._process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            raise Trouble("the server does not stop at SIGTERM") from None
-        if status:
-            raise Trouble(f"the server stopped with status {status}")
+            until(lambda: ready.exists() or server.poll() is not None, PATIENCE)
+            yield server, json.loads(ready.read_text())
+            if server.poll() is None:
+                server.send_signal(signal.SIGTERM)
+                _, errors = server.communicate(timeout=PATIENCE)
+                assert server.returncode in {0, -signal.SIGKILL}, errors
+        finally:
+            server.kill()
 
-    def kill(self) -> None:
-        """Leave nothing running, whatever happened."""
-        if self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
 
-    def log_tail(self, lines: int = 25) -> str:
-        return "\n".join(self._log.read_text("utf-8", "replace").splitlines()[-lines:])
+class Server(NamedTuple):
+    """A server, and the port where it takes letters."""
+
+    process: subprocess.Popen[str]
+    port: int
 
 
 class Servers:
     """One server, or several that share a store: each letter goes to the next of them."""
 
-    kind: type[Server] = Server
-
-    def __init__(self, folder: Path, smarthost: int, store: str, number: int = 1, house: str = "") -> None:
-        self._living: list[Server] = []
-        self._several = number > 1
+    def __init__(self, *servers: Server) -> None:
+        self._living = [*servers]
+        self._several = len(servers) > 1
         self._lock = threading.Lock()
         self._taken = 0
         self._unanswered: tuple[str, float] | None = None
         """The Message-ID of the letter whose server was killed, and when."""
-        try:
-            for each in range(1, number + 1):
-                own = folder / f"server-{each}" if self._several else folder
-                self._living.append(self.kind(own, smarthost, store, folder / "keys", house))
-                self._living[-1].get_ready()  # the first one makes the keys
-        except BaseException:
-            self.kill()
-            raise
 
     @property
     def ports(self) -> list[int]:
@@ -199,7 +200,7 @@ class Servers:
         with smtplib.SMTP("127.0.0.1", server.port, timeout=PATIENCE) as connection:
             connection.sendmail(sender, [recipient], raw)
             if fatal:
-                server.kill()
+                server.process.kill()
                 message = email.message_from_bytes(raw, policy=email.policy.default)
                 self._unanswered = str(message["Message-ID"]), time.monotonic()
                 print(f"    The server at 127.0.0.1:{server.port} has taken a letter and is killed.", flush=True)
@@ -212,16 +213,44 @@ class Servers:
             self._unanswered = None
 
     def check(self) -> None:
+        """Make sure that all still run."""
         for server in self._living:
-            server.check()
+            if (status := server.process.poll()) is not None:
+                raise Trouble(f"the server ended by itself, with status {status}")
 
-    def stop(self) -> None:
-        for server in self._living:
-            server.stop()
 
-    def kill(self) -> None:
-        for server in self._living:
-            server.kill()
-
-    def log_tail(self) -> str:
-        return "\n\n".join(server.log_tail() for server in self._living)
+@contextmanager
+def served(
+    office: PostOffice,
+    folder: Path,
+    store: str = "store.sqlite",
+    number: int = 1,
+    *,
+    house: str = "",
+    program: Sequence[str] = (PBEM, "serve"),
+    more: str = "",
+) -> Iterator[Servers]:
+    """So many servers with one store, to which an office brings its letters; `more` is of their configuration."""
+    with ExitStack() as stack:
+        servers = []
+        for each in range(1, number + 1):
+            own = folder / f"server-{each}" if number > 1 else folder
+            own.mkdir(exist_ok=True)
+            config = own / "pbem.toml"
+            settings = CONFIG.format(server=SERVER, port=office.port, store=store, keys=folder / "keys", house=house)
+            config.write_text(settings + more, "utf-8")
+            log = stack.enter_context((own / "server.log").open("wb"))
+            begun = serving(
+                own / "ready.json",
+                "--config",
+                str(config),
+                program=program,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+            process, places = stack.enter_context(begun)  # the first one makes the keys
+            servers.append(Server(process, places["smtp"]["port"]))
+        office.servers = Servers(*servers)
+        yield office.servers
+        office.servers.check()

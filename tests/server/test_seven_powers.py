@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.outside import found_in, install
-from machines.by_hand import Letter
 from machines.faked_clock import LIBRARY, TRUSTED, FakedClock
 from machines.named_server import PROGRAM, name_server
-from machines.post_office import PBEM, SERVER, PostOffice, Server, Servers
+from machines.post_office import PBEM, SERVER, Letter, PostOffice, served
 from machines.waiting import until
 from signing.domains import Domain
 
@@ -354,20 +353,9 @@ def club(tmp_path: Path, site: Path) -> Iterator[Club]:
     clock, office = FakedClock(tmp_path / "clock"), PostOffice(tmp_path)
     with name_server({HOME.where: HOME.record}) as port, office.opened():
         office.box(f"operator@{SERVER}")
-
-        class Faked(Server):
-            program = clock.program(PROGRAM.format(port=port), "serve")
-            more = f'[games]\nenabled = ["diplomacy"]\n{TRUSTED}'
-
-        class AllFaked(Servers):
-            kind = Faked
-
-        server = office.servers = AllFaked(tmp_path, office.port, "store.sqlite")
-        try:
+        program = clock.program(PROGRAM.format(port=port), "serve")
+        with served(office, tmp_path, program=program, more=f'[games]\nenabled = ["diplomacy"]\n{TRUSTED}'):
             yield Club(tmp_path, office, clock, site)
-            server.stop()
-        finally:
-            server.kill()
 
 
 def verdict(bundle: Path, *words: str) -> tuple[int, str]:
