@@ -87,14 +87,7 @@ def test_the_recipe_in_the_documents_says_the_same(work: Path, dist: Path, offli
     recipe = (ROOT / "docs" / "package.md").read_text("utf-8").split("## Check a release\n")[1]
     commands = "\n".join(line.strip() for line in recipe.splitlines() if line.startswith("    "))
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-ec", commands],
-        cwd=dist,
-        env=os.environ | offline | {"PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = tool("bash", "-ec", f"cd {dist}\n{commands}", PATH=path, **offline)
     assert done.returncode == 0, done.stdout + done.stderr
     assert 'Good "pbem-release" signature' in done.stdout
     assert done.stdout.count(": OK\n") == 2

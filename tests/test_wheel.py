@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 from data.material import WHEEL
 from judges.bill_of_materials import BILL, bill
+from judges.golden import is_kept
 
 from pbem.cli.command_table import COMMANDS
 from pbem.cli.group import group
@@ -56,10 +57,14 @@ HEAVY = sorted(module for module, names in packages_distributions().items() if d
 """The modules of the server's libraries; dnspython comes with dkimpy, too."""
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """A command where none of the server's libraries is installed."""
-    code = WITHOUT.replace("MISSING", repr(set(HEAVY)))
-    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, cwd=ROOT)
+ALONE = WITHOUT.replace("MISSING", repr(set(HEAVY)))
+"""What runs a command where none of the server's libraries is installed."""
+
+
+def run(*words: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A program in this environment."""
+    environment = os.environ | environment
+    return subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
@@ -76,20 +81,19 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 def test_a_light_command_needs_none_of_them(words: tuple[str, ...], status: int, said: str) -> None:
     if words[0] == "verify":
         words = ("verify", str(sorted((ROOT / "tests" / "vectors" / "good").glob("*.zip"))[0]))
-    done = run(*words)
+    done = run(sys.executable, "-c", ALONE, *words)
     assert done.returncode == status, done.stderr
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_every_other_command_says_what_it_needs() -> None:
-    code = WITHOUT.replace("MISSING", repr(set(HEAVY))).replace(" import main\nmain()", ".group import group\n")
+    code = ALONE.replace(" import main\nmain()", ".group import group\n")
     code += "from click.testing import CliRunner\nfor name in sys.argv[1:]:\n"
     code += "    done = CliRunner().invoke(group, [name, '--help'])\n"
     code += "    print(name, done.exit_code, done.output, end='')\n"
     names = sorted(COMMANDS.keys() - {*LIGHT, "init"})
-    done = subprocess.run([sys.executable, "-c", code, *names], capture_output=True, text=True, check=True)
-    lines = done.stdout.splitlines()
+    lines = run(sys.executable, "-c", code, *names).stdout.splitlines()
     assert len(lines) == len(names)
     for name, line in zip(names, lines, strict=True):
         assert line.startswith(f"{name} 4 Error: `pbem {name}` needs the libraries of the server")
@@ -97,21 +101,14 @@ def test_every_other_command_says_what_it_needs() -> None:
 
 
 def test_completion_names_all_commands_and_imports_none() -> None:
-    code = WITHOUT.replace("MISSING", repr(set(HEAVY)))
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"_PBEM_COMPLETE": "bash_complete", "COMP_WORDS": "pbem ", "COMP_CWORD": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = (sys.executable, "-c", ALONE)
+    done = run(*words, _PBEM_COMPLETE="bash_complete", COMP_WORDS="pbem ", COMP_CWORD="1")
     assert {f"plain,{name}" for name in COMMANDS} <= set(done.stdout.split()), done.stderr
 
 
 def test_the_manual_page_says_what_the_commands_say() -> None:
     # In a process of its own: commands name the games that are enabled when they are imported.
-    command = [sys.executable, str(ROOT / ".ci" / "manual.py")]
-    manual = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    manual = run(sys.executable, ".ci/manual.py").stdout
     assert (ROOT / "docs" / "pbem.1").read_text() == manual, "run `make manual`"
     for name in COMMANDS:
         assert f".SS pbem {name.replace('-', chr(92) + '-')}" in manual
@@ -119,8 +116,7 @@ def test_the_manual_page_says_what_the_commands_say() -> None:
 
 def ours(folder: str) -> list[Path]:
     """The files of a folder that are the project's."""
-    known = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return [ROOT / name for name in known.split()]
+    return [ROOT / name for name in run("git", "ls-files", folder).stdout.split()]
 
 
 @pytest.fixture(scope="module")
@@ -147,13 +143,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 def test_the_completions_are_those_of_the_click_that_is_locked(shell: str) -> None:
     names = {"bash": "bash-completion/completions/pbem", "zsh": "zsh/site-functions/_pbem"}
     path = ROOT / "share" / names.get(shell, "fish/vendor_completions.d/pbem.fish")
-    done = subprocess.run(
-        [sys.executable, "-c", "from pbem.cli import main; main([])"],
-        env=os.environ | {"_PBEM_COMPLETE": f"{shell}_source"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(sys.executable, "-c", "from pbem.cli import main; main([])", _PBEM_COMPLETE=f"{shell}_source")
     assert path.read_text("utf-8") == done.stdout, "run `make manual`"
 
 
@@ -179,14 +169,7 @@ def test_a_shell_completes_the_name_of_a_command(shell: str) -> None:
     """In bash always; in the others where they are installed."""
     if shell != "bash" and not shutil.which(shell):
         pytest.skip(f"no {shell} here")
-    done = subprocess.run(
-        [shell, "-c", TYPED[shell]],
-        cwd=ROOT,
-        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(shell, "-c", TYPED[shell], PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     assert done.stdout.split("\t")[0].split() == ["verify"], done.stderr
 
 
@@ -215,10 +198,7 @@ def test_what_is_in_the_wheel_was_named_deliberately(wheel: zipfile.ZipFile) -> 
     """`GOLDEN=write pytest tests/test_wheel.py` names it anew: look at what came or went before you commit it."""
     version = PROJECT["version"]
     names = sorted(name.replace(f"pbem-{version}", "pbem-VERSION", 1) for name in wheel.namelist())
-    text = "\n".join([*names, ""])
-    if os.environ.get("GOLDEN") == "write":
-        WHEEL.write_text(text, "utf-8")
-    assert text == WHEEL.read_text("utf-8")
+    is_kept(WHEEL, "\n".join([*names, ""]))
 
 
 def test_the_wheel_has_the_bill_of_materials_of_the_lock(wheel: zipfile.ZipFile) -> None:
@@ -241,14 +221,8 @@ def test_no_address_is_invented(wheel: zipfile.ZipFile) -> None:
 
 def test_a_new_game_comes_from_the_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     wheel.extractall(tmp_path / "site")
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", "from pbem.cli import main; main()", "new-game", "new", "chess"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ("-P", "-c", "from pbem.cli import main; main()", "new-game", "new", "chess")
+    done = run(sys.executable, *words, cwd=tmp_path, PYTHONPATH=str(tmp_path / "site"))
     assert done.returncode == 0, done.stderr
     made = {path.relative_to(tmp_path / "new") for path in (tmp_path / "new").rglob("*") if path.is_file()}
     names = {path.relative_to(ROOT / "examples" / "marbles").as_posix() for path in ours("examples/marbles")}
