@@ -5,11 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from in_a_box.referee import Die
 from msgspec.structs import replace
 
-from pbem.games import Refused
 from pbem.match import progress, submissions
 from pbem.match.events import begun, endings, substituted
 from pbem.match.modes import proposed
@@ -146,16 +144,3 @@ class Table:
     @property
     def types(self) -> list[str]:
         return [entry.type for entry in self.entries]
-
-
-def faults(event: Any, *arguments: Any, **named: Any) -> list[tuple[str, str | None]]:
-    """The faults of an event that may not be: the rule of each, and the words that break it."""
-    with pytest.raises(Refused) as caught:
-        event(*arguments, **named)
-    assert all(str(fault.message) not in {"", "None"} for fault in caught.value.faults)
-    return [(fault.rule, fault.token) for fault in caught.value.faults]
-
-
-def refused(event: Any, *arguments: Any, **named: Any) -> list[str]:
-    """The faults' rules of an event that may not be."""
-    return [rule for rule, _ in faults(event, *arguments, **named)]

@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from match.by_hand import ANN, BOB, RECEIVED, START, Table, faults, here, refused, signed
+from judges.refusals import faults, refused
+from match.by_hand import ANN, BOB, RECEIVED, START, Table, here, signed
 from msgspec.structs import replace
 
 from pbem.games import Refused
@@ -270,7 +271,7 @@ class TestSentencesOutOfPlace:
             table.done(step)
             form = replace(form, prev=table.match.prev)
             again = (table.step(), 1, form, signed(b"extend"))
-            assert faults(clocks.extend, *again) == [("rev", f"rev {rev}")]
+            assert faults(clocks.extend, *again) == [("rev", f"rev {rev}", None)]
 
 
 def given(table: Table, seconds: int) -> None:

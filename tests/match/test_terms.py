@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judges.refusals import faults, messages, refused
 from msgspec.structs import replace
 
 from pbem.games import Refused
@@ -22,14 +23,6 @@ TWO = ("ann", "bob")
 
 def propose(players: tuple[str, ...] = TWO, game: str = "spaceships", **lines: str) -> Terms:
     return Terms.propose(game, lines, players, SETTLE)
-
-
-def faults(players: tuple[str, ...] = TWO, game: str = "spaceships", **lines: str) -> list[str]:
-    """The rules that the faults of a refused proposal name."""
-    with pytest.raises(Refused) as caught:
-        propose(players, game, **lines)
-    assert all(fault.message for fault in caught.value.faults)
-    return [fault.rule for fault in caught.value.faults]
 
 
 def test_defaults() -> None:
@@ -111,7 +104,7 @@ def test_every_option(key: str, text: str, field: str, value: object) -> None:
     ids=lambda value: str(value)[:40],
 )
 def test_every_fault(lines: dict[str, Any], rules: list[str]) -> None:
-    assert faults(**lines) == rules
+    assert refused(propose, **lines) == rules
 
 
 @pytest.mark.parametrize(
@@ -133,37 +126,32 @@ def test_every_fault(lines: dict[str, Any], rules: list[str]) -> None:
     ids=str,
 )
 def test_what_is_wrong_and_what_would_be_right_is_said(lines: dict[str, Any], token: str | None, says: str) -> None:
-    with pytest.raises(Refused) as caught:
-        propose(**lines)
-    assert [(fault.token, str(fault.message)) for fault in caught.value.faults] == [(token, says)]
+    assert [fault[1] for fault in faults(propose, **lines)] == [token]
+    assert messages(propose, **lines) == [says]
 
 
 def test_a_sealed_match_is_for_two() -> None:
-    with pytest.raises(Refused) as caught:
-        propose(("ann", "bob", "cy"), "shoot-em-up", sealed="yes")
-    assert [(fault.rule, fault.token, str(fault.message)) for fault in caught.value.faults] == [
-        ("sealed", "yes", "a sealed match is for 2 players")
-    ]
+    said = messages(propose, ("ann", "bob", "cy"), "shoot-em-up", sealed="yes")
+    assert said == ["a sealed match is for 2 players"]
 
 
 def test_a_game_that_cannot_be_played_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbem.match.terms.sealed_rules", lambda _: None)
-    with pytest.raises(Refused) as caught:
-        propose(sealed="yes")
-    assert [(fault.rule, fault.token, str(fault.message)) for fault in caught.value.faults] == [
-        ("sealed", "yes", "Spaceships cannot be played sealed")
-    ]
+    assert faults(propose, sealed="yes") == [("sealed", "yes", None)]
+    assert messages(propose, sealed="yes") == ["Spaceships cannot be played sealed"]
 
 
 def test_all_faults_are_told_at_once() -> None:
     lines = dict.fromkeys(OPTIONS, "x")
-    assert sorted(faults(("ann", "ann"), **lines, odd="x", first="9")) == sorted(["new", *OPTIONS, "odd", "first"])
-    assert faults((*TWO, "ann")) == ["new", "new"]
+    assert sorted(refused(propose, ("ann", "ann"), **lines, odd="x", first="9")) == sorted(
+        ["new", *OPTIONS, "odd", "first"]
+    )
+    assert refused(propose, (*TWO, "ann")) == ["new", "new"]
 
 
 def test_a_game_that_nobody_taught_us() -> None:
-    assert faults(game="chess") == ["new"]
-    assert faults(game="") == ["new"]
+    assert refused(propose, game="chess") == ["new"]
+    assert refused(propose, game="") == ["new"]
 
 
 @pytest.mark.parametrize(
@@ -255,13 +243,13 @@ def test_durations(text: str, seconds: int | None) -> None:
 
 @pytest.mark.parametrize("game", ["dueling-masters", "shoot-em-up"])
 def test_an_empty_order_is_agreed_only_where_the_rules_know_one(game: str) -> None:
-    assert faults(game=game, miss="pass") == ["miss"]
+    assert refused(propose, game=game, miss="pass") == ["miss"]
     assert propose(game=game, miss="forfeit").miss == "forfeit"
 
 
 def test_without_deadlines_nobody_loses_by_being_out_of_reach() -> None:
     assert propose(pace="none").unreachable == "stands"
     assert propose(pace="none", unreachable="stands") == propose(pace="none")
-    assert faults(pace="none", unreachable="loses") == ["unreachable"]
+    assert refused(propose, pace="none", unreachable="loses") == ["unreachable"]
     lines: dict[str, Any] = propose(pace="none").lines()
     assert propose(**lines) == propose(pace="none")

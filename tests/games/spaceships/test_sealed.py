@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from judges.refusals import faults
 
 from pbem.games import Refused, Result
 from pbem.games.sealed import Falsehood, SealedStep
@@ -302,15 +303,13 @@ def test_nobody_commits_to_orders_of_a_turn_that_never_comes(told: str, owed: tu
 
 def test_a_line_that_is_no_answer_is_shown() -> None:
     for text in ("strike Rv1 perhaps", "strike Rv1 hit destroyed XX Rv1"):
-        with pytest.raises(Refused) as refused:
-            SEALED.judge(table({}, other="strike Rv1"), 1, "answers", text)
-        assert [(fault.rule, fault.token) for fault in refused.value.faults] == [("sealed", text)]
-    with pytest.raises(Refused) as refused:
-        SEALED.judge(table({})._replace(opened={}), 1, "open", "strike Rv1 strike Rv9")
-    assert [(fault.rule, fault.token) for fault in refused.value.faults] == [("sealed", "strike Rv9")]
-    with pytest.raises(Refused) as refused:
-        SEALED.judge(table({}, other="strike Rv1"), 1, "answers", "strike Rv1 miss over idle over fleet")
-    assert [(fault.rule, fault.token) for fault in refused.value.faults] == [("sealed", "over fleet")]
+        found = faults(SEALED.judge, table({}, other="strike Rv1"), 1, "answers", text)
+        assert found == [("sealed", text, None)]
+    unopened = table({})._replace(opened={})
+    assert faults(SEALED.judge, unopened, 1, "open", "strike Rv1 strike Rv9") == [("sealed", "strike Rv9", None)]
+    ended = "strike Rv1 miss over idle over fleet"
+    found = faults(SEALED.judge, table({}, other="strike Rv1"), 1, "answers", ended)
+    assert found == [("sealed", "over fleet", None)]
 
 
 def test_a_game_that_an_idle_player_ends_has_no_winner_before_fleets_are_laid_open() -> None:
