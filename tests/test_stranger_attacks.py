@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from in_a_box.bounces import bounce, return_path
+from in_a_box.keyless import HOME
 from in_a_box.referee import SERVER, Referee, body
 from machines.office import Office, serve
 from signing.domains import Domain, rsa_key
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
 
 SPAM = "BUY-MY-PILLS"
 EVE = "eve@elsewhere.example"
-
-
-HOME = Domain("mail.example", key=rsa_key(1024))
 
 
 @pytest.fixture
@@ -260,7 +259,7 @@ def test_a_player_who_is_lost_and_found_all_day_fills_no_opponents_mailbox(refer
     before = len(bob.letters)
     for number in range(10):
         referee.now += timedelta(minutes=1)
-        returned(referee, ann, last_sent(referee, ann), number)
+        bounce(referee, return_path(referee, ann), lost=ann.address)
         referee.now += timedelta(minutes=1)
         referee.send(ann, f"help\n# {number}\n")
     brought = [body(letter) for letter in bob.letters[before:]]
@@ -303,27 +302,10 @@ def test_letters_that_are_not_answered_use_up_no_answers_of_others(referee: Refe
 def test_one_letter_comes_back_once(referee: Referee) -> None:
     """Or a player makes the own clock stand since the turn began, whenever time runs out."""
     ann, _ = referee.begun()
-    token = last_sent(referee, ann)
-    returned(referee, ann, token, 1)
+    path = return_path(referee, ann)
+    bounce(referee, path, lost=ann.address)
     referee.now += timedelta(days=1)
     referee.send(ann, "help\n")
     assert referee.desk.players.unreachable("ann") is None
-    returned(referee, ann, token, 2)
+    bounce(referee, path, status="5.1.2", lost=ann.address)
     assert referee.desk.players.unreachable("ann") is None
-
-
-def last_sent(referee: Referee, person: Mailbox) -> str:
-    """The token in the return path of the latest letter to a person."""
-    query = "SELECT token FROM outbox WHERE recipient = ? ORDER BY id DESC"
-    return str(referee.database.scalar(query, (person.address,)))
-
-
-def returned(referee: Referee, person: Mailbox, token: str, number: int) -> None:
-    """A bounce of a letter, made up by whoever received it."""
-    raw = (
-        f"From: MAILER-DAEMON@mx.example\r\nX-Number: {number}\r\n"
-        'Content-Type: multipart/report; report-type=delivery-status; boundary="b"\r\n\r\n'
-        "--b\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; mx.example\r\n\r\n"
-        f"Final-Recipient: rfc822; {person.address}\r\nAction: failed\r\nStatus: 5.1.1\r\n--b--\r\n"
-    )
-    referee.deliver(raw.encode(), "", f"pbem+b{token}@{SERVER}")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.referee import SERVER, Referee, attachment
+from in_a_box.referee import SERVER, Referee, attachment, own_key
 from msgspec.structs import replace
 from world.mutations import signed_again, with_body
 
@@ -157,11 +155,6 @@ def index(found: Bundle, kind: str, game: int = 1, turn: int | None = None) -> i
         for at, entry in enumerate(found.entries)
         if entry.type == kind and entry.body.get("game", game) == game and entry.body.get("turn") == turn
     )
-
-
-def own_key(name: str) -> Ed25519PrivateKey:
-    """The key with which a player of this name signs, here and in the test vectors."""
-    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(name.encode()).digest())
 
 
 def signed_by(name: str, text: str) -> str:

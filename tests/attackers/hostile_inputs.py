@@ -24,8 +24,6 @@ from pbem.proof.bundle import Bundle
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["agreement", "bundles", "kept_letters", "keys", "positions", "records"]
-
 _MATCH, _SERVER = "m1", "play.example"
 
 

@@ -33,7 +33,7 @@ from in_a_box.restores import back_up, put_back, resume_all
 from in_a_box.signed_club import SignedClub
 from judges.honest import bundles_now
 from vectors.make import KEPT
-from vectors.matches import GOOD, MASTERS, SETUPS, SMALL, VECTORS, by, key, keyless, made, proof
+from vectors.matches import GOOD, MASTERS, SETUPS, SMALL, VECTORS, key, keyless, made, proof
 
 from pbem.config.server import NotifyConfig
 from pbem.identity import ssh
@@ -144,8 +144,8 @@ def tournaments(referee: Referee) -> None:
     club.announce("una", "entrants: 3")
     club.enter("una", "vic", "wim")
     club.win(club.awaited[0], club.awaited[0].players[0])
-    by(referee, club.people["vic"], f"key add\n{ssh.public(key('vic'))}\n", club.people["vic"].key)
-    by(referee, club.people["vic"], form_in(club.people["vic"].text, "confirm"), key("vic"))
+    referee.send(club.people["vic"], f"key add\n{ssh.public(key('vic'))}\n")
+    referee.send(club.people["vic"], form_in(club.people["vic"].text, "confirm"), key=key("vic"))
     club.say("wim", f"tournament new spaceships\n{placed(club.people['wim'])}format: ladder\n{SMALL}\nend")
 
 

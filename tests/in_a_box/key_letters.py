@@ -8,7 +8,7 @@ import re
 import zipfile
 from typing import TYPE_CHECKING
 
-from in_a_box.referee import SERVER, Mailbox, Referee, body, form_in, sent_from, whole_sentence
+from in_a_box.referee import Mailbox, Referee, body, form_in, sent_from, whole_sentence
 
 from pbem.identity import parse_key, ssh
 
@@ -26,13 +26,13 @@ def fingerprint(key: Ed25519PrivateKey) -> str:
     return parse_key(line(key)).fingerprint
 
 
-def send(referee: Referee, person: Mailbox, text: str, key: Ed25519PrivateKey | None, headers: str = "") -> None:
-    signed = text + ssh.sign(key, text.encode(), f"pbem@{SERVER}") if key else text
-    headers += sent_from(person.address)
-    referee.deliver(referee.raw(person, signed, headers=headers), person.address)
+def send(referee: Referee, person: Mailbox, text: str, key: Ed25519PrivateKey | None) -> None:
+    """A letter signed by this key, or by none, for whose address its mail server vouches."""
+    signed = referee.signed(person, text, key) if key else text
+    referee.deliver(referee.raw(person, signed, headers=sent_from(person.address)), person.address)
     if key and person.letters and (whole := whole_sentence(person.text)):
         del person.letters[-1]
-        send(referee, person, whole, key, headers)
+        send(referee, person, whole, key)
 
 
 def add(referee: Referee, person: Mailbox, new: Ed25519PrivateKey) -> None:

@@ -12,7 +12,7 @@ import re
 import sqlite3
 import tempfile
 import weakref
-from collections.abc import MutableSequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.headerregistry import HeaderRegistry
@@ -92,14 +92,14 @@ POLICY = email.policy.default.clone(header_factory=functools.lru_cache(10_000)(H
 """The standard library's reading of headers, each once: it takes most of the time that a letter is read in."""
 
 
-class Letters(MutableSequence["EmailMessage"]):
+class Letters(Sequence["EmailMessage"]):
     """Letters that came, oldest first, each parsed when it is first looked at: most never are."""
 
     def __init__(self, came: Iterable[bytes] = (), numbers: Iterable[int] = ()) -> None:
         self.came = list(came)
         """All that came, as it came, whatever was taken away since."""
-        self.numbers: list[int | None] = list(numbers)
-        """The numbers of those that are left; None for a letter that a test put there."""
+        self.numbers = list(numbers)
+        """The numbers of those that are left."""
         self._all: list[EmailMessage | bytes] = [self.came[number] for number in numbers]
 
     def bring(self, raw: bytes) -> None:
@@ -119,20 +119,12 @@ class Letters(MutableSequence["EmailMessage"]):
         return letter
 
     def text(self, at: int) -> str:
-        """The text of a letter; cached by its bytes, as long as no test has changed it."""
+        """The text of a letter, cached by its bytes."""
         letter = self._all[at]
         return _text_of(letter) if isinstance(letter, bytes) else body(letter)
 
-    def __setitem__(self, at: Any, letter: Any) -> None:
-        self._all[at] = letter
-        self.numbers[at] = [None] * len(letter) if isinstance(at, slice) else None
-
     def __delitem__(self, at: Any) -> None:
         del self._all[at], self.numbers[at]
-
-    def insert(self, at: int, letter: EmailMessage) -> None:
-        self._all.insert(at, letter)
-        self.numbers.insert(at, None)
 
 
 @functools.lru_cache(256)
@@ -356,8 +348,7 @@ class Referee:
         self.database.close()
 
     def person(self, name: str) -> Mailbox:
-        seed = hashlib.sha256(name.encode()).digest()
-        mailbox = Mailbox(name, f"{name}@mail.example", Ed25519PrivateKey.from_private_bytes(seed))
+        mailbox = Mailbox(name, f"{name}@mail.example", own_key(name))
         self.people[mailbox.address] = mailbox
         return mailbox
 
@@ -368,8 +359,8 @@ class Referee:
         assert "You are registered" in person.text
         return person
 
-    def signed(self, person: Mailbox, text: str) -> str:
-        return text + ssh.sign(person.key, text.encode(), f"pbem@{SERVER}")
+    def signed(self, person: Mailbox, text: str, key: Ed25519PrivateKey | None = None) -> str:
+        return text + ssh.sign(key or person.key, text.encode(), f"pbem@{SERVER}")
 
     def raw(self, person: Mailbox, text: str, *, subject: str = "orders", headers: str = "") -> bytes:
         lines = (
@@ -380,16 +371,22 @@ class Referee:
         return lines.encode().replace(b"\n", b"\r\n")
 
     def send(
-        self, person: Mailbox, text: str, *, sign: bool = True, to: str = f"pbem@{SERVER}", follow: bool = True
+        self,
+        person: Mailbox,
+        text: str,
+        *,
+        sign: bool = True,
+        key: Ed25519PrivateKey | None = None,
+        to: str = f"pbem@{SERVER}",
+        follow: bool = True,
     ) -> None:
         """A letter of a player's, who signs the whole sentence that comes back if it did not say its place."""
         headers = "" if sign else sent_from(person.address)
-        self.deliver(
-            self.raw(person, self.signed(person, text) if sign else text, headers=headers), person.address, to
-        )
+        raw = self.raw(person, self.signed(person, text, key) if sign else text, headers=headers)
+        self.deliver(raw, person.address, to)
         while sign and follow and person.letters and (whole := whole_sentence(person.text)):
             del person.letters[-1]
-            self.deliver(self.raw(person, self.signed(person, whole)), person.address, to)
+            self.deliver(self.raw(person, self.signed(person, whole, key)), person.address, to)
 
     def put(self, person: Mailbox, text: str) -> None:
         """Put a player's signed letter into the inbox, where it waits for the desk."""
@@ -511,14 +508,7 @@ class Referee:
         connection(self.database).backup(store)
         sent = next(self.sent)
         self.sent = itertools.count(sent)
-        letters = tuple(
-            (
-                person.name,
-                tuple(person.letters.came),
-                tuple(number for number in person.letters.numbers if number is not None),
-            )
-            for person in people
-        )
+        letters = tuple((one.name, tuple(one.letters.came), tuple(one.letters.numbers)) for one in people)
         opening = Opening(store, (self.die.cast, self.nonces.cast), sent, tuple(self.asked), letters)
         weakref.finalize(opening, store.close)
         return opening
@@ -545,8 +535,13 @@ def whole_sentence(text: str) -> str | None:
     return "".join(whole[: whole.index("\nend\n")] + "\nend\n" for whole in found) or None
 
 
+def own_key(name: str) -> Ed25519PrivateKey:
+    """The key with which a player of this name signs, here and in the test vectors."""
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(name.encode()).digest())
+
+
 def another(name: str) -> Ed25519PrivateKey:
-    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"another {name}".encode()).digest())
+    return own_key(f"another {name}")
 
 
 def new(person: Mailbox, game: str, *others: str, options: str = "") -> str:

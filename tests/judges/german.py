@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["WIDTH", "is_twin", "too_wide"]
-
 WIDTH = 78
 
 _SIGNED = re.compile(

@@ -21,17 +21,6 @@ from judges.german import WIDTH
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "LEFT_ALONE",
-    "PHRASES",
-    "PLACE",
-    "left_in_english",
-    "messages",
-    "pseudo",
-    "pseudo_language",
-    "pseudo_last_line",
-]
-
 ROOT = Path(__file__).parents[2]
 
 PHRASES = ("Phrase", "Impossible", "BadAccount", "CannotSign", "Missing", "NotGenuine", "NotSent")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from in_a_box.keyless import reply_to
 from in_a_box.referee import SERVER, Mailbox, form_in, placed
-from vectors.matches import home, reply
+from vectors.matches import home, proposed, reply
 
 if TYPE_CHECKING:
     from random import Random
@@ -45,7 +46,12 @@ class Table:
         self.referee, self.random = referee, random
         self.boxed = random.random() < 0.5
         options = OPTIONS + random.choice(("default", "default", "default", "wait", "pass", "forfeit"))
-        self.people = self._keyless(options) if self.boxed else list(referee.agreed(options))
+        if self.boxed:
+            domain, *self.people = proposed(referee, options)
+            bob = self.people[1]
+            reply(referee, domain, bob, form_in(bob.text, "accept", lines=1))
+        else:
+            self.people = list(referee.agreed(options))
         self.people.append(referee.registered("carl"))
 
     @property
@@ -73,23 +79,13 @@ class Table:
             self.referee.send(person, text, follow=self.chance(0.5))
             return
         latest = next(one for one in reversed(person.letters) if "+m1" in str(one["Reply-To"]))
-        reply(self.referee, home(), person, text, str(latest["Reply-To"]).rpartition("<")[2].rstrip(">"))
+        reply(self.referee, home(), person, text, reply_to(latest))
 
     def chance(self, of: float) -> bool:
         return self.random.random() < of
 
     def by_key(self, person: Mailbox) -> bool:
         return not (self.boxed and person.name == "bob")
-
-    def _keyless(self, options: str) -> list[Mailbox]:
-        referee = self.referee
-        referee.records[home().where] = home().record
-        ann, bob = referee.registered("ann"), referee.person("bob")
-        referee.send(bob, "register bob\n", sign=False)
-        reply(referee, home(), bob, "register bob\n")
-        referee.send(ann, f"new spaceships with bob\n{placed(ann)}{options}\nend\n")
-        reply(referee, home(), bob, form_in(bob.text, "accept", lines=1))
-        return [ann, bob]
 
     # What letters say.
 

@@ -10,7 +10,6 @@ from attackers.forgers import Store, against, fails, holds, proof, saying, with_
 from in_a_box.referee import Mailbox, Referee, form_in
 from judges.honest import accused
 from vectors.matches import SETUPS, SMALL, THREE, good, key
-from vectors.matches import by as sent_by
 from world.mutations import rewritten, signed_again
 
 from pbem.desk import dispatch
@@ -116,11 +115,11 @@ class TestPagesOfRunningMatches:
     def test_a_key_change_before_and_in_the_game_that_runs(self, referee: Referee) -> None:
         ann, bob = referee.agreed(SMALL)
         new = key("ann")
-        sent_by(referee, ann, f"key add\n{ssh.public(new)}\n", ann.key)
-        sent_by(referee, ann, form_in(ann.text, "confirm"), new)
+        referee.send(ann, f"key add\n{ssh.public(new)}\n")
+        referee.send(ann, form_in(ann.text, "confirm"), key=new)
         for person, setup in zip((ann, bob), SETUPS, strict=True):
             referee.send(person, person.filled("setup", setup))
-        sent_by(referee, ann, f"key revoke {parse_key(ssh.public(ann.key)).fingerprint}\n", new)
+        referee.send(ann, f"key revoke {parse_key(ssh.public(ann.key)).fingerprint}\n", key=new)
         shown = self.of(proof(referee, bob))
         assert [path for path in shown.papers if path.startswith("letters/keys-")] == [
             *("letters/keys-2-seat-1-new.eml", "letters/keys-2-seat-1-old.eml", "letters/keys-4-seat-1-old.eml")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from in_a_box.inquiries import early
 from in_a_box.referee import Mailbox, Referee, form_in, new
 from judges.honest import accused
-from vectors.matches import SETUPS, SMALL, early, proof
+from vectors.matches import SETUPS, SMALL, proof
 
 from pbem.match.documents import Receipt
 from pbem.match.transcript import Entry

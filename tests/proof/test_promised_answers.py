@@ -12,7 +12,7 @@ from in_a_box.inquiries import early, sentence_of
 from in_a_box.mailing_club import Club
 from in_a_box.referee import SERVER, body, form_in, new
 from in_a_box.sealed_seats import agreed
-from vectors.matches import SETUPS, SMALL, by, key
+from vectors.matches import SETUPS, SMALL, key
 from world.mutations import signed_again
 
 from pbem.identity import parse_key, ssh
@@ -157,11 +157,11 @@ class TestMatches:
         asking = {"added": f"key add\n{ssh.public(new)}\n", "replaced": f"recover {code}\n{ssh.public(new)}\n"}
         if change != "revoked":
             store = Store(referee)
-        by(referee, ann, asking.get(change, asking["added"]), None if change == "replaced" else ann.key)
-        by(referee, ann, form_in(ann.text, "confirm"), new)
+        referee.send(ann, asking.get(change, asking["added"]), sign=change != "replaced")
+        referee.send(ann, form_in(ann.text, "confirm"), key=new)
         if change == "revoked":
             store = Store(referee)
-            by(referee, ann, f"key revoke {parse_key(ssh.public(ann.key)).fingerprint}\n", new)
+            referee.send(ann, f"key revoke {parse_key(ssh.public(ann.key)).fingerprint}\n", key=new)
         told = bob.last
         liar = forgetful(store, ann)
         found = against(proof(liar, bob)).judge(kept("", told.as_bytes()))

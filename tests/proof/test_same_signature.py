@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
+from in_a_box.referee import own_key
 from msgspec.structs import replace
-from signing.dresses import DRESSES, WAYS, ann_key, by_ssh, part, several
+from signing.dresses import DRESSES, WAYS, by_ssh, part, several
 
 from pbem import identity
 from pbem.identity import parse_key
@@ -24,7 +25,7 @@ from verifier.text import entity
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SSH = ann_key().public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+SSH = own_key("ann").public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
 KEY = replace(parse_key(SSH.decode()), state="pinned")
 PLACE = f"server play.example\nplayer ann\nprev {'ab' * 32}\nrev 1\n"
 ORDERS = f"orders m1 turn 1\n{PLACE}Gx3 Gy3\nend\n".encode()

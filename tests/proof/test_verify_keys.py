@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import fails, fails_for_both, letter_by, nth, own_key, proof, with_entry
-from in_a_box.referee import SERVER, form_in
+from attackers.forgers import fails, fails_for_both, letter_by, nth, proof, with_entry
+from in_a_box.referee import SERVER, form_in, own_key
 from msgspec.structs import replace
-from vectors.matches import SETUPS, SMALL, by, good, key
+from vectors.matches import SETUPS, SMALL, good, key
 from world.mutations import rewritten, signed_again
 
 from pbem.identity import parse_key, ssh
@@ -121,8 +121,8 @@ def test_a_resignation_by_a_key_that_is_revoked_counts_no_more(
     """Unlike orders, it was asked for by nobody before."""
     monkeypatch.setattr(Players, "revoke_key", lambda *_: None)
     ann, bob = referee.begun(SMALL, SETUPS)
-    by(referee, ann, f"key add\n{ssh.public(key('ann'))}\n", ann.key)
-    by(referee, ann, form_in(ann.text, "confirm"), key("ann"))
-    by(referee, ann, f"key revoke {fingerprint(ann.key)}\n", key("ann"))
-    by(referee, ann, "resign m1 match\n", ann.key)
+    referee.send(ann, f"key add\n{ssh.public(key('ann'))}\n")
+    referee.send(ann, form_in(ann.text, "confirm"), key=key("ann"))
+    referee.send(ann, f"key revoke {fingerprint(ann.key)}\n", key=key("ann"))
+    referee.send(ann, "resign m1 match\n")
     fails_for_both(proof(referee, bob), "letters/resign-", "not one of your keys here")

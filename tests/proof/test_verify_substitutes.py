@@ -13,12 +13,11 @@ from attackers.forgers import (
     holds,
     letter_by,
     nth,
-    own_key,
     retold,
     with_papers,
     without_entry,
 )
-from in_a_box.referee import Referee, attachment, form_in
+from in_a_box.referee import Referee, attachment, form_in, own_key
 from msgspec.structs import replace
 from vectors.matches import asked, good, home, keyless, proposed, reply
 from vectors.matches import proof as bundle_of

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import functools
-import hashlib
 from typing import TYPE_CHECKING
 
 import pysequoia
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.referee import SERVER, Mailbox
+from in_a_box.referee import SERVER, Mailbox, own_key
 from signing.signers import by_smime, pgp_signer
 
 from pbem.identity import ssh
@@ -20,15 +18,11 @@ if TYPE_CHECKING:
 SSH_BEGIN = "-----BEGIN SSH SIGNATURE-----"
 
 
-def ann_key() -> Ed25519PrivateKey:
-    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"ann").digest())
-
-
 # Ways of signing: a text, and its signature.
 
 
 def by_ssh(text: bytes) -> bytes:
-    return ssh.sign(ann_key(), text, f"pbem@{SERVER}").encode()
+    return ssh.sign(own_key("ann"), text, f"pbem@{SERVER}").encode()
 
 
 def by_openpgp(text: bytes) -> bytes:
@@ -113,7 +107,7 @@ def openpgp_mime(text: bytes) -> bytes:
 
 
 def smime(text: bytes) -> bytes:
-    whole = by_smime(Mailbox("ann", "ann@mail.example", ann_key()), text.decode("utf-8", "replace"))
+    whole = by_smime(Mailbox("ann", "ann@mail.example", own_key("ann")), text.decode("utf-8", "replace"))
     return whole[whole.index(b"MIME-Version") :]
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from data.material import IN_FORCE, KEYS
-from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in, placed, whole_sentence
+from in_a_box.inquiries import early
+from in_a_box.keyless import reply_to
+from in_a_box.referee import Mailbox, Referee, attachment, body, form_in, own_key, placed
 from in_a_box.sealed_seats import agreed, play
 from signing.domains import Domain
 from signing.signers import by_clear_openpgp, by_passkey, by_smime, by_ssh, private_key
@@ -22,6 +22,9 @@ from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from in_a_box.sealed_seats import SealedSeat
 
     from pbem.proof.bundle import Bundle
 
@@ -110,11 +113,6 @@ def silent_leaves(referee: Referee) -> bytes:
     referee.send(ann, "draw m1 offer for cem ann\n")
     referee.send(cem, "draw m1 accept for ann cem\n")
     return proof(referee, bob)
-
-
-def early(referee: Referee, person: Mailbox, place: str, text: str) -> None:
-    form = person.filled("orders", text)
-    referee.send(person, form.replace(form.partition("\n")[0], f"orders m1 {place}", 1))
 
 
 def default(referee: Referee) -> bytes:
@@ -213,16 +211,7 @@ def substitute(referee: Referee) -> bytes:
 
 
 def key(name: str) -> Ed25519PrivateKey:
-    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"key {name}".encode()).digest())
-
-
-def by(referee: Referee, person: Mailbox, text: str, private: Ed25519PrivateKey | None) -> None:
-    """A letter signed by this key, and the whole sentence that comes back."""
-    signed = text + ssh.sign(private, text.encode(), f"pbem@{SERVER}") if private else text
-    referee.deliver(referee.raw(person, signed), person.address)
-    if private and (whole := whole_sentence(person.text)):
-        del person.letters[-1]
-        by(referee, person, whole, private)
+    return own_key(f"key {name}")
 
 
 def keys(referee: Referee) -> bytes:
@@ -230,15 +219,15 @@ def keys(referee: Referee) -> bytes:
     ann, bob = referee.begun(SMALL, SETUPS)
     code = body(ann.letters[1]).split("lose your keys:\n\n")[1].split()[0]
     new = key("ann")
-    by(referee, ann, f"key add\n{ssh.public(new)}\n", ann.key)
-    by(referee, ann, form_in(ann.text, "confirm"), new)
+    referee.send(ann, f"key add\n{ssh.public(new)}\n")
+    referee.send(ann, form_in(ann.text, "confirm"), key=new)
     referee.send(ann, ann.filled("orders", "final\nRv1"))
-    by(referee, ann, f"key revoke {parse_key(ssh.public(ann.key)).fingerprint}\n", new)
+    referee.send(ann, f"key revoke {parse_key(ssh.public(ann.key)).fingerprint}\n", key=new)
     referee.send(bob, bob.filled("orders", "final\n"))
     ann.key = new
     referee.turn((ann, "Rv3"), (bob, ""))
-    by(referee, ann, f"recover {code}\n{ssh.public(key('by code'))}\n", None)
-    by(referee, ann, form_in(ann.text, "confirm"), key("by code"))
+    referee.send(ann, f"recover {code}\n{ssh.public(key('by code'))}\n", sign=False)
+    referee.send(ann, form_in(ann.text, "confirm"), key=key("by code"))
     ann.key = key("by code")
     referee.turn((ann, "Bz5"), (bob, ""))
     return proof(referee, ann)
@@ -252,7 +241,7 @@ def home() -> Domain:
 
 def reply(referee: Referee, domain: Domain, person: Mailbox, text: str, to: str | None = None) -> None:
     """An answer without a key, signed by the person's domain."""
-    address = to or str(person.last["Reply-To"]).rpartition("<")[2].rstrip(">")
+    address = to or reply_to(person.last)
     raw = referee.raw(person, text).replace(b"To: pbem@play.example", f"To: {address}".encode())
     referee.deliver(domain.sign(raw, referee.now), person.address, address)
 
@@ -261,7 +250,7 @@ def asked(person: Mailbox, kind: str) -> str:
     """The reply address of the latest letter with such a form."""
     form = person.form(kind)
     letter = next(one for one in reversed(person.letters) if form in body(one))
-    return str(letter["Reply-To"]).rpartition("<")[2].rstrip(">")
+    return reply_to(letter)
 
 
 def proposed(referee: Referee, options: str = SMALL) -> tuple[Domain, Mailbox, Mailbox]:
@@ -357,40 +346,33 @@ def running(referee: Referee) -> bytes:
     return proof(referee, ann)
 
 
-def sealed(referee: Referee) -> bytes:
-    """Two turns of a sealed game, which one resigns; both reveal."""
+def resigned(referee: Referee) -> list[SealedSeat]:
+    """Two turns of a sealed game, which the second player resigns."""
     seats = agreed(referee, "ann", "bob", options="fleet: cost:12\n")
     play(referee, seats, 9)
     referee.send(seats[1].box, "resign m1 game 1\n")
+    return seats
+
+
+def sealed(referee: Referee) -> bytes:
+    """Both reveal."""
+    seats = resigned(referee)
     play(referee, seats)
     return proof(referee, seats[0].box)
 
 
 def sealed_silent(referee: Referee) -> bytes:
-    """The same, where the one who is ahead does not reveal."""
-    seats = agreed(referee, "ann", "bob", options="fleet: cost:12\n")
-    play(referee, seats, 9)
-    referee.send(seats[1].box, "resign m1 game 1\n")
+    """The one who is ahead does not reveal."""
+    seats = resigned(referee)
     seats[1].write(referee)
     referee.wait(OVER)
     return proof(referee, seats[0].box)
 
 
-def sealed_masters(referee: Referee) -> bytes:
-    seats = agreed(referee, "ann", "bob", game="dueling-masters", options="max_turns: 10\n")
-    play(referee, seats)
-    return proof(referee, seats[0].box)
-
-
-def sealed_shoot(referee: Referee) -> bytes:
-    seats = agreed(referee, "ann", "bob", game="shoot-em-up", options="max_turns: 3\n")
-    play(referee, seats)
-    return proof(referee, seats[0].box)
-
-
-def sealed_running(referee: Referee) -> bytes:
-    seats = agreed(referee, "ann", "bob", options="fleet: cost:12\n")
-    play(referee, seats, 8)
+def sealed_by_rules(game: str, options: str, letters: int, referee: Referee) -> bytes:
+    """As much of a game as so many letters come to."""
+    seats = agreed(referee, "ann", "bob", game=game, options=options)
+    play(referee, seats, letters)
     return proof(referee, seats[0].box)
 
 
@@ -408,9 +390,9 @@ GOOD: dict[str, Callable[[Referee], bytes]] = {
     "resignation": resignation,
     "sealed": sealed,
     "sealed-silent": sealed_silent,
-    "sealed-dueling-masters": sealed_masters,
-    "sealed-shoot-em-up": sealed_shoot,
-    "sealed-running": sealed_running,
+    "sealed-dueling-masters": partial(sealed_by_rules, "dueling-masters", "max_turns: 10\n", 1000),
+    "sealed-shoot-em-up": partial(sealed_by_rules, "shoot-em-up", "max_turns: 3\n", 1000),
+    "sealed-running": partial(sealed_by_rules, "spaceships", "fleet: cost:12\n", 8),
     "claim": claim,
     "forfeit": forfeit,
     "substitute": substitute,
