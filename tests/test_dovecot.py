@@ -223,13 +223,11 @@ class House:
         with self.mailbox() as box:
             box.append(f"{above}Delivered-To: {to}\r\n".encode() + raw, folder)
 
-    def send(
-        self, person: Mailbox, text: str, *, sign: bool = True, folder: str = "INBOX", answer: bool = True
-    ) -> None:
+    def send(self, person: Mailbox, text: str, *, sign: bool = True, folder: str = "INBOX") -> None:
         """A letter that the provider took in; the daemon dies soon after. Returns when something was answered."""
         had = len(person.letters)
         letter = EmailMessage()
-        to, last = ACCOUNT, person.letters[-1] if person.letters and answer else None
+        to, last = ACCOUNT, person.letters[-1] if person.letters else None
         if last is not None:
             to = str(last["Reply-To"] or last["From"]).partition("<")[2].rstrip(">") or str(last["Reply-To"])
             letter["In-Reply-To"] = letter["References"] = str(last["Message-ID"])

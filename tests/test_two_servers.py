@@ -67,11 +67,9 @@ class Post:
         self.sent: Counter[tuple[str, str]] = Counter()
         """The number of letters from each server to each address."""
 
-    def write(
-        self, server: str, text: str, sender: str, *, envelope: str = "", to: str = "", headers: str = ""
-    ) -> None:
+    def write(self, server: str, text: str, sender: str, *, envelope: str = "", headers: str = "") -> None:
         """A letter to a server, and all that comes of it."""
-        to = to or f"pbem@{server}"
+        to = f"pbem@{server}"
         head = f"From: {sender}\nTo: {to}\nSubject: x\nMessage-ID: <{next(self.servers[server].sent)}@x.example>\n"
         raw = f"{head}{headers}\n{text}".replace("\n", "\r\n").encode()
         self.servers[server].inbox.put(Envelope(envelope or sender, (to,)), raw, self.servers[server].now)

@@ -16,7 +16,7 @@ from playing.sealed_match import SealedMatch, changed
 from pbem.desk import sealed_files
 from pbem.games import Refused
 from pbem.match import sealed_letters
-from pbem.match.view import MatchView
+from pbem.match.view import view
 from pbem.player.correspondence.standings import Contradiction, Impossible
 from pbem.player.memory import SignedText
 from pbem.player.sealed_view import SealedSide
@@ -146,41 +146,6 @@ def verifier_finds(table: SealedMatch) -> bool:
     return not table.checks()[-1].holds
 
 
-def standing(table: SealedMatch, seat: int) -> MatchView:
-    """The game under way, as a player knows it."""
-    match = table.match
-    place = sealed_letters.place(match, seat)
-    return MatchView(
-        match=place.match,
-        rules="spaceships",
-        phase="playing",
-        paused=False,
-        game=place.game,
-        turn=1,
-        seat=place.seat,
-        player=place.player,
-        players=[owner.name for owner in table.owners],
-        programs=[],
-        claim=False,
-        miss="wait",
-        asked=True,
-        deadline=None,
-        accepted=True,
-        agreement=None,
-        hash=match.rules_hash,
-        prev=match.prev,
-        rev=1,
-        said={},
-        offers=[],
-        ended=[],
-        outcome=None,
-        head=None,
-        generation=1,
-        restored=0,
-        address=f"play@{place.server}",
-    )
-
-
 def player_finds(table: SealedMatch, lie: Lie) -> bool:
     """True if the other player's program finds the lie in the signed texts."""
     match, seat = table.match, 3 - lie.teller.seat
@@ -189,14 +154,13 @@ def player_finds(table: SealedMatch, lie: Lie) -> bool:
     document = {"game": 1, "options": dict(match.options.changed), "sealed": sealed}
     heads = {entry.seq: entry.head for entry in table.entries}
     try:
-        SealedSide.of(standing(table, seat), SERVER, document, sealed["keys"], [*pasted(table)], heads)
+        SealedSide.of(view(match, seat), SERVER, document, sealed["keys"], [*pasted(table)], heads)
     except (Contradiction, Impossible):
         return True
     return False
 
 
 def pasted(table: SealedMatch) -> Iterator[SignedText]:
-    """The signed text of each letter of the game."""
     for path, content in table.papers.items():
         if path.startswith(("letters/game-", "letters/step-")):
             yield SignedText(content.partition(b"\r\n\r\n")[2].replace(b"\r\n", b"\n"))

@@ -28,15 +28,14 @@ class Machine(Side):
         person: Mailbox,
         path: Path | None,
         failpoint: Failpoints = passing,
-        level: int = 1,
         limits: PlayerLimits | None = None,
     ) -> None:
-        self._level, self._limits = level, limits
+        self._limits = limits
         super().__init__(referee, person, path, failpoint)
 
     def start(self) -> None:
         super().start()
-        self.program = program(self.agent, self.letters.account, self.random, self._level, self._limits)
+        self.program = program(self.agent, self.letters.account, self.random, self._limits)
         self.begun = False
 
     def look(self) -> list[Event]:

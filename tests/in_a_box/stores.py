@@ -56,19 +56,16 @@ def file_of(config: Config) -> Path:
 
 
 def heard(database: Database) -> list[str]:
-    """The statements that a connection runs from now on."""
+    """The statements that a connection to PostgreSQL runs from now on."""
     statements: list[str] = []
-    if POSTGRESQL:
-        line: Any = database.engine
-        execute = line.connection.execute
+    line: Any = database.engine
+    execute = line.connection.execute
 
-        def noted(sql: bytes | str, *more: object, **options: object) -> object:
-            statements.extend((sql.decode() if isinstance(sql, bytes) else sql).split("; "))
-            return execute(sql, *more, **options)
+    def noted(sql: bytes | str, *more: object, **options: object) -> object:
+        statements.extend((sql.decode() if isinstance(sql, bytes) else sql).split("; "))
+        return execute(sql, *more, **options)
 
-        line.connection.execute = noted
-    else:
-        connection(database).set_trace_callback(statements.append)
+    line.connection.execute = noted
     return statements
 
 

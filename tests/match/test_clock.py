@@ -94,8 +94,8 @@ class TestWeekends:
         assert friday.grace_ends == at("2026-05-11 18:00", BERLIN)
 
 
-def holiday(first: str, last: str, now: str = "2026-01-01 00:00", zone: str = BERLIN) -> Stop:
-    return vacation_stop(date.fromisoformat(first), date.fromisoformat(last), zone, at(now))
+def holiday(first: str, last: str, now: str = "2026-01-01 00:00") -> Stop:
+    return vacation_stop(date.fromisoformat(first), date.fromisoformat(last), BERLIN, at(now))
 
 
 class TestVacations:

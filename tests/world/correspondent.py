@@ -58,10 +58,10 @@ def words(name: str, /, **facts: object) -> str:
 
 
 def program(
-    agent: Agent, account: Account, random: Callable[[int], bytes], level: int = 1, play: PlayerLimits | None = None
+    agent: Agent, account: Account, random: Callable[[int], bytes], play: PlayerLimits | None = None
 ) -> Program:
-    """A program that plays all games at a level."""
-    games = {game: GameLimits(level) for game in GAMES if is_played(game)}
+    """A program that plays all games at level 1."""
+    games = {game: GameLimits(1) for game in GAMES if is_played(game)}
     account = replace(account, key=account.key or "none")  # one must be named, and nobody reads it
     settings = ProgramSettings(account=account, play=play or PlayerLimits(), games=games)
     return Program(agent, settings, random, words)

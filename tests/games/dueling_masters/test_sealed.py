@@ -34,12 +34,12 @@ def pieces(**told: Any) -> Pieces:
     return Pieces(tuple(squares), transit, destroyed, *masks)
 
 
-def checking(start: str, end: str, piece: str = "Z1", **told: Any) -> Table:
-    """Seat 1's piece went so and is to depart; seat 2 is to answer, of whom this is told."""
-    slot = NAMED.index(piece)
+def checking(start: str, end: str, **told: Any) -> Table:
+    """Seat 1's Z1 went so and is to depart; seat 2 is to answer, of whom this is told."""
+    slot = NAMED.index("Z1")
     return Table(
         RULES.options({}, 2),
-        (pieces(**{piece: f">{start}"}), pieces(**told)),
+        (pieces(Z1=f">{start}"), pieces(**told)),
         turn=3,
         departing=(slot, SQUARES[end]),
         queue=(Transit(1, slot, SQUARES[start], SQUARES[end]),),
