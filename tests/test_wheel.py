@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 from data.material import WHEEL
-from judges.bill_of_materials import BILL, bill
+from judges.bill_of_materials import BILL, bill, normal
 from judges.golden import is_kept
 
 from pbem.cli.command_table import COMMANDS
@@ -46,14 +46,8 @@ main()
 """
 
 
-def distributions(requirements: list[str]) -> set[str]:
-    """Their names, as they are compared (PEP 503)."""
-    names = (re.split(r"[^\w.-]", requirement)[0] for requirement in requirements)
-    return {re.sub(r"[._-]+", "-", name).lower() for name in names}
-
-
-SERVER = distributions(PROJECT["optional-dependencies"]["server"]) - {"dnspython"}
-HEAVY = sorted(module for module, names in packages_distributions().items() if distributions(names) & SERVER)
+SERVER = {*map(normal, PROJECT["optional-dependencies"]["server"])} - {"dnspython"}
+HEAVY = sorted(module for module, names in packages_distributions().items() if SERVER & {*map(normal, names)})
 """The modules of the server's libraries; dnspython comes with dkimpy, too."""
 
 

@@ -30,7 +30,6 @@ def held(letter: EmailMessage) -> list[str]:
 
 
 def hold_for_both(content: bytes) -> None:
-    """Both verifiers hold a bundle."""
     assert [f"{check.what}: {check.found}" for check in verify(content) if not check.holds] == []
     verified(content)
 

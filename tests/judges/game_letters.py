@@ -34,7 +34,6 @@ class GameLetters:
         return "\n\n\n".join(part for part in parts if part) + "\n"
 
     def rules(self) -> str:
-        """The letter with the rules."""
         return ENV.get_template(f"{self.game}/rules.txt").render()
 
     def rulings(self) -> str:

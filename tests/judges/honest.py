@@ -24,8 +24,9 @@ def accused(referee: Referee, *, everywhere: bool = True) -> list[str]:
     """
     letters = [raw for person in referee.people.values() for raw in person.letters.came]
     found = bundles_now(referee)
-    for content in _bundles_in(letters) if everywhere else ():
-        found.append(content)
+    for raw in letters if everywhere else ():
+        parts = read_letter(raw, LIMITS).parts
+        found += [part.content for part in parts if (part.filename or "").endswith(".pbem.zip")]
     return list(_accusations(dict.fromkeys(found), letters))
 
 
@@ -37,13 +38,6 @@ def bundles_now(referee: Referee) -> list[bytes]:
         assert loaded is not None
         found += [archive.bundle(*loaded, seat) for seat in (*loaded[0].seats, None)]
     return found
-
-
-def _bundles_in(letters: Iterable[bytes]) -> Iterator[bytes]:
-    for raw in letters:
-        for part in read_letter(raw, LIMITS).parts:
-            if (part.filename or "").endswith(".pbem.zip"):
-                yield part.content
 
 
 def _accusations(contents: Iterable[bytes], letters: Iterable[bytes]) -> Iterator[str]:

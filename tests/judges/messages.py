@@ -11,15 +11,12 @@ import tomllib
 from functools import cache
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import write_po
 from judges.german import WIDTH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 
@@ -92,18 +89,13 @@ def messages(root: Path = ROOT) -> dict[Message, set[str]]:
     found: dict[Message, set[str]] = {}
     # No folder but these: what lies beside them (a virtual environment, say) is nobody's message.
     for folder in ("pbem", "templates"):
-        for place, _, text, _, context in _extracted(root, folder, methods, options):
+        inside = f"{folder}/"
+        own = [(pattern.removeprefix(inside), method) for pattern, method in methods if pattern.startswith(inside)]
+        given = {pattern.removeprefix(inside): values for pattern, values in options.items()}
+        extracted: Any = extract_from_dir(root / folder, own, given, KEYWORDS)
+        for place, _, text, _, context in extracted:
             found.setdefault((context, text), set()).add(f"{folder}/{place}")
     return found
-
-
-def _extracted(
-    root: Path, folder: str, methods: list[tuple[str, str]], options: dict[str, dict[str, str]]
-) -> Iterator[tuple[str, int, Any, list[str], str | None]]:
-    inside = f"{folder}/"
-    own = [(pattern.removeprefix(inside), method) for pattern, method in methods if pattern.startswith(inside)]
-    given = {pattern.removeprefix(inside): values for pattern, values in options.items()}
-    return extract_from_dir(root / folder, own, given, KEYWORDS)
 
 
 def pseudo(text: str) -> str:

@@ -32,5 +32,4 @@ def strange_place(folder: Path) -> dict[str, str]:
 
 
 def run(environment: dict[str, str], *words: str) -> None:
-    """Run a module there."""
     subprocess.run([sys.executable, "-P", "-m", *words], env=environment, check=True)

@@ -33,11 +33,6 @@ def _programs() -> Path:
     return found[-1]
 
 
-def _as_user() -> list[str]:
-    """The words before a command that root may not run itself: they run it as another user."""
-    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
-
-
 @dataclass
 class Node:
     """One server of PostgreSQL: its folder has the data and the socket."""
@@ -182,7 +177,9 @@ def _begin(program: str, *words: str | Path | int) -> subprocess.Popen[bytes]:
     """Start one of PostgreSQL's programs; what it says goes into the folder of the node that it is told of."""
     data = next(word for word in words if isinstance(word, Path) and word.name == "data")
     with (data.parent / "log").open("ab") as log:
-        command: list[str | Path] = [*_as_user(), _programs() / program, *map(str, words)]
+        command: list[str | Path] = [_programs() / program, *map(str, words)]
+        if os.getuid() == 0:  # it may not run this itself
+            command = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
         return subprocess.Popen(command, stdout=log, stderr=log, cwd=data.parent)
 
 

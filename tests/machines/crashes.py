@@ -94,7 +94,6 @@ class Line:
             self.cut()
 
     def cut(self) -> None:
-        """Cut all connections."""
         for writer in [*self._writers]:
             self._loop.call_soon_threadsafe(writer.transport.abort)
 

@@ -28,7 +28,6 @@ class OwnThread:
         self._work: Work | None = None
 
     async def open(self, _lock: Sequence[int]) -> None:
-        """Open the desk in its thread."""
         loop = asyncio.get_running_loop()
 
         def worked() -> None:
@@ -58,6 +57,5 @@ class OwnThread:
             self._work.stop()
 
     async def close(self) -> None:
-        """End the thread."""
         self._thread.shutdown()
         self._stack.close()

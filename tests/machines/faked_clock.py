@@ -37,7 +37,6 @@ class FakedClock:
         new.rename(self._file)
 
     def move(self, by: timedelta) -> None:
-        """Move it on."""
         self._ahead += int(by.total_seconds())
         self._write()
 

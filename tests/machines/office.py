@@ -55,7 +55,6 @@ class Client:
         return await self.say(stuffed + b".")
 
     async def letter(self, hello: list[bytes] = HELLO[1:]) -> None:
-        """A letter that is taken."""
         await self.open(hello)
         assert (await self.data(TEXT)).startswith("250")
 

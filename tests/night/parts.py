@@ -38,7 +38,11 @@ def parts(share: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
 
     rest = " ".join(f"--ignore={path}" for path in ("tests/games", *TIMED))
     fuzzed = " ".join(
-        sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/**/test_*.py") if _is_fuzzed(path))
+        sorted(
+            str(path.relative_to(ROOT))
+            for path in ROOT.glob("tests/**/test_*.py")
+            if "from hypothesis import" in path.read_text("utf-8")
+        )
     )
     weeks = math.ceil(250 * share)
     one = [
@@ -86,10 +90,6 @@ def parts(share: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
         ),
     ]
     return one, other, [tests("seconds and memory", f"{TEST} -m 'long and not odd' {' '.join(TIMED)}", 10)]
-
-
-def _is_fuzzed(path: Path) -> bool:
-    return "from hypothesis import" in path.read_text("utf-8")
 
 
 def _missing(program: str, search: str) -> str:

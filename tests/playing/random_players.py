@@ -147,12 +147,9 @@ class _Aim:
         self.found = mask_of(known["ship"])
         self.near = beside & ~destroyed & ~empty & ~self.found
         self.dark = ((1 << len(NAMES)) - 1) & ~destroyed & ~empty & ~self.found & ~self.near
-        self.left = [self._shuffled(mask) for mask in (self.found, self.near, self.dark)]
-
-    def _shuffled(self, mask: int) -> list[str]:
-        found = names(mask)
-        self.random.shuffle(found)
-        return found
+        self.left = [names(mask) for mask in (self.found, self.near, self.dark)]
+        for cells_left in self.left:
+            self.random.shuffle(cells_left)
 
     def next(self) -> str:
         for choice in self.left:

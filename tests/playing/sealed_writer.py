@@ -71,7 +71,6 @@ class SealedWriter:
         return Section("commitment", (self.commitment(match),), "")
 
     def commitment(self, match: Match) -> str:
-        """The commitment to the setup."""
         where = place(match, self.seat)
         head = {"rules": match.rules_hash, "salt": salt(self.salting, where, 0, SETUP)}
         return self.hide(paper(SETUP, where, 0, head, self.setup.split("\n")))

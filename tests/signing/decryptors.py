@@ -35,7 +35,6 @@ class OpenpgpReader:
         return parse_key(str(self.tsk.extract_certificate()))
 
     def entity(self, letter: EmailMessage) -> bytes:
-        """The decrypted entity of a letter."""
         assert letter.get_content_type() == "multipart/encrypted"
         assert letter.get_param("protocol") == "application/pgp-encrypted"
         version, content = letter.iter_parts()
@@ -60,7 +59,6 @@ class SmimeReader:
         return parse_key(self.certificate.public_bytes(Encoding.PEM))
 
     def entity(self, letter: EmailMessage) -> bytes:
-        """The decrypted entity of a letter."""
         assert letter.get_content_type() == "application/pkcs7-mime"
         assert letter.get_param("smime-type") == "enveloped-data"
         content = letter.get_payload(decode=True)
@@ -93,11 +91,7 @@ def by_smime(*, until: datetime | None = None, usage: bool | None = True) -> Smi
     private = _rsa_key()
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Ann")])
     builder = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(private.public_key())
-        .serial_number(17)
+        x509.CertificateBuilder(name, name, private.public_key(), 17)
         .not_valid_before(BORN)
         .not_valid_after(until or BORN + timedelta(days=36500))
     )

@@ -84,6 +84,5 @@ def _strings(fields: Iterable[bytes]) -> bytes:
 
 
 def armored(blob: bytes) -> str:
-    """The armor of a blob."""
     lines = base64.encodebytes(blob).decode()
     return f"{ssh.BEGIN}\n{lines}{ssh.END}\n"

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def free_port() -> int:
-    """A port that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
