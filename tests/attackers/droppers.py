@@ -254,13 +254,34 @@ class Dropper:
     def entries(self) -> list[Entry]:
         return [Entry.read(row.entry) for row in self.referee.desk.archive.matches.entries(1)]
 
-    def hand_over(self, *, gone: bool = False) -> None:
+    def hand_over(self, *, gone: bool = False) -> Mailbox:
         """All agree that Carl takes Bob's seat (but for Bob, if he is gone), and he does."""
         carl = self.referee.registered("carl")
         for name in (*(() if gone else ("bob",)), *(name for name in self.names if name != "bob")):
             self.write(name, "substitute m1 carl for bob\n")
         self.referee.send(carl, carl.form("substitute"))
-        self.people["bob"] = carl
+        self.people["carl"] = carl
+        return carl
+
+    def set_up(self) -> Submission:
+        """All agree, and Bob sends his setup."""
+        self.agree()
+        self.say("bob", "setup", self.game.setups["bob"])
+        return self.match.setups[SEAT]
+
+    def withdraw(self, *, default: bool = False) -> Submission:
+        """Bob withdraws what he sent, or his default orders; what is left of it."""
+        self.write("bob", "clear m1 default\n" if default else "clear m1\n")
+        match = self.match
+        left = match.stored[SEAT, DEFAULT] if default else match.submissions[SEAT]
+        assert not left.standing, self.bob.text
+        return left
+
+    def leave(self) -> bytes:
+        """Bob resigns in the turn after: that excuses nothing of the turn before."""
+        assert self.match.turn == self.at + 1
+        self.write("bob", "resign m1 game 1\n")
+        return self.over()
 
     def order(self, *texts: str, keep: int | None = None, revs: bool = True) -> list[Submission]:
         """Bob's orders for the turn, one revision after the other; the server keeps one, or none, if it lies.

@@ -8,6 +8,8 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from in_a_box.referee import SERVER, Referee, attachment, own_key
+from in_a_box.restores import back_up, put_back, resume_all
+from in_a_box.stores import connection
 from msgspec.structs import replace
 from world.mutations import signed_again, with_body
 
@@ -16,7 +18,6 @@ from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.prove import Against
 from pbem.proof.verification import Check, Proved, verify
-from pbem.store.operator import Instructions, begin_generation
 from verifier import OtherVersion, Unknown, Wrong, verified
 
 if TYPE_CHECKING:
@@ -90,26 +91,20 @@ class Store:
     """A server's store as it stood, for a server that forgets what came afterwards."""
 
     def __init__(self, referee: Referee) -> None:
-        self.referee = referee
-        self.path = referee.folder / "before.sqlite"
-        referee.database.execute("VACUUM INTO ?", (str(self.path),))
+        self.referee, self.kept = referee, back_up(referee)
 
     def again(self, *, restored: bool = False) -> Referee:
         """The server that forgets; `restored` if it says so in its transcripts."""
         folder = self.referee.folder / "again"
         folder.mkdir()
-        (folder / "store.sqlite").write_bytes(self.path.read_bytes())
         liar = Referee(folder, seed="liar")
         liar.people, liar.now = self.referee.people, self.referee.now
         if restored:
-            with liar.database.transaction():
-                begin_generation(liar.database, 4)
-                Instructions(liar.database).give("restored", "", "", "root", liar.now)
+            put_back(liar, self.kept, above=4)
+            resume_all(liar)
+        else:
+            self.kept.backup(connection(liar.database))
             liar.open_desk()
-            liar.work()
-            for match in liar.database.rows("SELECT DISTINCT match FROM entries"):
-                Instructions(liar.database).give("resume", f"m{match['match']}", "", "root", liar.now)
-            liar.work()
         return liar
 
 

@@ -17,6 +17,7 @@ from attackers.forgers import index, saying, with_entry
 from msgspec.structs import replace
 from world.mutations import SERVER_KEY, signed_again
 
+from pbem.identity.security_keys import mpint, string
 from pbem.match.transcript import sha256_hex, statement, voucher
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -46,7 +47,7 @@ def keys(size: int) -> Iterator[tuple[str, dict[str, str]]]:
     long, usual = (1 << 8 * octets - 1) + 1, (1 << 3071) + 1
     numbers = {"modulus": (long, 65537), "exponent": (usual, long), "number twice": (long, long - 2)}
     for name, (modulus, exponent) in numbers.items():
-        blob = _string(b"ssh-rsa") + _string(_signless(exponent)) + _string(_signless(modulus))
+        blob = string(b"ssh-rsa") + mpint(exponent) + mpint(modulus)
         yield (
             f"SSH RSA, a long {name}",
             {
@@ -71,11 +72,7 @@ def _signless(number: int) -> bytes:
     return number.to_bytes(number.bit_length() // 8 + 1, "big")
 
 
-def _string(content: bytes) -> bytes:
-    return len(content).to_bytes(4, "big") + content
-
-
-def _der(tag: int, *parts: bytes) -> bytes:
+def der(tag: int, *parts: bytes) -> bytes:
     content = b"".join(parts)
     size = len(content)
     long = size.to_bytes((size.bit_length() + 7) // 8, "big")
@@ -84,15 +81,15 @@ def _der(tag: int, *parts: bytes) -> bytes:
 
 def _certificate(modulus: int, exponent: int) -> bytes:
     """A certificate of such a key, whose signature is none: no library makes keys so long (RFC 5280 4.1)."""
-    algorithm = _der(0x30, bytes.fromhex("06092a864886f70d01010b0500"))
-    of_key = _der(0x30, bytes.fromhex("06092a864886f70d0101010500"))
-    numbers = _der(0x30, *(_der(0x02, _signless(number)) for number in (modulus, exponent)))
-    name = _der(0x30, _der(0x31, _der(0x30, bytes.fromhex("0603550403"), _der(0x0C, b"x"))))
-    times = _der(0x30, _der(0x17, b"260101000000Z"), _der(0x17, b"360101000000Z"))
-    key = _der(0x30, of_key, _der(0x03, b"\0", numbers))
-    version = _der(0xA0, _der(0x02, b"\2"))
-    signed = _der(0x30, version, _der(0x02, b"\1"), algorithm, name, times, name, key)
-    return _der(0x30, signed, algorithm, _der(0x03, b"\0" + bytes(64)))
+    algorithm = der(0x30, bytes.fromhex("06092a864886f70d01010b0500"))
+    of_key = der(0x30, bytes.fromhex("06092a864886f70d0101010500"))
+    numbers = der(0x30, *(der(0x02, _signless(number)) for number in (modulus, exponent)))
+    name = der(0x30, der(0x31, der(0x30, bytes.fromhex("0603550403"), der(0x0C, b"x"))))
+    times = der(0x30, der(0x17, b"260101000000Z"), der(0x17, b"360101000000Z"))
+    key = der(0x30, of_key, der(0x03, b"\0", numbers))
+    version = der(0xA0, der(0x02, b"\2"))
+    signed = der(0x30, version, der(0x02, b"\1"), algorithm, name, times, name, key)
+    return der(0x30, signed, algorithm, der(0x03, b"\0" + bytes(64)))
 
 
 def _grown(match: Bundle, entries: list[tuple[str, dict[str, Any]]]) -> Bundle:

@@ -14,6 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from asn1crypto import algos, cms, core
+from attackers.hostile_inputs import der
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -24,6 +25,7 @@ from signing.signers import private_key
 
 from pbem.config.limits import Limits
 from pbem.identity import Key, parse_key, ssh
+from pbem.identity.security_keys import string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,8 +59,8 @@ def plain(text: str, head: str = "") -> bytes:
     return f"{HEAD}{head}\r\n{text}".encode()[: Limits().message_bytes]
 
 
-def noise(octets: int, seed: int = 1) -> str:
-    return base64.b64encode(Random(seed).randbytes(octets)).decode()
+def noise(octets: int) -> str:
+    return base64.b64encode(Random(1).randbytes(octets)).decode()
 
 
 def wrapped(data: bytes) -> str:
@@ -219,9 +221,6 @@ def _with_subpackets(text: bytes, count: int) -> bytes:
 
 
 def _ssh_armors() -> Iterator[tuple[str, Heavy]]:
-    def string(data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + data
-
     private = Ed25519PrivateKey.from_private_bytes(b"u" * 32)
     public = private.public_key().public_bytes_raw()
     plain_key = string(b"ssh-ed25519") + string(public)
@@ -273,24 +272,19 @@ def _smime() -> Iterator[tuple[str, Heavy]]:
         within = f"{_OPAQUE_HEAD}\r\n{wrapped(octets)}".encode()
         yield f"S/MIME in S/MIME, {deep} deep", Heavy(plain(wrapped(octets), _OPAQUE_HEAD), frozenset({"valid"}))
     nested = b"".join(b"\x30\x84" + inner.to_bytes(4, "big") for inner in range(most - most % 6, -1, -6))
-    for name, der in {
+    for name, octets in {
         "DER of nested sequences": nested,
         "DER of nested sequences without lengths": b"\x30\x80" * (most // 2),
-        "DER of empty sequences": _der(0x30, b"\x30\x00" * (most // 2)),
+        "DER of empty sequences": der(0x30, b"\x30\x00" * (most // 2)),
         "DER of noise": Random(1).randbytes(most),
         "DER that is long": b"\x30\x84\x7f\xff\xff\xff" + bytes(most),
         "DER with long tags": b"\x3f" + b"\xff" * most + b"\x7f\x00",
-        "DER with a long number": _der(0x30, _der(0x06, b"\x2a" + b"\xff" * most + b"\x01")),
+        "DER with a long number": der(0x30, der(0x06, b"\x2a" + b"\xff" * most + b"\x01")),
     }.items():
-        yield name, Heavy(_opaque(der), wrong)
+        yield name, Heavy(_opaque(octets), wrong)
     for name, changed in _changed(most):
         right = {"valid"} if name == "many certificates" else wrong
         yield name, Heavy(_opaque(changed), frozenset(right))
-
-
-def _der(tag: int, body: bytes) -> bytes:
-    length = len(body).to_bytes(4, "big")
-    return bytes([tag, 0x84]) + length + body
 
 
 def _changed(most: int) -> Iterator[tuple[str, bytes]]:

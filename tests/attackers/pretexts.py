@@ -20,16 +20,14 @@ if TYPE_CHECKING:
 
 def setup_replaced(lie: Dropper) -> bytes:
     """The game begins with the setup that Bob had replaced."""
-    lie.agree()
-    first = two_setups(lie)
-    lie.forget_setup(by=first)
+    lie.forget_setup(by=two_setups(lie))
     lie.others_set_up()
     return lie.over()
 
 
 def two_setups(lie: Dropper) -> Submission:
-    lie.say("bob", "setup", lie.game.setups["bob"])
-    first = lie.match.setups[SEAT]
+    """The first one."""
+    first = lie.set_up()
     lie.say("bob", "setup", lie.game.other_setup, 2)
     assert lie.match.setups[SEAT].rev == 2, lie.bob.text
     return first
@@ -37,7 +35,6 @@ def two_setups(lie: Dropper) -> Submission:
 
 def setup_left_later(lie: Dropper) -> bytes:
     """The same; then Bob resigns, which excuses nothing before."""
-    lie.agree()
     lie.forget_setup(by=two_setups(lie))
     lie.others_set_up()
     lie.write("bob", "resign m1 match\n")
@@ -59,8 +56,7 @@ def setup_of_an_earlier_letter(lie: Dropper) -> bytes:
 
 def setup_never_came(lie: Dropper) -> bytes:
     """The match is claimed from Bob, who had sent his setup."""
-    lie.agree()
-    lie.say("bob", "setup", lie.game.setups["bob"])
+    lie.set_up()
     lie.forget_setup()
     lie.others_set_up()
     return lie.claim()
@@ -79,11 +75,8 @@ def setup_came_too_late(lie: Dropper) -> bytes:
 
 def setup_withdrawn(lie: Dropper) -> bytes:
     """A withdrawal of an earlier revision is to excuse the later one."""
-    lie.agree()
-    lie.say("bob", "setup", lie.game.setups["bob"])
-    lie.write("bob", "clear m1\n")
-    withdrawn = lie.match.setups[SEAT]
-    assert not withdrawn.standing, lie.bob.text
+    lie.set_up()
+    withdrawn = lie.withdraw()
     lie.say("bob", "setup", lie.game.other_setup, 3)
     lie.forget_setup(by=withdrawn)
     lie.others_set_up()
@@ -92,11 +85,8 @@ def setup_withdrawn(lie: Dropper) -> bytes:
 
 def withdrawn_setup_played(lie: Dropper) -> bytes:
     """The game begins with the setup that Bob had withdrawn."""
-    lie.agree()
-    lie.say("bob", "setup", lie.game.setups["bob"])
-    first = lie.match.setups[SEAT]
-    lie.write("bob", "clear m1\n")
-    assert not lie.match.setups[SEAT].standing, lie.bob.text
+    first = lie.set_up()
+    lie.withdraw()
     lie.forget_setup(by=first)
     lie.others_set_up()
     return lie.over()
@@ -104,9 +94,8 @@ def withdrawn_setup_played(lie: Dropper) -> bytes:
 
 def withdrawn_setup_forgotten(lie: Dropper) -> bytes:
     """The match ends before it begins, without a trace of the withdrawal."""
-    lie.agree()
-    lie.say("bob", "setup", lie.game.setups["bob"])
-    lie.write("bob", "clear m1\n")
+    lie.set_up()
+    lie.withdraw()
     lie.forget_setup()
     return lie.over()
 
@@ -180,9 +169,7 @@ def orders_withdrawn(lie: Dropper) -> bytes:
     """A withdrawal of an earlier revision is to excuse the later one."""
     lie.begin()
     lie.order(lie.game.other, keep=1)
-    lie.write("bob", "clear m1\n")
-    withdrawn = lie.match.orders[SEAT]
-    assert not withdrawn.standing, lie.bob.text
+    withdrawn = lie.withdraw()
     # The letter about its turn asked a player without a key for plain words, and brought no form.
     lie.say("bob", "orders", lie.text(), 3, f"turn {lie.match.turn}")
     assert lie.match.orders[SEAT].rev == 3, lie.bob.text
@@ -251,21 +238,18 @@ def orders_of_a_refused_letter(lie: Dropper) -> bytes:
 
 
 def orders_left_later(lie: Dropper) -> bytes:
-    """Bob resigns in the next turn: that excuses nothing of the turn before."""
     lie.begin()
     lie.order(lie.game.other, lie.text(), keep=1)
     lie.others_move()
     lie.referee.wait(timedelta(hours=2))
-    assert lie.match.turn == lie.at + 1
-    lie.write("bob", "resign m1 game 1\n")
-    return lie.over()
+    return lie.leave()
 
 
 def orders_of_a_newcomer(lie: Dropper) -> bytes:
     """Carl takes Bob's seat, and what he orders is dropped."""
     lie.begin()
     lie.reach()
-    lie.hand_over()
+    lie.people["bob"] = lie.hand_over()
     lie.order(lie.game.other, lie.text(), keep=1)
     return lie.play_on()
 
@@ -275,9 +259,7 @@ def orders_handed_over_later(lie: Dropper) -> bytes:
     lie.order(lie.game.other, lie.text(), keep=1)
     lie.others_move()
     lie.referee.wait(timedelta(hours=2))
-    bob = lie.bob
     lie.hand_over()
-    lie.people["bob"], lie.people["carl"] = bob, lie.people["bob"]
     return lie.over()
 
 
@@ -292,15 +274,12 @@ def orders_missed_and_handed_over(lie: Dropper) -> bytes:
 def handed_over(lie: Dropper) -> bytes:
     lie.referee.wait(OVER)
     assert SEAT in lie.match.missed
-    bob = lie.bob
     lie.hand_over(gone=True)
-    lie.people["bob"], lie.people["carl"] = bob, lie.people["bob"]
     return lie.over()
 
 
 def setup_missed_and_handed_over(lie: Dropper) -> bytes:
-    lie.agree()
-    lie.say("bob", "setup", lie.game.setups["bob"])
+    lie.set_up()
     lie.forget_setup()
     lie.others_set_up()
     return handed_over(lie)
@@ -309,10 +288,9 @@ def setup_missed_and_handed_over(lie: Dropper) -> bytes:
 def withdrawn_orders_played(lie: Dropper) -> bytes:
     """The orders are played that Bob had withdrawn."""
     lie.begin()
-    (first,) = lie.order(lie.text(), keep=1)
+    lie.order(lie.text(), keep=1)
     first = lie.match.orders[SEAT]
-    lie.write("bob", "clear m1\n")
-    assert not lie.match.orders[SEAT].standing, lie.bob.text
+    lie.withdraw()
     lie.forget(lie.at, by=first)
     return lie.play_on()
 
@@ -322,20 +300,18 @@ def withdrawn_orders_left_later(lie: Dropper) -> bytes:
     lie.begin()
     lie.order(lie.text(), keep=1)
     first = lie.match.orders[SEAT]
-    lie.write("bob", "clear m1\n")
+    lie.withdraw()
     lie.forget(lie.at, by=first)
     lie.others_move()
     lie.referee.wait(timedelta(days=6))
-    assert lie.match.turn == lie.at + 1
-    lie.write("bob", "resign m1 game 1\n")
-    return lie.over()
+    return lie.leave()
 
 
 def withdrawn_orders_forgotten(lie: Dropper) -> bytes:
     """The game ends in their turn, without a trace of the withdrawal."""
     lie.begin()
     lie.order(lie.text(), keep=1)
-    lie.write("bob", "clear m1\n")
+    lie.withdraw()
     lie.forget(lie.at)
     return lie.over()
 
@@ -395,9 +371,7 @@ def default_withdrawn(lie: Dropper) -> bytes:
     """A withdrawal of an earlier revision is to excuse the later one."""
     lie.begin("default")
     lie.by_default(lie.game.other, keep=1)
-    lie.write("bob", "clear m1 default\n")
-    withdrawn = lie.match.stored[SEAT, DEFAULT]
-    assert not withdrawn.standing, lie.bob.text
+    withdrawn = lie.withdraw(default=True)
     lie.say("bob", "orders", lie.text(), 3, "default")
     assert lie.match.stored[SEAT, DEFAULT].rev == 3, lie.bob.text
     lie.forget(DEFAULT, by=withdrawn)
@@ -408,20 +382,17 @@ def default_withdrawn(lie: Dropper) -> bytes:
 def withdrawn_default_played(lie: Dropper) -> bytes:
     lie.begin("default")
     (first,) = lie.by_default(lie.text(), keep=1)
-    lie.write("bob", "clear m1 default\n")
+    lie.withdraw(default=True)
     lie.forget(DEFAULT, by=first)
     lie.miss()
     return lie.play_on()
 
 
 def default_left_later(lie: Dropper) -> bytes:
-    """Bob resigns after the turn that was missed."""
     lie.begin("default")
     lie.by_default(lie.game.other, lie.text(), keep=1)
     lie.miss()
-    assert lie.match.turn == lie.at + 1
-    lie.write("bob", "resign m1 game 1\n")
-    return lie.over()
+    return lie.leave()
 
 
 def default_missed_and_handed_over(lie: Dropper) -> bytes:
@@ -430,11 +401,8 @@ def default_missed_and_handed_over(lie: Dropper) -> bytes:
     lie.by_default(lie.text())
     lie.miss()
     assert SEAT in lie.match.missed
-    bob = lie.bob
-    lie.hand_over(gone=True)
-    carl = lie.bob
+    carl = lie.hand_over(gone=True)
     lie.referee.send(carl, carl.filled("orders", f"final\n{lie.right()}"))
-    lie.people["bob"], lie.people["carl"] = bob, carl
     return lie.over()
 
 
@@ -442,6 +410,6 @@ def withdrawn_default_forgotten(lie: Dropper) -> bytes:
     """The game ends without a trace of the withdrawal."""
     lie.begin("default")
     lie.by_default(lie.text(), keep=1)
-    lie.write("bob", "clear m1 default\n")
+    lie.withdraw(default=True)
     lie.forget(DEFAULT)
     return lie.over()
