@@ -116,8 +116,8 @@ class Kept(msgspec.Struct, frozen=True):
     """Host names that it may have come from."""
     heads: tuple[SignedHead, ...] = ()
     papers: tuple[SignedPaper, ...] = ()
-    commitments: tuple[Mapping[str, str], ...] = ()
-    """Commitments by player, as a letter lists them."""
+    commitments: tuple[tuple[str, int, Mapping[str, str]], ...] = ()
+    """Match and game of each list of commitments, and these by player."""
     prevs: tuple[tuple[str, str, str], ...] = ()
     """Match, server and cited head of each form in it."""
     attached: tuple[Attached, ...] = ()

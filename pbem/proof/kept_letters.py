@@ -103,9 +103,12 @@ class _KeptWords:
         self.head = re.compile(rf"{head_begins}\s+head\s+(?P<hash>{_64}){signature}")
         self.paper = re.compile(rf"{paper_begins}\s+sha256\s+(?P<hash>{_64}){signature}")
         at_level = f"(?:{_reading(known.gettext(', at the level mailbox'), {})})?"
-        commitments = _reading(known.gettext("All setups are in. The commitments to them:\n"), {})
+        commitments = _reading(
+            known.gettext("All setups for game %(game)s of %(id)s are in. The commitments to them:\n"),
+            {"game": _NUMBER, "id": _MATCH},
+        )
         # No more than there are seats: in a list without an end, the pattern would remember each number.
-        self.commitments = re.compile(rf"{commitments}\s+((?:[^\s,:]+{at_level}:\s+{_64}\s+){{1,9}})")
+        self.commitments = re.compile(rf"{commitments}\s+(?P<listed>(?:[^\s,:]+{at_level}:\s+{_64}\s+){{1,9}})")
         self.commitment = re.compile(rf"(?<![^\s,:])([^\s,:]++){at_level}:\s+({_64})(?![0-9a-f])")
         terms = known.gettext("  match     %(id)s\n  game      %(title)s, rulings of edition %(edition)s\n")
         self.terms_of = re.compile(_line(terms.strip().split("\n", maxsplit=1)[0], {"id": _MATCH}))
@@ -335,10 +338,11 @@ def _in_order(text: str, patterns: Sequence[re.Pattern[str]]) -> list[re.Match[s
     return sorted((match for pattern in patterns for match in pattern.finditer(text)), key=re.Match.start)
 
 
-def _commitments(text: str) -> Iterator[dict[str, str]]:
+def _commitments(text: str) -> Iterator[tuple[str, int, dict[str, str]]]:
     for words in _languages():
         for match in words.commitments.finditer(text):
-            yield {found[1]: _hex(found[2]) for found in words.commitment.finditer(match[1])}
+            listed = {found[1]: _hex(found[2]) for found in words.commitment.finditer(match["listed"])}
+            yield match["id"], int(match["game"]), listed
 
 
 def _terms(text: str) -> Iterator[tuple[str, str]]:

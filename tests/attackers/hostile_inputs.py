@@ -159,17 +159,18 @@ def kept_letters(match: Bundle, size: int) -> Iterator[tuple[str, bytes]]:
     last, zeros = match.entries[-1], "0" * 64
     head = _head(last.seq, last.head)
     form = "orders m1 turn 1\nserver play.example\nplayer ann\nprev {}\n\n"
-    listed = "The commitments to them:\n  ann: {}\n  bob: {}\n\nx\n"
+    begins = "All setups for game 1 of m1 are in. The commitments to them:"
+    listed = begins + "\n  ann: {}\n  bob: {}\n\nx\n"
     texts = {
         "heads": "".join(_head(1 + n % last.seq, sha256_hex(b"%d" % n)) for n in numbers[: size // 380]),
         "papers": "".join(_paper(sha256_hex(b"%d" % n)) for n in numbers[: size // 340]),
         "forms": "".join(form.format(sha256_hex(b"%d" % n)) for n in numbers[: size // 140]),
         "commitments": head + "".join(listed.format(sha256_hex(b"%d" % n), zeros) for n in numbers[: size // 180]),
-        "one list": f"{head}The commitments to them: " + "".join(f"a{n}: {zeros}\n" for n in numbers[: size // 75]),
+        "one list": f"{head}{begins} " + "".join(f"a{n}: {zeros}\n" for n in numbers[: size // 75]),
         "beginnings": "Transcript of m1 after entry 1, signed by play.example:\n" * (size // 57),
         "wide digits": ("Transcript of m1 after entry 1, signed by a: head " + ("a" + " " * 90) * 63 + "\n")
         * (size // 5800),
-        "long words": ("The commitments to them: " + "x:" * 30_000 + "\n") * (size // 60_030),
+        "long words": (f"{begins} " + "x:" * 30_000 + "\n") * (size // 60_030),
         "blank lines": "setup" + "\n" * size,
         "quotes": "> | >\n" * (size // 6),
     }

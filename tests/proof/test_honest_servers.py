@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import Mailbox, Referee
+from in_a_box.referee import Mailbox, Referee, body, form_in, new, placed
 from judges.honest import accused
 from vectors.matches import GOOD, SETUPS, SMALL
 
@@ -215,3 +215,18 @@ def test_nor_in_whatever_way_they_come(tmp_path: Path, name: str, way: tuple[str
     referee = played(tmp_path, name, way[0], digests=way[1])
     assert accused(referee) == []
     referee.close()
+
+
+def test_a_digest_tells_of_games_that_began_in_two_matches(referee: Referee) -> None:
+    """Ann reads both beginnings in one letter; each list of commitments is of its own match."""
+    ann, bob = referee.agreed(SMALL)
+    referee.send(ann, new(ann, "spaceships", "bob", options=f"{SMALL}\npace: 3d"))
+    referee.send(bob, form_in(bob.text, "accept", lines=1))
+    referee.send(ann, "set mail digest\n")
+    for match in (referee.match(2), referee.match(1)):
+        for person, fleet in ((ann, SETUPS[0]), (bob, SETUPS[1])):
+            place = f"{placed(person)}prev {match.prev}\nrev 1\n"
+            referee.send(person, f"setup {match.id} game 1\n{place}{fleet}\nend\n")
+    referee.wait(2 * DAY)
+    assert body(ann.find("Your digest")).count("The commitments to them:") == 2
+    assert accused(referee) == []

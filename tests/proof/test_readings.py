@@ -230,8 +230,10 @@ class TestKeptLetters:
         assert bool(kept("letter", raw).terms) is told
 
     def test_commitments(self) -> None:
-        told = f"All setups are in. The commitments to them:\n\n  ann: {'ab' * 32}\n  bob: {'cd' * 32}\n"
-        assert kept("letter", self.of_parts(told)).commitments == ({"ann": "ab" * 32, "bob": "cd" * 32},)
+        begins = "All setups for game 2 of m7 are in. The commitments to them:"
+        told = f"{begins}\n\n  ann: {'ab' * 32}\n  bob: {'cd' * 32}\n"
+        listed = {"ann": "ab" * 32, "bob": "cd" * 32}
+        assert kept("letter", self.of_parts(told)).commitments == (("m7", 2, listed),)
 
     def test_an_attachment_loses_no_more_than_the_ends_of_its_lines(self) -> None:
         part = (

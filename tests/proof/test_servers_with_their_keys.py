@@ -171,10 +171,11 @@ def test_press_that_quotes_the_server_accuses_nobody(referee: Referee) -> None:
     lines = body(bob.find("game 1 begins")).split("\n")
     at = next(number for number, line in enumerate(lines) if line.startswith("Transcript of"))
     head = "\n".join(lines[at : at + 5])
+    begins = "All setups for game 1 of m1 are in. The commitments to them:"
     lies = (
         head.replace("entry 2", "entry 7"),
         head[: len(head) // 2],
-        f"The commitments to them:\n\n  ann:\n  {'ab' * 32}\n  bob:\n  {'cd' * 32}\n",
+        f"{begins}\n\n  ann:\n  {'ab' * 32}\n  bob:\n  {'cd' * 32}\n",
         f"  match     m1\n  hash      {'ab' * 32}\n",
         f"orders m1x\nsetup  m1 game 1\nserver play.example\nplayer bob\nprev {'ab' * 32}\n",
     )

@@ -117,6 +117,10 @@ class BundleIndex(TranscriptIndex):
         """The entry of a turn, as a paper names it."""
         return self._places.get(("turn", game, turn)) if isinstance(game, int) and isinstance(turn, int) else None
 
+    def begun(self, game: int) -> Entry | None:
+        """The entry of the beginning of a game."""
+        return self._places.get(("begun", game, None))
+
     def ended(self, game: object) -> Entry | None:
         """The entry of the end of a game, as a paper names it."""
         return self._places.get(("ended", game, None)) if isinstance(game, int) else None

@@ -152,21 +152,15 @@ def _terms(letter: ShownMatchLetter) -> Iterator[Finding]:
 
 
 def _commitments(letter: ShownMatchLetter) -> Iterator[Finding]:
-    """The commitments that it lists: those of the game that had begun last when it was written."""
-    index, kept = letter.index, letter.kept
-    seen = max((head.seq for head in kept.heads if letter.is_ours(head) and letter.is_signed(head)), default=0)
-    if seen > len(index.bundle.entries):
-        return  # later than the bundle, and so is what it tells
-    begun = [entry for entry in index.bundle.entries if "commitments" in entry.body and entry.seq <= seen]
-    if not begun or not kept.commitments:
-        return
-    commitments = begun[-1].body["commitments"]
-    names = [
-        {name: commitments.get(str(seat)) for seat, name in seated.items()} for seated in index.names(begun[-1].seq)
-    ]
-    for told in kept.commitments:
-        if told in names:
-            yield Finding("agrees", "commitments", "", begun[-1].seq)
+    """The commitments that it lists, each to the setups of one game: a digest may tell of several beginnings."""
+    index = letter.index
+    for match, game, told in letter.kept.commitments:
+        begun = index.begun(game)
+        if match != index.match.id or begun is None:
+            continue  # of another match, or later than the bundle
+        commitments = begun.body["commitments"]
+        seated = index.names(begun.seq)
+        if any(told == {name: commitments.get(str(seat)) for seat, name in names.items()} for names in seated):
+            yield Finding("agrees", "commitments", "", begun.seq)
         else:
-            reason = f"it tells other commitments than entry {begun[-1].seq}"
-            yield differs(index, "commitments", reason, begun[-1].seq)
+            yield differs(index, "commitments", f"it tells other commitments than entry {begun.seq}", begun.seq)
