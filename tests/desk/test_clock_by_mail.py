@@ -293,7 +293,7 @@ class TestVacations:
             ("11.01. 12:00", OVER),
         ]
         days = "    Sunday 20 December 2026, 00:00 Europe/Berlin (UTC+1)\nuntil\n    Monday 4 January 2027, 00:00"
-        assert f"Your clock stands still for your vacation, from\n{days}" in body(bob.letters[before])
+        assert f"Your clock does not run during your vacation, from\n{days}" in body(bob.letters[before])
         proved(referee, ann)
 
     def test_a_future_vacation_does_not_stop_the_clock_yet(self, referee: Referee) -> None:
@@ -628,3 +628,13 @@ class TestCrashes:
         monkeypatch.undo()
         referee.wait(HOUR)
         assert since(bob, before) == [("06.03. 13:00", REMINDER)]
+
+
+def test_whose_vacation_is_over_is_not_said_to_be_away(referee: Referee) -> None:
+    ann, bob = begun(referee)
+    referee.send(bob, "vacation 2026-03-02 to 2026-03-03\n")
+    referee.wait(4 * DAY)
+    for text in ("status m1\n", "status\n"):
+        referee.send(ann, text, sign=False)
+        assert "bob's vacation: Monday 2 March 2026 to Tuesday 3 March 2026." in ann.text
+        assert "is away" not in ann.text
