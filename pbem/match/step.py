@@ -241,7 +241,7 @@ class Step(msgspec.Struct):
         if form.rev is not None and form.rev <= before:
             faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before)))
         refuse(faults)
-        opens_with = match.game if match.phase == "playing" else match.last_revealed
+        opens_with = match.game if match.phase == "playing" and match.play.hides else match.last_revealed
         self.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, opens_with, seat)
         self.match = replace(match, sentence_revs={**match.sentence_revs, (seat, what): form.rev or 1})
         return self.named(signed) | {"rev": form.rev}

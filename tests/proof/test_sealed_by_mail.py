@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.sealed_seats import agreed, play
-from judges.honest import accused
+from judges.honest import accused, bundles_now
+from vectors.matches import proof
 
 from pbem.desk import sealed_files
 from pbem.identity import ssh
+from pbem.proof import bundle
+from verifier import verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,3 +101,12 @@ def test_what_the_other_signed_for_one_player_alone_is_held_against_the_bundle(
         referee.send(seats[1].box, "report m1\n")
     play(referee, seats)
     assert "something else was signed in the letter of the bundle" in str(accused(referee))
+
+
+def test_while_a_sealed_game_runs_its_bundle_has_what_was_said_beside_its_steps(referee: Referee) -> None:
+    ann, bob = in_the_second_turn(referee)
+    for seat, words in ((ann, "draw m1 offer\n"), (ann, "annul m1 offer\n"), (bob, "extend m1 1d\n")):
+        referee.send(seat.box, words)
+    assert {"extended", "draw", "annul"} <= {entry.type for entry in bundle.read(proof(referee, bob.box)).entries}
+    assert accused(referee) == []
+    assert verified(bundles_now(referee)[-1])
