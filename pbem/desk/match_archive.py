@@ -191,7 +191,8 @@ class MatchRepository:
                 for row in rows
                 if row.game == match.game and _ahead(row, match)
             }
-            match = replace(match, orders=waiting, stored=stored)
+            # In turn 0 of a sealed game, in which setups are told, the rows are those of its seals.
+            match = replace(match, orders=waiting if match.turn else {}, stored=stored)
         clock = json.loads(row.clock or '{"clocks": {}, "banks": {}}')
         return replace(
             match,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -110,3 +111,15 @@ def test_while_a_sealed_game_runs_its_bundle_has_what_was_said_beside_its_steps(
     assert {"extended", "draw", "annul"} <= {entry.type for entry in bundle.read(proof(referee, bob.box)).entries}
     assert accused(referee) == []
     assert verified(bundles_now(referee)[-1])
+
+
+def test_a_restarted_server_takes_no_seal_for_an_answer_in_the_turn_before_the_first(referee: Referee) -> None:
+    """Bob committed to a setup and never tells it: Ann may claim the game."""
+    ann, bob = agreed(referee, "ann", "bob", game="shoot-em-up", options="board: 5x5\n")
+    play(referee, [ann, bob], 2)
+    ann.write(referee)
+    referee.wait(timedelta(days=11))
+    assert (referee.match().turn, referee.match().missed) == (0, {2})
+    referee.open_desk()
+    referee.send(ann.box, "claim m1\n")
+    assert referee.match().awaits or referee.match().phase == "closed", ann.box.text
