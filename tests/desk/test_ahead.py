@@ -270,3 +270,19 @@ class TestDefaults:
         assert "Refused" in ann.text
         referee.wait(3 * DAY)
         assert referee.match().turn == 2
+
+
+def test_default_orders_for_a_missed_turn_may_end_the_game(referee: Referee) -> None:
+    """They are played at once, and the answer to them tells of the turn for which they came."""
+    ann, bob = begun(referee, "kind: scored\ngames: 2\nmiss: default")
+    for cell in ("Rv1", "Rv3"):
+        referee.turn((ann, cell), (bob, ""))
+    referee.turn((ann, "Bz5"))
+    referee.wait(OVER)
+    early(referee, bob, "default", "")
+    answer = body(bob.find("Re: "))
+    assert "your default orders" in answer
+    assert "In this turn they would be legal" in answer
+    assert attachment(bob.find("Re: "), "m1-game-1-default-rev-1.receipt.txt")
+    assert (referee.match().phase, referee.match().game) == ("setup", 2)
+    proved(referee, bob)

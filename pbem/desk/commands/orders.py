@@ -115,12 +115,13 @@ def store(seated: SeatContext, command: Command[SubmitOrders], caller: Caller) -
     demand_room(seated, command, caller)
     turn, due = command.form.turn or DEFAULT, seated.match.turn
     step, submission = seated.say(caller, command, submissions.store)
-    seated.submit(step, submission, turn)
     receipt, attachments = seated.receipt(submission, f"turn-{turn}" if turn != DEFAULT else "default")
-    faults = _faults(seated.match, seated.seat, turn)
+    # By the position for which they were sent: default orders for a missed turn may resolve it, and end the game.
+    match, seat = step.match, seated.seat
+    faults, now = _faults(match, seat, turn), _now(match, seat, submission.text)
     facts = {"orders": submission.text, "turn": turn, "due": due, "final": submission.final, "faults": faults}
-    facts["branches"] = branches(seated.match, seated.seat, submission.text)
-    facts["now"] = _now(seated.match, seated.seat, submission.text)
+    facts |= {"branches": branches(match, seat, submission.text), "now": now}
+    seated.submit(step, submission, turn)
     return Reply("early", facts | receipt | seated.facts(), attachments, seated)
 
 
