@@ -119,7 +119,7 @@ def test_a_restarted_server_takes_no_seal_for_an_answer_in_the_turn_before_the_f
     play(referee, [ann, bob], 2)
     ann.write(referee)
     referee.wait(timedelta(days=11))
-    assert (referee.match().turn, referee.match().missed) == (0, {2})
+    assert (referee.match().turn, referee.match().missed) == (0, frozenset({2}))
     referee.open_desk()
     referee.send(ann.box, "claim m1\n")
     assert referee.match().awaits or referee.match().phase == "closed", ann.box.text

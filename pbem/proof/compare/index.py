@@ -117,13 +117,14 @@ class BundleIndex(TranscriptIndex):
         """The entry of a turn, as a paper names it."""
         return self._places.get(("turn", game, turn)) if isinstance(game, int) and isinstance(turn, int) else None
 
-    def begun(self, game: int) -> Entry | None:
-        """The entry of the beginning of a game."""
-        return self._places.get(("begun", game, None))
-
     def ended(self, game: object) -> Entry | None:
         """The entry of the end of a game, as a paper names it."""
         return self._places.get(("ended", game, None)) if isinstance(game, int) else None
+
+    def commitments(self, begun: Entry) -> list[dict[str, str | None]]:
+        """The commitments of a game that begins with this entry, by the names that players had since."""
+        listed = begun.body["commitments"]
+        return [{name: listed.get(str(seat)) for seat, name in seated.items()} for seated in self.names(begun.seq)]
 
     def names(self, since: int) -> Iterator[dict[int, str]]:
         """The players' names by seat from an entry on: at that entry, and after each change of seats."""
