@@ -30,7 +30,7 @@ class TestStatus:
         referee.send(bob, f"vacation {(referee.now + 20 * DAY).date()} to {(referee.now + 22 * DAY).date()}\n")
         assert ann.find("game 2, send your setup")
         referee.send(ann, "status\n", sign=False)
-        assert "bob is away from Saturday 21 March 2026 to Monday 23 March 2026" in ann.text
+        assert "bob's vacation: Saturday 21 March 2026 to Monday 23 March 2026" in ann.text
         referee.send(bob, "status\n", sign=False)
         reads_like(bob.last, "history/status-of-all")
 
