@@ -11,10 +11,6 @@ from in_a_box.outside import MARCH, referee_of
 from in_a_box.referee import START, body, placed
 from judges.golden import reads_like
 
-from pbem.desk.public import Public
-from pbem.desk.tournament.tournament_pages import public_tournaments
-from pbem.pages.site import pages, publish
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -103,21 +99,13 @@ def test_nine_play_three_rounds(club: Club, tmp_path: Path) -> None:
     found = club.proof(club.bundles())
     assert not [line for line in found if line.startswith("FAIL")]
     assert gus.letters
-    page = published(club, tmp_path / "pages")
+    club.publish(tmp_path / "pages")
+    page = (tmp_path / "pages" / "t1.html").read_text()
     assert "Each opponent who ends below gives 2 points" in page
     for pairing in club.t.pairings:
         assert " \N{EN DASH} ".join(pairing.names) in page
         assert pairing.result is not None
         assert ":".join(map(str, pairing.result.points)) in page
-
-
-def published(club: Club, folder: Path) -> str:
-    desk = club.referee.desk
-    public = Public(desk.config.server, desk.database, desk.vault)
-    home = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", "pages": ""}
-    found = list(public_tournaments(desk.config.server, desk.database, desk.vault))
-    publish(folder, pages({**home, **public.site()}, public.finished(), (), found))
-    return (folder / "t1.html").read_text()
 
 
 def test_nobody_who_is_silent_ends_a_match_for_all(club: Club) -> None:

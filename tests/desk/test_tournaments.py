@@ -17,10 +17,7 @@ from in_a_box.restores import back_up, put_back, resume_all
 from in_a_box.stores import of_sqlite
 
 from pbem.desk import seats
-from pbem.desk.public import Public
 from pbem.desk.tournament import tournament_commands
-from pbem.desk.tournament.tournament_pages import public_tournaments
-from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
 from pbem.server.desk_work import enable_games
 from pbem.store import operator
@@ -46,8 +43,7 @@ def test_a_round_robin_from_its_announcement_to_its_table(club: Club) -> None:
     assert club.t.phase == "playing"
     assert {len(letters_about(person, "[pbem t1] it begins")) for person in club.people.values()} == {1}
     assert len(club.awaited) == 3
-    for pairing in club.awaited:
-        club.win(pairing, min(pairing.players))
+    club.play_out()
     assert club.t.phase == "ended"
     (final,) = letters_about(club.people["ann"], "[pbem t1] it is over")
     assert "number 1 of 3, with 4 points" in final
@@ -61,49 +57,41 @@ def test_a_round_robin_from_its_announcement_to_its_table(club: Club) -> None:
 
 def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Path) -> None:
     club.announce("ann", "programs: yes")
-    desk = club.referee.desk
-    public = Public(desk.config.server, desk.database, desk.vault)
-    home = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", "pages": ""}
-
-    def published() -> None:
-        found = list(public_tournaments(desk.config.server, desk.database, desk.vault))
-        publish(tmp_path / "pages", pages({**home, **public.site()}, public.finished(), (), found))
-
-    published()
-    assert "enter%20t1" in (tmp_path / "pages" / "t1.html").read_text()
+    folder = tmp_path / "pages"
+    club.publish(folder)
+    assert "enter%20t1" in (folder / "t1.html").read_text()
     club.enter("ann", "bob")
-    published()
-    page = (tmp_path / "pages" / "t1.html").read_text()
+    club.publish(folder)
+    page = (folder / "t1.html").read_text()
     assert "<h1>A tournament of Spaceships (t1)</h1>" in page
     assert "Entries close on Thursday 5 March 2026, 00:00 UTC, or when it is full." in page
     assert "<li>2 of 12 players so far: ann, bob</li>" in page
     assert "<li>7 days for each turn and setup</li>" in page
     assert "Compute it again" not in page
-    index = (tmp_path / "pages" / "index.html").read_text()
+    index = (folder / "index.html").read_text()
     assert "<title>play.example: games by e-mail</title>" in index
     assert "entries until Thursday 5 March 2026, 00:00 UTC" in index
     club.enter("carl")
     club.start()
     annulled = next(pairing for pairing in club.awaited if "ann" not in pairing.names)
     assert RULED in club.say("ann", f"rule t1 annul {annulled.match}\nreason: by error\nend")
-    published()
+    club.publish(folder)
     running = club.awaited[0]
-    table = (tmp_path / "pages" / "t1.html").read_text()
+    table = (folder / "t1.html").read_text()
     assert f'<a href="{running.match}.html" title="{running.match}">…</a>' in table
-    page = (tmp_path / "pages" / f"{running.match}.html").read_text()
+    page = (folder / f"{running.match}.html").read_text()
     assert ", ".join(running.players) in page
     assert 'href="t1.html"' in page
-    for pairing in club.awaited:
-        club.win(pairing, min(pairing.players))
-    published()
-    page = (tmp_path / "pages" / "t1.html").read_text()
+    club.play_out()
+    club.publish(folder)
+    page = (folder / "t1.html").read_text()
     assert annulled.match in page
-    assert 'href="t1.html"' in (tmp_path / "pages" / "index.html").read_text()
-    content = (tmp_path / "pages" / "t1.pbem-tournament.zip").read_bytes()
+    assert 'href="t1.html"' in (folder / "index.html").read_text()
+    content = (folder / "t1.pbem-tournament.zip").read_bytes()
     assert b"mail.example" not in content
     found = list(verify_tournament(content, club.bundles()))
     assert {check.standing for check in found} == {"ok", "OPEN", "WORD"}
-    assert content.count((tmp_path / "pages" / "t1.jsonl").read_bytes()) == 1
+    assert content.count((folder / "t1.jsonl").read_bytes()) == 1
 
 
 def test_the_page_about_clubs_is_true(referee: Referee) -> None:
@@ -189,9 +177,7 @@ def test_who_leaves_and_who_is_silent(club: Club) -> None:
 
 
 def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club) -> None:
-    club.announce("ann")
-    club.enter("ann", "bob", "carl")
-    club.start()
+    club.begin()
     referee = club.referee
     with referee.database.transaction():
         began = begin_generation(referee.database, 4)
@@ -225,8 +211,7 @@ def test_a_match_begins_no_earlier_than_its_letters_came(club: Club) -> None:
         for task in referee.desk.director.archive.rows.tasks(1):
             referee.desk.director.carry_out(referee.desk.due_tasks.seats, task, START)
     referee.work()
-    for pairing in club.awaited:
-        club.win(pairing, min(pairing.players))
+    club.play_out()
     assert club.proof(club.bundles())[-1] == "ok ann 4, bob 2, carl 0"
 
 
@@ -241,8 +226,7 @@ def test_matches_that_were_about_to_begin_stand_still_after_a_restore(club: Club
     matches = [referee.match(int(pairing.match[1:])) for pairing in club.awaited]
     assert [(match.phase, match.paused) for match in matches] == 3 * [("setup", "restored from a backup")]
     resume_all(referee)
-    for pairing in club.awaited:
-        club.win(pairing, min(pairing.players))
+    club.play_out()
     assert club.proof(club.bundles())[-1] == "ok ann 4, bob 2, carl 0"
 
 
@@ -260,8 +244,7 @@ def test_who_enters_again_waits_for_the_own_matches_alone(club: Club) -> None:
     assert planned == [pairing.match for pairing in club.t.pairings if "ann" not in pairing.names]
     referee.work()
     assert len(club.awaited) == 3
-    for pairing in club.awaited:
-        club.win(pairing, min(pairing.players))
+    club.play_out()
     club.proof(club.bundles())
 
 
@@ -331,9 +314,7 @@ def test_a_pause_stops_the_start_and_entries_close_nevertheless(club: Club) -> N
 
 
 def test_the_operator_rules_with_a_bare_word(club: Club) -> None:
-    club.announce("ann")
-    club.enter("ann", "bob", "carl")
-    club.start()
+    club.begin()
     own = next(pairing for pairing in club.awaited if "ann" in pairing.names)
     assert instruct(club, "rule", "annul") == ("refused", "`rule`: name the match, such as m17.")
     assert instruct(club, "rule", f"annul {own.match}") == ("done", f"t1: annul {own.match} is entered")
@@ -347,9 +328,8 @@ def test_the_operator_rules_with_a_bare_word(club: Club) -> None:
 
 
 def test_who_may_play_on_for_another_is_told_how_to_enter(club: Club) -> None:
-    rules = club.announce("ann")
-    club.enter("ann", "bob", "carl")
-    club.start()
+    club.begin()
+    rules = club.t.rules_hash
     club.people["eve"] = club.referee.registered("eve")
     late = club.say("eve", "enter t1")
     assert "Nobody new may enter: the tournament has begun." in late
@@ -523,9 +503,8 @@ def test_an_organiser_gets_the_page_to_pass_on(referee: Referee) -> None:
 
 def test_a_substitute_is_told_that_matches_under_way_stay_with_the_player_before(club: Club) -> None:
     """The substitute was silent in none of them, and so is not out for the silence in both."""
-    club.announce("ann", "pace: 1d\ngrace: 0")
-    club.enter("ann", "bob", "carl")
-    club.start()
+    club.begin("pace: 1d
+grace: 0")
     club.people["eve"] = club.referee.registered("eve")
     club.say("ann", "rule t1 substitute eve for bob\nreason: ill\nend")
     entered = club.say("eve", f"enter t1 {club.t.rules_hash}")

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 from in_a_box.referee import START, Mailbox, Referee, body, placed
 
+from pbem.desk.public import Public
+from pbem.desk.tournament.tournament_pages import public_tournaments
+from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
 from verifier import judged_tournament
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from pbem.tournament.tournament_state import Pairing, Tournament
 
@@ -52,10 +56,21 @@ class Club:
         self.referee.wait(START + 3.5 * DAY + timedelta(hours=1) - self.referee.now)
         assert self.t.phase != "open"
 
+    def begin(self, options: str = "") -> None:
+        """Ann, Bob and Carl enter what Ann announces, and it starts."""
+        self.announce("ann", options)
+        self.enter("ann", "bob", "carl")
+        self.start()
+
     def win(self, pairing: Pairing, winner: str) -> None:
         """The other player resigns the match."""
         loser = next(name for name in pairing.players if name != winner)
         self.say(loser, f"resign {pairing.match} match")
+
+    def play_out(self) -> None:
+        """Play all matches under way; whoever comes first in the alphabet wins."""
+        for pairing in self.awaited:
+            self.win(pairing, min(pairing.players))
 
     @property
     def t(self) -> Tournament:
@@ -66,6 +81,14 @@ class Club:
     @property
     def awaited(self) -> list[Pairing]:
         return [pairing for pairing in self.t.awaited if pairing.match]
+
+    def publish(self, folder: Path) -> None:
+        """Write the public pages of the server."""
+        desk = self.referee.desk
+        public = Public(desk.config.server, desk.database, desk.vault)
+        home = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", "pages": ""}
+        tournaments = list(public_tournaments(desk.config.server, desk.database, desk.vault))
+        publish(folder, pages({**home, **public.site()}, public.finished(), (), tournaments))
 
     def proof(self, bundles: Iterable[bytes] | None = None) -> list[str]:
         content = self.referee.desk.director.archive.bundle(1, letters=True)
