@@ -63,11 +63,6 @@ def paper(found: Bundle) -> Withdrawal:
 
 
 class TestTraces:
-    def test_another_paper_than_the_trace_names(self, found: Bundle, paper: Withdrawal) -> None:
-        holds(traced(found, {WITHDRAWN: paper.text().encode()}))
-        other = replace(paper, salt="0" * 64).text().encode()
-        fails(with_papers(found, {WITHDRAWN: other}), f"{WITHDRAWN}: is not what the trace names")
-
     @pytest.mark.parametrize(
         "changes", [{"turn": 2}, {"game": 2}, {"match": "m2"}, {"server": "other.example"}, {"player": "bob"}]
     )

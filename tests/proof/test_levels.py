@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from pbem.mail import commands
 from pbem.mail.message import read_letter
 from pbem.match.documents import Evidence, NamedMailbox, Receipt, Withdrawal
 from pbem.match.pinned_keys import KeyChange, Player
-from pbem.match.remaking import Sentence, UnvouchedError
+from pbem.match.remaking import Sentence
 from pbem.match.step import Signed, here
 from pbem.match.transcript import sha256_hex
 from pbem.proof.mailbox_evidence import shown_tokens, vouched
@@ -28,8 +28,6 @@ from pbem.proof.signed_letters import BundleLetters, signed_text
 from pbem.requests import Clear, Extend, SignedForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pbem.mail.commands import AnyCommand
     from pbem.match.state import Match
 
@@ -221,72 +219,6 @@ class TestEvidence:
     )
     def test_where_a_letter_shows_its_reply_address(self, letter: bytes, *, shown: bool) -> None:
         assert shown_tokens(read_letter(letter)) == ({sha256_hex(TOKEN.encode())} if shown else set())
-
-
-class TestOnce:
-    """A letter has an effect once, a reply address serves one letter, and what it says of its time is possible."""
-
-    OTHER = written(more="Subject: another\r\n")
-
-    @staticmethod
-    def judge(letters: BundleLetters, letter: bytes = written(), kind: str = "orders", **more: Any) -> None:
-        by = more.pop("by", None)
-        rev, received = more.pop("rev", None), more.pop("received", RECEIVED)
-        content = by.text().encode() if by else b""
-        letters._judge_once(match(**more), (kind, rev), 2, Signed(letter, "", "", received, content))
-
-    @staticmethod
-    def said(event: Callable[[], None]) -> str:
-        with pytest.raises(ValueError, match=r"\w") as caught:
-            event()
-        return str(caught.value)
-
-    def test_one_effect(self) -> None:
-        letters, again = BundleLetters({}), "this letter had this effect before"
-        effects: list[dict[str, Any]] = [
-            {},
-            {"kind": "setup"},
-            {"game": 3},
-            {"turn": 6},
-            {"letter": self.OTHER},
-            {"rev": 1},
-            {"rev": 2},
-        ]
-        for effect in effects:
-            self.judge(letters, **effect)
-        for effect in effects:
-            assert self.said(partial(self.judge, letters, **effect)) == again
-        self.judge(letters, phase="setup", turn=7)
-        assert self.said(partial(self.judge, letters, phase="setup", turn=8)) == again
-
-    def test_one_letter_to_a_reply_address(self) -> None:
-        letters = BundleLetters({})
-        self.judge(letters, by=evidence())
-        self.judge(letters, kind="default orders", by=evidence())
-        said = self.said(partial(self.judge, letters, self.OTHER, by=evidence()))
-        assert said == "its reply address or DKIM signature let another letter count before"
-        self.judge(letters, self.OTHER, kind="setup", by=evidence(token="0" * 64))
-
-    def test_one_place_and_time_of_a_letter(self) -> None:
-        letters = BundleLetters({})
-        self.judge(letters, by=evidence())
-        said = "names another place or time than where this letter counted before"
-        for kind, later in (("a", {"place": "game 2 turn 6"}), ("b", {"received": "2026-03-01T12:00:01Z"})):
-            received = later.get("received", RECEIVED)
-            event = partial(self.judge, letters, kind=kind, received=received, by=evidence(b"", **later))
-            with pytest.raises(UnvouchedError, match=said):
-                event()
-        other = partial(self.judge, letters, kind="c", by=evidence(received="2026-03-01T12:00:01Z"))
-        assert self.said(other) == "its evidence names another time"
-
-    def test_a_date_that_cannot_be(self) -> None:
-        said = self.said(partial(self.judge, BundleLetters({}), received="2026-03-12T12:00:00Z"))
-        assert said == "it is dated 2026-03-01, but came on 2026-03-12"
-        self.judge(BundleLetters({}), received="2026-03-11T11:00:00Z")
-        self.judge(BundleLetters({}), received="2026-02-28T12:00:00Z")
-        assert "but came on 2026-02-28" in self.said(
-            partial(self.judge, BundleLetters({}), received="2026-02-28T11:58:59Z")
-        )
 
 
 class TestKeyChanges:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import fails_for_both, nth, with_entry
+from attackers.forgers import fails_for_both
 from msgspec.structs import replace
 from vectors.matches import good
-from world.mutations import rewritten, signed_again
+from world.mutations import rewritten
 
 from pbem.match.documents import NotADocument, Receipt
 
@@ -22,10 +22,6 @@ def found() -> Bundle:
     return good("default")
 
 
-def letter(turn: int, seat: int) -> str:
-    return f"letters/game-1-turn-{turn}-seat-{seat}.eml"
-
-
 def receipt_of(found: Bundle, turn: int, seat: int) -> Receipt:
     return Receipt.read(found.papers[f"receipts/game-1-turn-{turn}-seat-{seat}.txt"].decode())
 
@@ -34,19 +30,6 @@ def receipted(found: Bundle, turn: int, seat: int, **changes: Any) -> Bundle:
     """The bundle of a server that changes a receipt."""
     paper = replace(receipt_of(found, turn, seat), **changes).text().encode()
     return rewritten(found, f"receipts/game-1-turn-{turn}-seat-{seat}.txt", paper)
-
-
-@pytest.mark.parametrize("default", [[], [2]])
-def test_default_orders_are_not_played_where_the_turn_was_not_missed(found: Bundle, default: list[int]) -> None:
-    """Bob's own orders of turn 3 are exchanged for his default orders."""
-    forged = receipted(rewritten(found, letter(3, 2), found.papers[letter(1, 2)]), 3, 2, orders="default")
-    forged = signed_again(with_entry(forged, nth(found, "turn", 2), lambda body: body.update(default=default)))
-    fails_for_both(forged, letter(3, 2), "although seat 2 had not missed the turn")
-
-
-def test_default_orders_are_not_those_sent_for_the_turn(found: Bundle) -> None:
-    fails_for_both(receipted(found, 2, 2, orders=""), "holds no `orders` for this place")
-    fails_for_both(rewritten(found, letter(1, 2), found.papers[letter(3, 2)]), "holds no `default orders`")
 
 
 def test_default_orders_have_the_revision_of_their_letter(found: Bundle) -> None:

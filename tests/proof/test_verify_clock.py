@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers.forgers import both, fails, fails_for_both, holds, nth, retold, without_entry
 from in_a_box.referee import Referee, attachment
-from msgspec.structs import replace
 from vectors.matches import SETUPS, SMALL, good
-from world.mutations import signed_again
 
 from pbem.proof import bundle
 
@@ -41,11 +39,6 @@ def passed(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     return found
 
 
-def test_a_turn_without_orders_needs_a_miss(passed: Bundle) -> None:
-    """The gift of time goes, too: its letter is named by its number."""
-    fails_for_both(without_entry(passed, nth(passed, "missed", 1)), "entry 5: nothing was to happen here")
-
-
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_nobody_misses_a_deadline_before_its_time(passed: Bundle, number: int) -> None:
     miss = nth(passed, "missed", number)
@@ -58,14 +51,6 @@ def test_nobody_misses_a_deadline_before_its_time(passed: Bundle, number: int) -
 @pytest.mark.parametrize("seat", [1, 3])
 def test_a_miss_is_of_the_seat_that_was_silent(passed: Bundle, seat: int) -> None:
     fails_for_both(retold(passed, nth(passed, "missed", 1), seat=seat))
-
-
-def test_one_miss_loses_no_game(passed: Bundle) -> None:
-    """Turn 1 was missed once, and the setup came, though it was late."""
-    turn = nth(passed, "turn")
-    entries = list(passed.entries)
-    entries[turn] = replace(entries[nth(passed, "forfeited")], time=entries[turn].time)
-    fails_for_both(signed_again(replace(passed, entries=entries)), "nobody was silent for that long")
 
 
 def test_who_answered_late_does_not_lose_with_the_silent(tmp_path: Path) -> None:
@@ -81,14 +66,6 @@ def test_who_answered_late_does_not_lose_with_the_silent(tmp_path: Path) -> None
     told = [(entry.type, entry.body.get("seat", entry.body.get("seats"))) for entry in found.entries]
     assert told[3:6] == [("missed", 2), ("missed", 1), ("forfeited", [1])]
     assert both(found) is True
-
-
-@pytest.mark.parametrize(
-    ("lie", "word"),
-    [({"seconds": 86400}, "holds no `extend 86400` for this place"), ({"to": [1]}, "`to` is not what follows")],
-)
-def test_a_gift_of_time_is_as_its_letter_says(passed: Bundle, lie: dict[str, Any], word: str) -> None:
-    fails_for_both(retold(passed, nth(passed, "extended"), **lie), word)
 
 
 @pytest.mark.parametrize(
