@@ -11,8 +11,6 @@ from in_a_box.referee import Mailbox, Referee, attachment, body
 from in_a_box.small_games import FLEETS, PIECES, SMALL
 from judges.golden import reads_like
 
-from verifier import verified
-
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
@@ -207,7 +205,6 @@ class TestDefaults:
         referee.turn((ann, "Bz5"), (bob, ""))
         bundle = attachment(ann.find(", the end"), ".zip")
         held(ann.find(", the end"))
-        verified(bundle)
         assert b'\n1 = "Rv3"\n2 = ""\n' in bundle, "the record has what was played"
 
     def test_a_target_list_of_which_nothing_is_left_is_not_played(self, referee: Referee) -> None:
@@ -223,7 +220,6 @@ class TestDefaults:
         referee.send(bob, "resign m1 game 1\n")
         bundle = attachment(ann.find(", the end"), ".zip")
         held(ann.find(", the end"))
-        verified(bundle)
         assert b"/game-1-turn-2-unused-seat-1-rev-1.txt" in bundle
 
     def test_what_is_sent_goes_before(self, referee: Referee) -> None:

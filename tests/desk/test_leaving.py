@@ -102,6 +102,8 @@ def draw_of_three(referee: Referee) -> Bundle:
     assert "you are out of this game" in erin.text
     referee.send(dan, "resign m1 game 1\n")
     assert in_game(referee) == (1, 2, 3)
+    assert "The others play on. You still get the reports" in dan.text
+    assert "The others play on without dan; the rules say what becomes" in "\n".join(map(body, ann.letters))
     referee.send(ann, "draw m1 offer for bob ann\n")
     assert "ann offers to end this game as a draw of ann, bob alone." in "\n".join(map(body, carl.letters))
     assert "draw m1 accept for ann bob" in "\n".join(map(body, carl.letters))

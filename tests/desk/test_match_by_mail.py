@@ -22,17 +22,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def play_small(referee: Referee, ann: Mailbox, bob: Mailbox) -> None:
-    """Ann shoots Bob's gunboats one by one; the fleet of the next game, if any, is the same again."""
-    for cell in ("Rv1", "Rv3", "Bz5"):
-        referee.turn((ann, cell), (bob, ""))
-
-
 def test_commitments_open_with_sha256sum(referee: Referee, tmp_path: Path) -> None:
     ann, bob = referee.begun(SMALL, FLEETS)
     opening = attachment(_answer(bob), ".opening.txt")
     assert hashlib.sha256(opening).hexdigest() in body(ann.find("game 1 begins"))
-    play_small(referee, ann, bob)
+    for cell in ("Rv1", "Rv3", "Bz5"):
+        referee.turn((ann, cell), (bob, ""))
     folder = tmp_path / "unzipped"
     with zipfile.ZipFile(io.BytesIO(attachment(ann.find(", the end"), ".zip"))) as archive:
         archive.extractall(folder)
@@ -46,22 +41,6 @@ def test_commitments_open_with_sha256sum(referee: Referee, tmp_path: Path) -> No
 
 def _answer(person: Mailbox) -> EmailMessage:
     return next(letter for letter in person.letters if "Your setup stands" in body(letter))
-
-
-def test_a_continued_match_carries_survivors_over(referee: Referee) -> None:
-    ann, bob = referee.begun(f"{SMALL}\nkind: continued\ngames: 2", FLEETS)
-    play_small(referee, ann, bob)
-    assert "Add ships whose costs add up to exactly 3" in body(ann.find("game 2, send your setup"))
-    assert "Add ships" not in body(bob.find("game 2, send your setup"))
-    referee.read_cold()
-    referee.send(ann, ann.filled("setup", "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3"))
-    referee.send(bob, bob.filled("setup", FLEETS[1]))
-    for cell in ("Rv1", "Rv3", "Bz5"):
-        referee.read_cold()
-        referee.turn((bob, ""), (ann, cell))
-    found = held(bob.find("game 2, the end"))
-    assert "ann won, scores [9, 0]" in found[-1]
-    assert len([one for one in found if "the record replays" in one]) == 2
 
 
 def test_a_running_game_shows_only_ones_own_papers_in_the_transcript(referee: Referee) -> None:

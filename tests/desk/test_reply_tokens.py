@@ -243,24 +243,6 @@ def test_another_players_token(post: Post) -> None:
     assert post.standing(2) is None
 
 
-def test_a_token_of_another_turn_or_match(post: Post) -> None:
-    ann, bob = post.begun()
-    post.referee.turn((ann, ""))
-    post.reply(bob, bob.filled("orders", "final"))
-    post.referee.send(ann, "new spaceships with bob\nend\n")
-    post.reply(bob, "help")
-    others = [bob.find("begins"), bob.find("proposes"), bob.last]
-    for other in others:
-        post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=reply_to(other))
-        assert "belongs to another match or turn" in " ".join(bob.text.split())
-        assert post.standing(2) is None
-    # The turn's own letter still does, and a proposal can be accepted with its own.
-    post.reply(bob, bob.filled("orders", "bOy3Oy5"), to=reply_to(bob.find("game 1, turn 1")))
-    assert post.standing(2) == "bOy3Oy5"
-    post.reply(bob, form_in(body(bob.find("proposes")), "accept", lines=1), to=reply_to(bob.find("proposes")))
-    assert "the match begins" in bob.text
-
-
 def test_tokens_are_found_wherever_mail_programs_put_them(post: Post) -> None:
     _, bob = post.begun()
     elsewhere = "pbem@play.example"
@@ -461,32 +443,6 @@ def test_a_first_key_comes_after_notice_and_delay_and_what_waits_still_counts(po
     post.referee.send(bob, "resign m1 game 1\n")
     found = checks(attachment(ann.find(", the end"), ".pbem.zip"))
     assert all(line.startswith("ok") for line in found), found
-
-
-# Orders before their turn.
-
-
-def small(post: Post) -> tuple[Mailbox, Mailbox]:
-    ann, bob = post.agreed("fleet: cost:3\nsettle: 0\nmiss: default")
-    post.referee.send(ann, ann.filled("setup", "MD Rv1 Rv2 Rv3"))
-    post.reply(bob, bob.filled("setup", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"), to=reply_to(bob.find("send your setup")))
-    return ann, bob
-
-
-def test_orders_in_advance_and_by_default(post: Post) -> None:
-    ann, bob = small(post)
-    form = bob.filled("orders", "final\n")
-    post.reply(bob, form.replace("turn 1", "turn 2"))
-    assert "at the level mailbox: your orders for turn 2" in bob.text
-    post.reply(bob, form.replace("turn 1", "default").replace("final\n", "# none\n"))
-    assert "at the level mailbox: your default orders" in bob.text
-    post.reply(bob, form)
-    for cell in ("Rv1", "Rv3", "Gx1", "Bz5"):
-        post.referee.turn((ann, cell))
-        post.referee.wait(timedelta(days=11))
-    lines = [line for line in checks(attachment(ann.find(", the end"), ".zip")) if "orders signed" in line]
-    assert ["bob: mailbox" in line for line in lines] == [True] * 4
-    assert ["by default" in line for line in lines] == [False, False, True, True]
 
 
 # Letters of all kinds.

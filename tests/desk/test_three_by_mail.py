@@ -15,15 +15,10 @@ from judges.honest import accused
 
 from pbem.desk.ratings import rated
 from pbem.games import Result, parts
-from pbem.match.record import read as read_record
-from pbem.match.record import replay
 from pbem.proof.bundle import read as read_bundle
 from pbem.store.people import PlayerStanding
-from verifier import verified
 
 if TYPE_CHECKING:
-    from email.message import EmailMessage as Message
-
     from in_a_box.referee import Mailbox
 
     from pbem.games.shoot_em_up.knowledge import View
@@ -95,45 +90,10 @@ def test_who_is_out_is_told_so_and_may_order_nothing(referee: Referee) -> None:
     assert "Have fun." in ann.text
 
 
-def proven(letter: Message) -> list[str]:
-    """The findings of the bundle in a letter, which holds for both verifiers."""
-    verified(attachment(letter, ".zip"))
-    return held(letter)
-
-
 def in_game(referee: Referee) -> tuple[int, ...]:
     position = referee.match().position
     assert position
     return position.remaining
-
-
-def test_one_of_three_resigns_and_leaves_the_board_to_the_others(referee: Referee) -> None:
-    """Its orders for the turn are not played, and those of the others are, at once."""
-    people = begun(referee, f"{OPTIONS}\nmax_turns: 2")
-    ann, bob, cem = people
-    referee.turn((ann, "A: SSS\nB: SSS\nC: SSS"), (cem, "G: SSS\nH: SSS\nI: SSS"))
-    referee.send(bob, "resign m1 game 1\n")
-    assert "You have resigned game 1 of match m1." in bob.text
-    assert "The others play on" in bob.text
-    for person in (ann, cem):
-        told = next(body(letter) for letter in person.letters if "bob resigned game 1 of match m1" in body(letter))
-        assert "The others play on without bob; the rules say what becomes of that side." in told
-    assert in_game(referee) == (1, 3)
-    assert "turn 1" in str(cem.find("turn 1")["Subject"])
-    ships = json.loads(attachment(ann.find("turn 1"), ".json"))["reports"][-1]["ships"]
-    assert set(ships) == {"A", "B", "C", "G", "H", "I"}
-    referee.send(bob, "orders m1 turn 2\nD: LRL\nE: LRL\nF: LRL\nend\n")
-    assert "you have nothing to order in turn 2" in bob.text
-    referee.send(bob, "resign m1 game 1\n")
-    assert "you are out of this game, and the others play on" in bob.text
-    referee.read_cold()
-    referee.turn((ann, "A: LRL\nB: LRL\nC: LRL"), (cem, "G: MFF\nH: LFF\nI: MFF"))
-    for person in people:
-        assert proven(person.find(", the end"))[-1].startswith("ann won, scores [3, 0, 0]")
-    record = attachment(ann.find(", the end"), ".zip")
-    text = read_bundle(record).papers["records/game-1.pbem.toml"].decode()
-    assert "[[left]]\nseat = 2\nturn = 1\n" in text
-    assert replay(read_record(text)).result["winner"] == 1
 
 
 @pytest.mark.parametrize("branch", [0, 1])
@@ -149,7 +109,7 @@ def test_orders_of_who_resigns_are_accounted_for(
     assert referee.match().phase == "playing"
     referee.turn((ann, "A: LRL\nB: LRL\nC: LRL"), (cem, "G: LRL\nH: LRL\nI: LRL"))
     end = bob.find(", the end")
-    proven(end)
+    held(end)
     assert accused(referee) == []
     papers = read_bundle(attachment(end, ".zip")).papers
     # The resignation is the proof: orders of who resigned leave no trace.
@@ -185,7 +145,7 @@ def test_whoever_leaves_when_the_bundle_holds_and_no_letter_accuses(referee: Ref
         assert match.position
         referee.send(people[match.position.remaining[0] - 1], "resign m1 game 1\n")
     for person in people:
-        proven(person.find(", the end"))
+        held(person.find(", the end"))
     assert accused(referee) == []
 
 
