@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import fails, fails_for_both, letter_by, nth, proof, with_entry
+from attackers.forgers import fails_for_both, letter_by, nth, proof, with_entry
 from in_a_box.referee import SERVER, form_in, own_key
 from msgspec.structs import replace
 from vectors.matches import SETUPS, SMALL, good, key
@@ -74,16 +74,6 @@ def test_every_part_of_an_entry(match: Bundle, number: int) -> None:
         except ZeroDivisionError:
             continue  # there is no such part
         fails_for_both(signed_again(forged), f"entry {at + 1}")
-
-
-def test_letters_dropped_and_exchanged(match: Bundle) -> None:
-    paths = [path for path in match.papers if path.startswith("letters/keys-")]
-    for path in paths:
-        number = path.removeprefix("letters/keys-").partition("-")[0]
-        fails(replace(match, papers={name: paper for name, paper in match.papers.items() if name != path}), path)
-        for other in {*paths, "letters/game-1-turn-1-seat-1.eml"} - {path}:
-            fails(replace(match, papers={**match.papers, path: match.papers[other]}), path)
-            fails_for_both(rewritten(match, path, match.papers[other]), f"entry {number}")
 
 
 def test_a_key_that_the_server_made_up(match: Bundle) -> None:
