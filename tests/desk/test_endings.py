@@ -20,7 +20,6 @@ from in_a_box.sealed_seats import SealedSeat, agreed, play
 from playing import random_players
 
 from pbem.proof.verification import verify
-from pbem.store.operator import Instructions
 from verifier import verified
 
 if TYPE_CHECKING:
@@ -146,8 +145,7 @@ def gone(table: Table, seat: int) -> None:
 
 
 def stop(table: Table, _: int) -> None:
-    Instructions(table.referee.database).give("end", "m1", "enough", "root", table.referee.now)
-    table.referee.work()
+    table.referee.instruct("end", reason="enough")
 
 
 def substitute(table: Table, seat: int) -> None:

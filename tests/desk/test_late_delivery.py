@@ -10,8 +10,6 @@ from in_a_box.referee import Mailbox, Referee, attachment, body
 from in_a_box.small_games import DESTROYERS
 from judges.golden import reads_like
 
-from pbem.store.operator import Instructions
-
 if TYPE_CHECKING:
     import pytest
 
@@ -56,12 +54,10 @@ def test_a_late_letter_about_a_resumption_moves_the_deadline(referee: Referee) -
     referee.away.clear()
     referee.wait(HOUR)
     assert "Sunday 8 March 2026, 17:10 UTC" in bob.text
-    Instructions(referee.database).give("pause", "m1", "the server moves", "root", referee.now)
-    referee.work()
+    referee.instruct("pause")
     referee.wait(DAY)
     referee.away = {bob.address}
-    Instructions(referee.database).give("resume", "m1", "the server moves", "root", referee.now)
-    referee.work()
+    referee.instruct("resume")
     referee.wait(10 * HOUR)
     referee.away.clear()
     referee.wait(HOUR)
@@ -77,11 +73,9 @@ def test_the_clock_stands_until_the_last_of_two_such_letters_arrived(referee: Re
     referee.send(ann, "report m1\n", sign=False)
     referee.send(ann, ann.filled("orders", "final"))
     referee.wait(5 * HOUR)
-    Instructions(referee.database).give("pause", "m1", "the server moves", "root", referee.now)
-    referee.work()
+    referee.instruct("pause")
     referee.wait(HOUR)
-    Instructions(referee.database).give("resume", "m1", "the server moves", "root", referee.now)
-    referee.work()
+    referee.instruct("resume")
     referee.wait(90 * MINUTE)
     (first, _), (_, late) = referee.database.execute("SELECT outbox, late FROM watched ORDER BY outbox").fetchall()
     assert late

@@ -8,25 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.inquiries import held, types
 from in_a_box.referee import Mailbox, Referee, body, form_in, html, new
-from in_a_box.restores import back_up, put_back
+from in_a_box.restores import back_up, begin_anew, put_back
 from in_a_box.stores import of_sqlite
 
 from pbem.match.events import interventions
-from pbem.store.operator import Instructions, begin_generation, survey
+from pbem.store.operator import survey
 
 if TYPE_CHECKING:
     from pbem.match.step import Step
 
 
-def order(referee: Referee, what: str, about: str = "m1", reason: str = "the server moves") -> tuple[str, str]:
-    number = Instructions(referee.database).give(what, about, reason, "root", referee.now)
-    referee.work()
-    return Instructions(referee.database).outcome(number)
-
-
 def test_a_paused_match_keeps_what_is_sent_and_resolves_nothing(referee: Referee) -> None:
     ann, bob = referee.begun()
-    assert order(referee, "pause") == ("done", "m1 is paused")
+    assert referee.instruct("pause") == ("done", "m1 is paused")
     for person in (ann, bob):
         assert "the server moves" in body(person.find("the match is paused"))
     assert survey(referee.database)["paused"] == {"m1": "2026-03-01T12:00:00Z"}
@@ -36,24 +30,24 @@ def test_a_paused_match_keeps_what_is_sent_and_resolves_nothing(referee: Referee
     referee.open_desk()
     referee.wait(timedelta(days=3))
     assert types(referee) == ["agreed", "commitments", "paused"]
-    assert order(referee, "pause") == ("refused", "the match is paused")
-    assert order(referee, "resume", reason="it has moved") == ("done", "m1 is playing")
+    assert referee.instruct("pause") == ("refused", "the match is paused")
+    assert referee.instruct("resume", reason="it has moved") == ("done", "m1 is playing")
     assert types(referee) == ["agreed", "commitments", "paused", "resumed", "turn"]
     assert "it has moved" in body(bob.find("the match goes on"))
     assert "turn 1" in str(bob.last["Subject"])
-    assert order(referee, "resume") == ("refused", "the match is not paused")
+    assert referee.instruct("resume") == ("refused", "the match is not paused")
     assert survey(referee.database)["paused"] == {}
 
 
 def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: Referee) -> None:
     ann, bob = referee.begun("kind: scored\ngames: 3")
     referee.turn((ann, ""), (bob, ""))
-    order(referee, "pause")
+    referee.instruct("pause")
     referee.send(ann, "transcript m1\n")
     running = held(ann.last)
     assert "not revealed yet" in running[-2]
-    order(referee, "resume")
-    assert order(referee, "end", reason="the players asked for it") == ("done", "m1 is closed")
+    referee.instruct("resume")
+    assert referee.instruct("end", reason="the players asked for it") == ("done", "m1 is closed")
     assert types(referee)[-4:] == ["stopped", "ended", "revealed", "closed"]
     closed = body(bob.find("the match is closed"))
     assert "nobody has won it:\n\n  the players asked for it\n" in closed
@@ -68,14 +62,14 @@ def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: 
     found = held(ann.last)
     assert "paused by the operator: the server moves" in found
     assert "stopped by the operator: the players asked for it" in found
-    assert order(referee, "end") == ("refused", "the match is closed, not under way")
+    assert referee.instruct("end") == ("refused", "the match is closed, not under way")
 
 
 def test_an_unknown_match_and_a_fault_of_ours_are_answered(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert order(referee, "pause", "m7") == ("refused", "there is no match m7")
+    assert referee.instruct("pause", "m7") == ("refused", "there is no match m7")
     ann, _ = referee.begun()
     monkeypatch.setattr("pbem.match.events.interventions.pause", lambda *_: 1 // 0)
-    state, answer = order(referee, "pause")
+    state, answer = referee.instruct("pause")
     assert state == "refused"
     assert "under the reference" in answer
     monkeypatch.undo()
@@ -86,17 +80,14 @@ def test_an_unknown_match_and_a_fault_of_ours_are_answered(referee: Referee, mon
 def test_after_a_restore_every_match_stands_still_before_any_letter_is_handled(referee: Referee) -> None:
     ann, bob = referee.begun()
     referee.turn((ann, ""))
-    with referee.database.transaction():
-        assert begin_generation(referee.database, 4) == 5
-        Instructions(referee.database).give("restored", "", "", "root", referee.now)
-    referee.open_desk()
+    assert begin_anew(referee, 4) == 5
     referee.turn((bob, ""))
     assert types(referee) == ["agreed", "commitments", "restored"]
     told = body(bob.find("the server was restored"))
     assert "turn 1 is due" in told
     assert "operator@play.example" in told
     assert "generation 5" in told
-    order(referee, "resume", reason="both players agree to go on")
+    referee.instruct("resume", reason="both players agree to go on")
     assert types(referee) == ["agreed", "commitments", "restored", "resumed", "turn"]
     referee.send(ann, "resign m1 match\n")
     referee.send(ann, "transcript m1\n")
@@ -142,7 +133,7 @@ def test_after_a_restore_players_get_on_by_what_their_letters_tell(referee: Refe
         referee.send(ann, late)
         assert ann.text.count("prev") >= 1
         assert types(referee)[-1] == "restored"
-    order(referee, "resume", reason="both agree")
+    referee.instruct("resume", reason="both agree")
     told, other = body(ann.last), " ".join(body(bob.last).split())
     assert "keine Befehle für Zug 1 da" in told
     assert "Your revision 1 is here, and stands" in other

@@ -24,7 +24,6 @@ from pbem.match.events.sealed_events import sealed
 from pbem.match.sealed_game import hashed
 from pbem.match.transcript import sha256_hex
 from pbem.proof.normal_form import VOCABULARY
-from pbem.store.operator import Instructions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,9 +191,7 @@ def test_sentences_in_the_turn_in_which_setups_are_opened(referee: Referee, word
 
 def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) -> None:
     ann, bob = begun(referee)
-    instructions = Instructions(referee.database)
-    instructions.give("pause", "m1", "the server moves", "root", referee.now)
-    referee.work()
+    referee.instruct("pause")
     assert "Until it resumes, nothing is entered" in body(bob.box.find("the match is paused"))
     referee.send(bob.box, "status m1\n")
     assert "The match is paused; nothing is entered until it resumes" in bob.box.text
@@ -203,8 +200,7 @@ def test_a_pause_takes_no_steps_and_what_follows_asks_again(referee: Referee) ->
     referee.send(ann.box, text, follow=False)
     assert "the match is paused" in ann.box.text
     assert stands(referee) == before
-    instructions.give("resume", "m1", "it has moved", "root", referee.now)
-    referee.work()
+    referee.instruct("resume", reason="it has moved")
     assert "Due from you: the commitment to orders." in ann.box.text
     assert document(ann.box.last) is not None
     turns(referee, (ann, bob), 1)

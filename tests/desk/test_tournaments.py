@@ -13,7 +13,7 @@ import pytest
 from desk.test_keyless import Phones
 from in_a_box.mailing_club import CLOSES, DAY, RULED, SMALL, Club, letters_about, planned
 from in_a_box.referee import START, Referee, body, placed
-from in_a_box.restores import back_up, put_back, resume_all
+from in_a_box.restores import back_up, begin_anew, put_back, resume_all
 from in_a_box.stores import of_sqlite
 
 from pbem.desk import seats
@@ -21,7 +21,6 @@ from pbem.desk.tournament import tournament_commands
 from pbem.proof.tournament_proof import verify_tournament
 from pbem.server.desk_work import enable_games
 from pbem.store import operator
-from pbem.store.operator import Instructions, begin_generation
 from pbem.store.tournament_rows import Tournaments
 from verifier import judged_tournament
 
@@ -179,11 +178,8 @@ def test_who_leaves_and_who_is_silent(club: Club) -> None:
 def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club) -> None:
     club.begin()
     referee = club.referee
-    with referee.database.transaction():
-        began = begin_generation(referee.database, 4)
-        Instructions(referee.database).give("restored", "", "", "root", referee.now)
     before = club.bundles()[0]
-    referee.open_desk()
+    began = begin_anew(referee, 4)
     referee.wait(timedelta(minutes=1))
     found = club.proof(club.bundles())
     assert f"WORD the server was restored from a backup (generation {began}): it forgot what came after that" in found
@@ -291,11 +287,7 @@ def test_the_table_of_each_tournament_is_planned_in_a_transaction_of_its_own(
 
 def instruct(club: Club, what: str, ruling: str = "") -> tuple[str, str]:
     """The outcome of an operator's instruction about the tournament."""
-    referee = club.referee
-    given = Instructions(referee.database)
-    number = given.give(what, "t1", "a  trip", "root", referee.now, ruling=ruling)
-    referee.work()
-    return given.outcome(number)
+    return club.referee.instruct(what, "t1", "a  trip", ruling)
 
 
 def test_a_pause_stops_the_start_and_entries_close_nevertheless(club: Club) -> None:

@@ -21,7 +21,6 @@ from cli.test_operator import CONFIG, give_keys
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from desk.test_anonymous import opened
 from desk.test_notify import notified
-from desk.test_operator import order
 from desk.test_witnesses import LOG_KEY, TEN, Desk
 from golden.kept import FOLDER, verdicts
 from in_a_box.bounces import bounce, return_path
@@ -62,10 +61,10 @@ def interrupted(referee: Referee) -> bytes:
     referee.wait(timedelta(hours=1))
     referee.send(ann, "vacation 2026-03-10 to 2026-03-20\n")
     for what in ("pause", "resume"):
-        order(referee, what)
+        referee.instruct(what)
     put_back(referee, back_up(referee))
     resume_all(referee)
-    order(referee, "end")
+    referee.instruct("end")
     return proof(referee, ann)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from desk.test_operator import order
 from golden.kept import FOLDER, unpack, verdicts
 from in_a_box.owners import Owner, live_out
 from in_a_box.referee import SERVER, START, Referee
@@ -131,7 +130,7 @@ def test_a_store_proves_what_it_proved_and_its_matches_go_on(tmp_path: Path) -> 
     for _ in range(2):  # Ann's orders for these turns are in the store
         ordered(referee, "carl", "m2", "")
     assert referee.match(2).phase == "closed"
-    assert order(referee, "resume", "m3") == ("done", "m3 is playing")
+    assert referee.instruct("resume", "m3") == ("done", "m3 is playing")
     ordered(referee, "dan", "m3", "Z1 J1-J2")
     assert referee.match(3).phase == "closed"
     carl = referee.person("carl")

@@ -36,7 +36,7 @@ from pbem.mail.compose import Composer, Generation
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.noted_time import Outages
-from pbem.store.operator import forgotten, generation
+from pbem.store.operator import Instructions, forgotten, generation
 from pbem.store.questions import RANKS, Lookups
 from pbem.store.vault import Vault
 
@@ -409,6 +409,15 @@ class Referee:
         while (following := self.running.tick(self.now)) is not None and following <= self.now:
             pass
         self.collect()
+
+    def instruct(
+        self, what: str, about: str = "m1", reason: str = "the server moves", ruling: str = ""
+    ) -> tuple[str, str]:
+        """The outcome of an operator's instruction."""
+        given = Instructions(self.database)
+        number = given.give(what, about, reason, "root", self.now, ruling=ruling)
+        self.work()
+        return given.outcome(number)
 
     def look_up(self) -> bool:
         """Ask the DNS, as the daemon's task does; returns whether there was anything to ask."""

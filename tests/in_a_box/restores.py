@@ -24,13 +24,19 @@ def put_back(referee: Referee, backup: sqlite3.Connection, above: int = 1) -> in
     """Put the copy in place of the store, and start the server: all matches are paused. Returns the generation."""
     with closing(backup):
         backup.backup(connection(referee.database))
+    referee.outbox.release_all()
+    referee.inbox.release_all()
+    generation = begin_anew(referee, above)
+    referee.work()
+    return generation
+
+
+def begin_anew(referee: Referee, above: int) -> int:
+    """Start the server in a new generation, whatever it forgot. Returns the generation."""
     with referee.database.transaction():
         generation = begin_generation(referee.database, above)
         Instructions(referee.database).give("restored", "", "", "root", referee.now)
-    referee.outbox.release_all()
-    referee.inbox.release_all()
     referee.open_desk()
-    referee.work()
     return generation
 
 

@@ -10,7 +10,6 @@ from pbem.desk import bulletin
 from pbem.proof.kept_letters import kept
 from pbem.proof.prove import Against
 from pbem.proof.verification import Proved, verify
-from pbem.store.operator import Instructions
 from verifier import Wrong, verified
 
 if TYPE_CHECKING:
@@ -26,8 +25,7 @@ def named(referee: Referee, generation: int) -> None:
 
 def restored(referee: Referee, generation: int) -> None:
     named(referee, generation)
-    Instructions(referee.database).give("restored", "", "", "root", referee.now)
-    referee.work()
+    referee.instruct("restored", "", "")
 
 
 def bundled(referee: Referee) -> bytes:

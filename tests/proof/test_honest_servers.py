@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import Mailbox, Referee, form_in, new, placed
+from in_a_box.restores import begin_anew
 from judges.honest import accused
 from vectors.matches import GOOD, SETUPS, SMALL
-
-from pbem.store.operator import Instructions, begin_generation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,23 +62,15 @@ class Told(Referee):
             self.wait(DAY)
 
 
-def operated(referee: Referee, what: str, about: str = "m1") -> None:
-    Instructions(referee.database).give(what, about, "the server moves", "root", referee.now)
-    referee.work()
-
-
 def troubled(referee: Referee) -> bytes:
     """All that happens to clocks: a pause, a backup, an outage, a vacation, late letters, a gift, a lost deadline."""
     ann, bob = referee.begun(f"{SMALL}\nkind: scored\ngames: 3", SETUPS)
     referee.send(bob, "vacation 2026-03-05 to 2026-03-08\n")
-    operated(referee, "pause")
+    referee.instruct("pause")
     referee.turn((ann, "Rv1"))
-    operated(referee, "resume")
-    with referee.database.transaction():
-        begin_generation(referee.database, 4)
-        Instructions(referee.database).give("restored", "", "", "root", referee.now)
-    referee.open_desk()
-    operated(referee, "resume")
+    referee.instruct("resume")
+    begin_anew(referee, 4)
+    referee.instruct("resume")
     referee.outage(timedelta(hours=5))
     referee.away = {bob.address}
     referee.turn((bob, ""))
@@ -126,7 +117,7 @@ def stopped(referee: Referee) -> bytes:
         form = ann.filled("orders", "Rv1")
         referee.send(ann, form.replace("orders m1 turn 1", f"orders m1 {place}"))
     referee.send(bob, bob.filled("orders", ""))
-    operated(referee, "end")
+    referee.instruct("end")
     return b""
 
 

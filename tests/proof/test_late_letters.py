@@ -13,7 +13,6 @@ from vectors.matches import SETUPS, SMALL, proof
 from pbem.match.documents import Receipt
 from pbem.match.transcript import Entry
 from pbem.store.inbox import Envelope
-from pbem.store.operator import Instructions
 from verifier import verified
 
 HOUR = timedelta(hours=1)
@@ -56,11 +55,6 @@ class TestAfterAMiss:
         sound(referee, bob)
 
 
-def operated(referee: Referee, what: str) -> None:
-    Instructions(referee.database).give(what, "m1", "the server moves", "root", referee.now)
-    referee.work()
-
-
 @pytest.mark.parametrize("grace", ["1d", "0"])
 def test_a_match_that_is_paused_in_the_second_of_a_deadline(referee: Referee, grace: str) -> None:
     """The deadline is that second, and not the end of the pause."""
@@ -68,9 +62,9 @@ def test_a_match_that_is_paused_in_the_second_of_a_deadline(referee: Referee, gr
     referee.turn((bob, ""))
     referee.now += 48 * HOUR
     referee.alive()
-    operated(referee, "pause")
+    referee.instruct("pause")
     referee.wait(5 * HOUR)
-    operated(referee, "resume")
+    referee.instruct("resume")
     referee.wait(30 * HOUR)
     assert referee.match().missed == {1}
     referee.turn((ann, "Rv1"))
@@ -83,9 +77,9 @@ def test_orders_after_a_pause_within_the_grace(referee: Referee) -> None:
     ann, bob = referee.begun(f"{QUICK}\nmiss: wait", SETUPS)
     referee.turn((bob, ""))
     referee.wait(50 * HOUR)
-    operated(referee, "pause")
+    referee.instruct("pause")
     referee.wait(40 * HOUR)
-    operated(referee, "resume")
+    referee.instruct("resume")
     until_missed(referee, 1)
     referee.turn((ann, "Rv1"))
     assert referee.match().turn == 2
