@@ -59,14 +59,6 @@ class TestDeadlines:
         assert short.with_stop(vacation).deadline == at("2026-04-26 00:48", "Africa/Cairo")
         assert short.halted("undelivered", vacation.began).deadline is None
 
-    def test_each_player_in_the_own_zone(self) -> None:
-        """The same moment, either side of an ocean, on the Sunday between two changes of daylight saving."""
-        since = at("2026-03-07 18:00")
-        here = Clock(since, 7 * D, zone=BERLIN).deadline
-        there = Clock(since, 7 * D, zone=NEW_YORK).deadline
-        assert here == at("2026-03-14 18:00")
-        assert there == at("2026-03-14 17:00")
-
     @given(st.sampled_from(ZONES), st.datetimes(WALL, WALL.replace(year=2035)), st.integers(3600, 90 * D))
     def test_hour_and_minute_hold_in_every_zone(self, zone: str, start: datetime, seconds: int) -> None:
         since = start.replace(tzinfo=UTC)

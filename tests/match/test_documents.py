@@ -175,27 +175,6 @@ def test_an_opening_is_read_strictly(old: str, new: str) -> None:
         Opening.read(OPENING.text().replace(old, new))
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("rev 3", "rev 03"),
-        ("rev 3", f"rev {'3' * 5000}"),
-        ("rev 3\n", ""),
-        ("turn 5", "Turn 5"),
-        ("pbem receipt 1", "pbem receipt 2"),
-        (f"received {RECEIVED}\n", ""),
-        ("level key\nkey SHA256:x+/", "key SHA256:x+/\nlevel key"),
-    ],
-)
-def test_a_receipt_is_read_strictly(old: str, new: str) -> None:
-    assert old in RECEIPT.text()
-    with pytest.raises(NotADocument):
-        Receipt.read(RECEIPT.text().replace(old, new))
-    for text in ("", "\n", RECEIPT.text().rstrip("\n"), RECEIPT.text() + "\n", OPENING.text()):
-        with pytest.raises(NotADocument):
-            Receipt.read(text)
-
-
 PATHS = [f"withdrawals/game-2-turn-5-withdrawn-seat-{seat}-rev-4.txt" for seat in (1, 2)]
 TRACE = Trace("play.example", "m17", 2, 5, "ab" * 32, dict.fromkeys(PATHS, "77" * 32))
 

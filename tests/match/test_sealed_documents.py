@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-from msgspec.structs import replace
-
 from pbem.match.sealed_game import PaperPlace, hashed, paper, salt
 from pbem.match.transcript import sha256_hex
 
@@ -44,19 +41,3 @@ def test_the_papers_of_the_example() -> None:
     )
     assert "\nanswers\nbeam Rv1 miss\n" in answers
     assert answers.endswith("scan Yw3 ship\nend\n")
-
-
-@pytest.mark.parametrize("other", [{"server": "s"}, {"match": "m1"}, {"game": 3}, {"seat": 2}])
-def test_every_place_has_its_own_salt(other: dict[str, object]) -> None:
-    mine = salt(SEED, ANNA, 5, "orders")
-    assert salt(SEED, replace(ANNA, **other), 5, "orders") != mine
-
-
-def test_every_turn_paper_and_seed_has_its_own_salt() -> None:
-    mine = salt(SEED, ANNA, 5, "orders")
-    assert (
-        len(
-            {mine, salt(SEED, ANNA, 6, "orders"), salt(SEED, ANNA, 5, "strikes"), salt(SEED[::-1], ANNA, 5, "orders")}
-        )
-        == 4
-    )

@@ -202,16 +202,6 @@ def test_a_store_that_fails_at_the_count_of_the_day_forgets_no_letter(
     play(tmp_path, scene, Delivery(per_day=3))
 
 
-def test_where_only_the_account_may_send_it_is_the_return_path(tmp_path: Path) -> None:
-    async def scene(post: Post) -> None:
-        post.deliverer.delimiter = None
-        await post.send()
-        await post.delivered()
-        assert [sender for sender, _, _ in post.script.received] == ["pbem@play.example"]
-
-    play(tmp_path, scene)
-
-
 def test_a_letter_leaves_exactly_as_stored_with_an_address_for_its_bounce(tmp_path: Path) -> None:
     async def scene(post: Post) -> None:
         number = post.put()

@@ -175,12 +175,6 @@ class TestRounds:
 
 
 class TestTerms:
-    def test_two_seats_are_not_in_the_document(self) -> None:
-        terms = Club("format: swiss\nseats: 2").state.terms
-        assert terms.document() == Club("format: swiss").state.terms.document()
-        assert "seats" not in terms.document()
-        assert started(6).state.terms.document()["seats"] == 3
-
     @pytest.mark.parametrize(
         ("lines", "fault"),
         [
