@@ -486,18 +486,6 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
     assert "nobody is told" in text
 
 
-def test_a_password_leaves_no_machine_in_the_clear(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    (tmp_path / "password").write_text("secret\n")
-    (tmp_path / "password").chmod(0o600)
-    house.config.write_text(
-        f'server = "{SERVER}"\n[smtp]\nlisten = "127.0.0.1:0"\n'
-        '[smarthost]\nhost = "mail.example"\nuser = "x"\npassword_file = "password"\n'
-    )
-    said = house.run("serve", status=4)
-    assert 'smarthost: tls = "none" shows the password to the network: one of starttls, implicit is possible' in said
-
-
 def test_an_instruction_that_nobody_obeys_yet_is_not_lost(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbem.server.operators_store.PATIENCE", 0.2)
     with Lock(house.store):

@@ -14,7 +14,7 @@ from pbem.cli.group import group
 if TYPE_CHECKING:
     from pathlib import Path
 
-GAMES = ("shoot-em-up", "spaceships")
+GAMES = ("dueling-masters", "shoot-em-up", "spaceships")
 
 
 def run(*arguments: object) -> Result:

@@ -495,8 +495,7 @@ def test_an_organiser_gets_the_page_to_pass_on(referee: Referee) -> None:
 
 def test_a_substitute_is_told_that_matches_under_way_stay_with_the_player_before(club: Club) -> None:
     """The substitute was silent in none of them, and so is not out for the silence in both."""
-    club.begin("pace: 1d
-grace: 0")
+    club.begin("pace: 1d\ngrace: 0")
     club.people["eve"] = club.referee.registered("eve")
     club.say("ann", "rule t1 substitute eve for bob\nreason: ill\nend")
     entered = club.say("eve", f"enter t1 {club.t.rules_hash}")

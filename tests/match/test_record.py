@@ -1,21 +1,14 @@
-"""The game record: the worked examples, the canonical form, and files that nobody meant well."""
+"""The game record: its canonical form, and files that nobody meant well."""
 
 from __future__ import annotations
 
-import json
 import tomllib
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pbem.match.record import LONGEST, Illegal, NotARecord, Record, RecordedResult, Turn, read, replay, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-GAMES = ("dueling-masters", "shoot-em-up", "spaceships")
 
 SEATS = """
 [[seat]]
@@ -30,28 +23,6 @@ HEAD = 'record = 1\ngame = "spaceships"\n'
 OPTIONS = '\n[options]\nfleet = "cost:1"\n'
 TURN = '\n[[turn]]\n1 = ""\n2 = ""\n'
 GAME = HEAD + OPTIONS + SEATS
-
-
-def answer(path: Path) -> dict[str, Any]:
-    """What `pbem replay --json` would say of a file."""
-    try:
-        record = read(path.read_text(encoding="utf-8"))
-        played = replay(record)
-    except NotARecord:
-        return {"game": None}
-    except Illegal as illegal:
-        return {"game": illegal.game, "error": {"turn": illegal.turn, "seat": illegal.seat}}
-    turns = [{"turn": number, "reports": list(reports)} for number, reports in enumerate(played.turns, start=1)]
-    return {"game": record.game, "turns": turns, "result": played.result}
-
-
-def test_example(example: Path) -> None:
-    expected = json.loads(example.with_name(example.name.replace(".pbem.toml", ".json")).read_text(encoding="utf-8"))
-    if expected["game"] is None:
-        expected = {"game": None}
-    elif "error" in expected:
-        expected["error"] = {key: expected["error"][key] for key in ("turn", "seat")}
-    assert answer(example) == expected
 
 
 def refused(text: str) -> tuple[int, int | None, str | None]:

@@ -184,12 +184,6 @@ class TestRulings:
         assert "carl" not in points(club)
         assert club.folded() == club.state
 
-    def test_no_substitute_who_is_there_already(self) -> None:
-        club = Club(names=names(4))
-        club.start()
-        with pytest.raises(Refused, match="p02 has, or had, a place in the tournament"):
-            club.rule(what="substitute", player="p02", **{"for": "p01"})
-
     def test_a_nomination_that_stands_is_not_repeated(self) -> None:
         club = Club(names=names(4))
         club.start()
