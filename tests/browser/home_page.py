@@ -87,8 +87,8 @@ def watch(page: Page, wrong: list[str]) -> None:
     page.on("request", lambda asked: None if "//localhost:" in asked.url else wrong.append(asked.url))
 
 
-def practise(page: Page, game: str = "spaceships") -> None:
-    page.locator(f'#games [data-game="{game}"]').click()
+def practise(page: Page) -> None:
+    page.locator('#games [data-game="spaceships"]').click()
     expect(page.locator("#whose-move")).to_have_text("turn 1: your move", timeout=LONG)
     expect(page.frame_locator("#board").locator("#task")).to_be_visible()
 

@@ -183,10 +183,10 @@ def test_a_key_has_one_encoding(name: str, change: bytes) -> None:
             ssh.parse(f"{kind} {base64.b64encode(octets).decode()}")
 
 
-def by_the_other(armor: str, key: str, text: bytes, server: str) -> bool:
+def by_the_other(armor: str, key: str) -> bool:
     """The word of the second verifier."""
     try:
-        return second.by_ssh(second.Key("ssh", "", key), armor, text, server)
+        return second.by_ssh(second.Key("ssh", "", key), armor, TEXT, "play.example")
     except (No, *UNREADABLE):
         return False
 
@@ -196,7 +196,7 @@ def test_the_second_verifier_agrees(name: str) -> None:
     wish = HONEST.get(name) or FALSE[name][0]
     application = application_of(wish)
     armor = passkeys.sign(KEY, TEXT, NAMESPACE, wish, application)
-    assert by_the_other(armor, passkeys.public(KEY, application), TEXT, "play.example") == (name in HONEST)
+    assert by_the_other(armor, passkeys.public(KEY, application)) == (name in HONEST)
 
 
 def other_forms(base64_: str) -> list[str]:
@@ -220,20 +220,20 @@ def test_base64_has_one_form() -> None:
     for armor in armors:
         with pytest.raises(BadSignature, match="damaged"):
             ssh.read_signature(armor)
-        assert not by_the_other(armor, passkeys.public(KEY), TEXT, "play.example")
+        assert not by_the_other(armor, passkeys.public(KEY))
     kind, text = passkeys.public(KEY, "aa.example").split()
     assert text.endswith("=")
     for form in other_forms(text):
         with pytest.raises(BadKey, match="damaged"):
             ssh.parse(f"{kind} {form}")
         armor = passkeys.sign(KEY, TEXT, wish=Wish("https://aa.example", "aa.example"), application="aa.example")
-        assert not by_the_other(armor, f"{kind} {form}", TEXT, "play.example")
+        assert not by_the_other(armor, f"{kind} {form}")
 
 
 def test_an_armor_whose_first_line_end_was_lost() -> None:
     armor = passkeys.sign(KEY, TEXT).replace("\n", "")
     assert holds(armor)
-    assert by_the_other(armor, passkeys.public(KEY), TEXT, "play.example")
+    assert by_the_other(armor, passkeys.public(KEY))
 
 
 def by_a_device(flags: int = 1) -> tuple[str, str]:
@@ -259,7 +259,7 @@ def held(armor: str, line: str) -> bool:
 @pytest.mark.parametrize(("flags", "good"), [(0x01, True), (0x05, True), (0x00, False), (0x41, False), (0x81, False)])
 def test_a_security_key_is_touched(flags: int, *, good: bool) -> None:
     line, armor = by_a_device(flags)
-    assert held(armor, line) == by_the_other(armor, line, TEXT, "play.example") == good
+    assert held(armor, line) == by_the_other(armor, line) == good
 
 
 @pytest.mark.parametrize("name", ["security key", "passkey"])
@@ -267,11 +267,11 @@ def test_no_octet_can_be_changed_and_both_verifiers_say_so(name: str) -> None:
     line, armor = by_a_device() if name == "security key" else (passkeys.public(KEY), passkeys.sign(KEY, TEXT))
     blob = base64.b64decode("".join(armor.split("\n")[1:-2]))
     assert held(armor, line)
-    assert by_the_other(armor, line, TEXT, "play.example")
+    assert by_the_other(armor, line)
     for at in range(len(blob)):
         changed = passkeys.armored(blob[:at] + bytes([blob[at] ^ 1]) + blob[at + 1 :])
         assert not held(changed, line), at
-        assert not by_the_other(changed, line, TEXT, "play.example"), at
+        assert not by_the_other(changed, line), at
 
 
 def test_stock_ssh_keygen_agrees(tmp_path: Path) -> None:

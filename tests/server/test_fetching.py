@@ -378,7 +378,7 @@ def test_a_look_that_is_broken_off_is_not_whole(monkeypatch: pytest.MonkeyPatch)
 HOURS = timedelta(hours=1)
 
 
-def read_again(box: Stingy, until: datetime = MARCH + timedelta(microseconds=1)) -> tuple[datetime, datetime]:
+def read_again(box: Stingy, until: datetime) -> tuple[datetime, datetime]:
     """When it was noted that the mailbox was read to its end by then or later; and by when."""
     steps = noted_of(box, lambda: box.time, until=until)
     last = steps[-1]
