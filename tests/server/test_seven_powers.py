@@ -1,4 +1,4 @@
-"""Diplomacy by mail through a daemon whose clock is moved on: seven play to a draw of three, a retreat is missed.
+"""Diplomacy by mail through a daemon whose clock is moved on: seven play to a draw of three.
 
 Of the seven, four have keys, two have telephones and none, one is at `pbem play`. They write by SMTP, and know only
 what their letters say. Needs libfaketime (Debian: `apt-get install faketime`).
@@ -43,7 +43,6 @@ SOURCE = ROOT / "examples" / "pbem-diplomacy" / "pbem_diplomacy"
 HOME = Domain("mail.example")
 PATIENCE = 120.0  # seconds
 TERMS = "seats: 7\nanonymous: yes\npace: 2d\ngrace: 1d\nsettle: 0\nmiss: leave\nsubstitutes: majority"
-WEEKLY = "powers: Germany France Italy\nuntil: 1901\npace: 7d\ngrace: 1h\nsettle: 0\nmiss: leave"
 WROTE = {
     "en": "On Mon, 30 Nov 2026, 12:00 pbem <{}> wrote:",
     "de": "Am Mo., 30. Nov. 2026 um 12:00 schrieb pbem <{}>:",
@@ -214,7 +213,7 @@ class Club:
         """The names by which the others know each."""
         self.due = 1
         self._ordered: dict[str, int] = {}
-        self._folder, self._office, self._clock, self._random = folder, office, clock, Random("seven powers")
+        self._office, self._clock, self._random = office, clock, Random("seven powers")
 
     @property
     def by_letters(self) -> list[Person]:
@@ -232,30 +231,6 @@ class Club:
         for person in self.by_letters:
             person.wait(r"\borders m1 turn 1\b")
         self.seats = {one.name: f"seat-{one.asked()[1]['seat']}" for one in self.people}
-
-    def meet(self) -> None:
-        """Ann, Erin and Fay, who reads German, are Germany, France and Italy for a year, a week for each turn."""
-        self.people = [self.ann, self.erin, self.fay]
-        for one in self.people:
-            one.register()
-        self.fay.send("set language de", self.fay.wait("You are registered"))
-        self.ann.say(f"new diplomacy with erin fay\n{WEEKLY}\nend")
-        for one in self.people[1:]:
-            one.agree("accept")
-
-    def march(self, *texts: str) -> None:
-        """Send everybody's orders, by seat, and have them told of the turn."""
-        for person, text in zip(self.by_letters, texts, strict=True):
-            person.wait(rf"orders m1 turn {self.due}\b")
-            person.order(text, person.asked()[2])
-        self._be_told()
-
-    def miss_retreat(self) -> None:
-        """A day and the grace period pass: of the week, retreats have a seventh."""
-        until(self._all_out, PATIENCE)  # a clock is stopped as long as the letter that sets it is on its way
-        self._clock.move(timedelta(days=1, hours=2))
-        self.ann.send("games\n")  # any letter has the server look at its clock
-        self._be_told()
 
     def order(self, silent: Person | None = None) -> bool:
         """Have all send the orders that are due; true if they were asked of who is silent, too."""
@@ -283,11 +258,6 @@ class Club:
     def _be_told(self) -> None:
         until(lambda: all(one.was_told(self.due) for one in self.by_letters), PATIENCE)
         self.due += 1
-
-    def _all_out(self) -> bool:
-        """True if the server has delivered all its letters."""
-        command = [PBEM, "outbox", "list", "--config", str(self._folder / "pbem.toml")]
-        return "Nothing waits" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     def whisper(self) -> None:
         """Ann writes to two, and nobody else hears of it."""
@@ -379,23 +349,3 @@ def test_seven_play_to_a_draw_of_three(tmp_path: Path, club: Club, monkeypatch: 
     monkeypatch.delenv("PYTHONPATH")
     status, said = verdict(bundle)
     assert (status, "OPEN  rules" in said) == (3, True), said
-
-
-def test_a_missed_retreat_disbands_the_unit_after_a_day_of_a_week(tmp_path: Path, club: Club) -> None:
-    club.meet()
-    club.march("A Mun-Ruh\nA Ber-Mun", "A Par-Bur", "A Rom H")
-    club.march("A Mun-Bur\nA Ruh S A Mun-Bur", "A Bur H", "A Rom H")
-    club.erin.wait("France: A Bur may retreat to Bel or Gas or Par or Pic")
-    club.miss_retreat()
-    for person, missed, disbanded in (
-        (club.erin, "You missed the deadline and the grace period for turn 3", "France: A Bur is disbanded"),
-        (club.ann, "erin missed the deadline and the grace period for turn 3", "France: A Bur is disbanded"),
-        (club.fay, "erin hat Frist und Nachfrist für Zug 3 versäumt", "Frankreich: A Bur wird aufgelöst"),
-    ):
-        assert (letter := person.heard(missed)), person.letters[-1].text
-        assert disbanded in letter.text
-    club.erin.order("build A Par", club.erin.asked()[2])  # the army in Burgundy is missing
-    name, content = club.ann.wait("Diplomacy game 1 is a draw").attachment(".pbem.zip")
-    (bundle := tmp_path / name).write_bytes(content)
-    status, said = verdict(bundle, "--game", "diplomacy")
-    assert status == 0, said
