@@ -142,21 +142,11 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert run(str(tmp_path))[0] == 2
 
 
-def offline(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", OFFLINE, "verify", *arguments], capture_output=True, text=True, check=False, timeout=60
-    )
-
-
-def test_the_command_needs_no_server_and_no_network(proof: Path, tmp_path: Path) -> None:
-    done = offline(str(proof), "--server-key", KEY)
+def test_the_command_needs_no_server_and_no_network(proof: Path) -> None:
+    words = [sys.executable, "-c", OFFLINE, "verify", str(proof), "--server-key", KEY]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("Everything holds.\n")
-    file = forged(proof, tmp_path, "reports/game-1-turn-3.json", b"hit", b"miss")
-    done = offline(str(file))
-    assert (done.returncode, done.stderr) == (1, "")
-    assert "FAIL" in done.stdout.splitlines()[-1]
-    assert "reports/game-1-turn-3.json" in done.stdout.splitlines()[-1]
 
 
 class TestLettersAgainstABundle:
