@@ -79,16 +79,6 @@ def test_a_store_of_an_unknown_version_is_left_alone(tmp_path: Path) -> None:
             Database(place(tmp_path / "a.db"), migrate=migrate)
 
 
-def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
-    first = ("CREATE TABLE meta (x INTEGER); CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1);",)
-    with Database(place(tmp_path / "a.db"), first) as database:
-        assert database.engine.version == 1
-    second = (*first, "CREATE TABLE b (x INTEGER); INSERT INTO b SELECT x + 1 FROM a;")
-    for _ in range(2):
-        with Database(place(tmp_path / "a.db"), second) as database:
-            assert (database.engine.version, database.rows("SELECT x FROM b")) == (2, [{"x": 2}])
-
-
 def test_a_comment_in_a_script_leaves_nothing_behind() -> None:
     """Or PostgreSQL's dialect would miss a key after it, which an upsert names."""
     (statement,) = statements("CREATE TABLE a (\n    b TEXT, -- of c\n    PRIMARY KEY (b)\n) STRICT;\n-- The end.")
