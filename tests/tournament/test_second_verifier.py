@@ -126,7 +126,7 @@ def replaced() -> SignedClub:
     club.start()
     club.fall_silent(under_way(club))
     under_way(club)
-    club.rule("substitute eve for p00")
+    club.rule(what="substitute", player="eve", **{"for": "p00"})
     club.enter("eve")
     club.fall_silent(under_way(club))
     return club
