@@ -173,7 +173,7 @@ def given(place: Place, text: str) -> Command | None:
     """The command that a text without one gives at this place."""
     written, lines = text.split("\n"), marked(text).split("\n")
     mine = lines[: next((at for at, line in enumerate(lines) if line.rstrip() == "--"), None)]
-    if " ".join(line for line in mine if not line.lstrip().startswith(">")).lower().split()[:1] == ["stop"]:
+    if re.match(r"\s*stop(?!\w)", "\n".join(line for line in mine if not line.lstrip().startswith(">")), re.I):
         return None
     short = "\n".join(first_paragraph(mine))
     command = named(place, short)

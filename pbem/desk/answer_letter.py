@@ -16,7 +16,7 @@ from pbem.desk.seats import SeatContext, answered_at, seat_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS, AnyCommand, Reading, masked, unattributed
+from pbem.mail.commands import COMMANDS, AnyCommand, Reading, masked, own_runs, unattributed
 from pbem.match.state import RUNNING
 from pbem.match.transcript import written
 from pbem.pages import served
@@ -213,10 +213,16 @@ def _recognised(lines: Sequence[str]) -> list[str]:
 
 def own_lines(ignored: Sequence[str]) -> list[str]:
     """The ignored lines that are the player's own, without a closing at their end."""
-    return _unclosed(lines_of(ignored))
+    return _unclosed(_lines_of(ignored))
 
 
-def lines_of(ignored: Sequence[str]) -> list[str]:
+def own_words(text: str) -> list[str]:
+    """The same lines of an unsigned text, also those of its commands; a closing may be all that it says."""
+    runs = own_runs(text)
+    return own_lines(runs) or _lines_of(runs)
+
+
+def _lines_of(ignored: Sequence[str]) -> list[str]:
     """The ignored lines that are the player's own: no comments, quotes, their authors, nor what phones add."""
     lines: list[str] = []
     for run in ignored:

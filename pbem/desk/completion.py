@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from pbem.desk import plain_words
-from pbem.desk.answer_letter import lines_of, own_lines
+from pbem.desk.answer_letter import own_lines, own_words
 from pbem.desk.caller import Caller, Trust
 from pbem.desk.outcomes import Reply
 from pbem.desk.reply_tokens import ReplyTokens, demand_dns, is_spent, least
@@ -380,7 +380,7 @@ def without_form(
     at = find_seat(seats, mailed[0].match or 0, mailed[0].name) if is_bare and mailed else None
     if at is None:
         return letter, reading
-    if reading.short and mailboxes.is_talk(letter) and (said := _message(at, reading)) is not None:
+    if reading.short and mailboxes.is_talk(letter) and (said := _message(at, letter.text or "", reading)) is not None:
         return letter, replace(reading, commands=[said], ignored=[], short="")
     rev = mailboxes.revision(at.match, at.seat, mailed[0])
     counting = one_letter.counting(at.match, at.seat, rev, used, texts) if rev else []
@@ -433,18 +433,18 @@ def _bare(
     return replace(reading, commands=[command], ignored=ignored, short="")
 
 
-def _message(at: SeatContext, reading: Reading) -> AnyCommand | None:
+def _message(at: SeatContext, text: str, reading: Reading) -> AnyCommand | None:
     """The message that plain words are, in answer to one; None for what may be meant for the referee alone."""
-    match = at.match
-    lines = own_lines(reading.ignored) or lines_of(reading.ignored)  # a closing may be all that is said
-    said = "\n".join(lines)
+    match, lines = at.match, own_words(text)
+    said = masked("\n".join(lines))
     consent = match.phase == "proposed" and one_letter.consents(reading.short)
-    if reading.commands or reading.meant is not None or consent or len(said) > MOST or not says_something(said):
+    if reading.meant is not None or consent or len(said) > MOST or not says_something(said):
+        return None
+    # A command may begin a sentence, but has a line of its own.
+    if any(not parse(line, signed=False).short or one_letter.named(match, line) for line in (reading.short, *lines)):
         return None
     # Of a game's words that a dash joins, each counts.
-    if one_letter.named(match, reading.short) or any(
-        nearly(match, at.seat, words.replace("-", " - ")) is not None for words in (said, reading.short, *lines)
-    ):
+    if any(nearly(match, at.seat, words.replace("-", " - ")) is not None for words in (said, reading.short, *lines)):
         return None
     if any(_is_order(match, at.seat, words) for words in (said, reading.short, *lines, *_PAUSE.split(said))):
         return None

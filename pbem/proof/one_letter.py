@@ -59,6 +59,7 @@ POLITE = (
 MOST = 4000
 """The most characters of what several texts would submit, all together: a server judges them while others wait."""
 
+_STOPS = re.compile(r"stop(?!\w)", re.I)
 _ACCEPTANCE = re.compile(r"^accept (m\d{1,9})\s{1,9}([0-9a-f]{8,64})\b", re.M)
 _SAYS_NOTHING = re.compile(r"(?:#[^\n]*|[\s,;])*")
 """Comments, which help desks put above their letters, and what only separates words."""
@@ -98,7 +99,7 @@ def faults_of(match: Match, seat: int, text: str) -> tuple[Fault, ...]:
 
 def _given(match: Match, seat: int, rev: int, used: str, short: str, text: str) -> AnyCommand | None:
     """The command that a text gives there; `short` is its first paragraph if it has no command."""
-    if not short or used != f"{match.id}.{token(match, seat, rev)}":
+    if not short or _STOPS.match(short) or used != f"{match.id}.{token(match, seat, rev)}":
         return None
     sentence = named(match, short)
     if sentence is not None and sentence.name not in SENTENCES[match.phase]:

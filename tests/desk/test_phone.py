@@ -193,7 +193,10 @@ def talked(referee: Referee) -> tuple[Mailbox, Phone]:
     return ann, phone
 
 
-@pytest.mark.parametrize("words", [SAID, "Fine, thanks!", "Yes!"])
+BEGIN_AS_COMMANDS = ("Stop it, you bully!", "Resign already!", "Accept my congratulations", "Hi\nClear as day!")
+
+
+@pytest.mark.parametrize("words", [SAID, "Fine, thanks!", "Yes!", *BEGIN_AS_COMMANDS])
 def test_plain_words_in_answer_to_a_message_are_a_message(referee: Referee, words: str) -> None:
     ann, phone = talked(referee)
     turn = phone.bob.find("begins")
@@ -213,6 +216,7 @@ def test_plain_words_in_answer_to_a_message_are_a_message(referee: Referee, word
     [
         *("Gx3 Gx4", "Gx3 sRv1\n\nHave fun", "Hello\n\nGx3 Gx4", "gx3", "resign", BOB),
         *("Here are my orders: please shoot Gx3", "Meine Befehle: bitte Gx3 treffen"),
+        *("block ann", "Stop it!\n\nresign m1 match", "All right\nresign"),
     ],
 )
 def test_orders_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, words: str) -> None:

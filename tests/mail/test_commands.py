@@ -351,7 +351,11 @@ def test_stop() -> None:
     reading = parse("status m17\nstop\nresign m17\n")
     assert [command.name for command in reading.commands] == ["status"]
     assert (reading.ignored, reading.optout) == (["stop\nresign m17"], False)
-    assert parse("\n STOP\nplease").optout
+    below = "On 3 May, 10:15, we wrote:\n> Hello\n\nunsubscribe"
+    for text in ("\n STOP\nplease", "Stop.", "stop, please!", "Stop sending me your e-mails!", below):
+        assert parse(text).optout
+    for text in ("Stop it!", "stop it\nplease", "Hello\nstop", "Please stop that", "stop?", "stop m17", "Stop me"):
+        assert not parse(text).optout
     placed = parse("stop\nserver Play.example\nplayer Anna\nprev ab\n")
     assert (placed.optout, placed.place) == (True, {"server": "play.example", "player": "anna"})
     assert parse("status\nstop\nserver play.example\n").place == {}

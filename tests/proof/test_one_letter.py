@@ -52,6 +52,7 @@ PIECES = (
         "server",
     ),
     *("On 1 March, 12:00 pbem", "> quoted", "> orders m1 turn 1", "> server play.example", "> Gx3", "> end"),
+    *("Stop it", "Stop. Gx3"),
     *(">> orders m1 turn 1", "", "--", " --", "-- ", "Sent from my iPhone", "12:30", "\u00a0", "\u200b", "\ufeff"),
     *("\x0b", "\x85", "\t", "\u017fure", "\u0130", "İn", "\u017fent: x", "status m\u0661", "rev 1", "rules are"),
     *("new idea here", "new spaceships", "block him please", "confirm this letter", "challenge end", "end.", "end;"),

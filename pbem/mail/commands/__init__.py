@@ -6,7 +6,7 @@ Implements protocol.md, "Commands" and "Identity" (the signed forms).
 """
 
 from pbem.mail.commands.arguments import FIELDS, NAME_THE_MATCH, OF_ANY_PLACE, SETTINGS, masked
-from pbem.mail.commands.cursor import ARMOR, clean, own_text, unattributed
+from pbem.mail.commands.cursor import ARMOR, clean, own_runs, own_text, unattributed
 from pbem.mail.commands.reader import (
     ALONE,
     BROKEN,
@@ -41,6 +41,7 @@ __all__ = [
     "clean",
     "holds_commands",
     "masked",
+    "own_runs",
     "own_text",
     "parse",
     "row_of",

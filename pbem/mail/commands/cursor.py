@@ -66,6 +66,12 @@ def own_text(text: str) -> str:
     return "\n".join(line for _, line in own_lines(clean(text), signed=False).kept)
 
 
+def own_runs(text: str) -> list[str]:
+    """The lines of an unsigned text, as `own_text` has them, and the runs of its quotes between them."""
+    lines = own_lines(clean(text), signed=False)
+    return [run for _, run in sorted((*lines.kept, *lines.quotes))]
+
+
 def first_paragraph(text: Lines) -> str:
     """The first paragraph, without the line that introduces a quote, such as `On 3 May, 10:15, Bob wrote:`."""
     lines: list[str] = []

@@ -50,6 +50,11 @@ _OPTIONS = 100
 """The most options of one command, and faults in them: the answer names each."""
 
 _REV = re.compile(r"[1-9][0-9]{0,8}")
+_MAIL = r"(?: sending)?(?: me)?(?: all| any| more| these| your)* (?:e-?)?mails?"
+_COURTESY = r"(?:[ ,.!]+(?:please|thanks|thank you|bitte|danke))*[ ,.!]*"
+_LEAVES = re.compile(rf"(?:stop|unsubscribe)(?:{_MAIL})?{_COURTESY}(?:\n|\Z|(?<= )(?:server|player) )", re.I)
+"""A first line that asks for no more mail: with other words on it, it is said to somebody, such as `Stop it!`."""
+
 _END = re.compile(r"(?<![^\s,;])end(?![^\s,;.])", re.I)
 _SCAN = re.compile(rf"#[^\n]*|({_END.pattern})", re.I)
 _LAST_END = re.compile(r"(?<!\S)(end)\s*\Z", re.I)
@@ -115,8 +120,7 @@ class Reading(msgspec.Struct, frozen=True):
     ignored: list[str]
     """Runs of lines that were skipped, in their order: quotes, unknown lines, all after `-- ` or `stop`."""
     optout: bool = False
-    """`stop` was the very first word, or `unsubscribe` was all: the sender wants no more mail, except about running
-    matches."""
+    """The first line says `stop` or `unsubscribe`, and nothing else: no more mail, except about running matches."""
     place: dict[str, str] = {}
     """The server and the player that a `stop` names."""
     short: str = ""
@@ -153,14 +157,13 @@ def parse(text: str, *, signed: bool = True) -> Reading:
     """
     lines = own_lines(clean(text), signed=signed)
     words = Words(lines.kept)
-    optout = words.low() == "stop"
     commands, skipped = _read(words, signed=signed)
     skipped += lines.quotes
     if words.more:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
     first = first_paragraph(lines)
+    optout = not commands and _LEAVES.match(first) is not None
     if not commands and not optout:  # a proof may read commands, so their reading must not change
-        optout = _single_word(first) == "unsubscribe"
         commands = asked_by_subject(first)
         skipped = [(line, run) for line, run in skipped if not commands or run != first]
     skipped.sort()
