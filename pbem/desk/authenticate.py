@@ -259,8 +259,10 @@ class Authentication:
             wanted = any(spec.signed for spec, _ in specs) or reading.optout
             wanted = (wanted or self.players.unreachable(player.name) is not None) and player.keyless
             tokens = [token for token in mail.secret if token.purpose == "reply"]
-        row = replace(mail.row, received=mail.received)
-        return self.mailboxes.judge(mail.letter, row, mail.understood.voucher, tokens, player) if wanted else None
+        row, voucher = replace(mail.row, received=mail.received), mail.understood.voucher
+        talks = {spec.body for spec, _ in specs} == {"press"}
+        name = player.name if player else None
+        return self.mailboxes.judge(mail.letter, row, voucher, tokens, name, talks=talks) if wanted else None
 
     def _vouched(self, mail: Incoming) -> bool:
         """True if the letter is from where it says; asked at most once. Raises `NeedsDns`."""

@@ -180,29 +180,32 @@ class ReplyTokens:
                 yield detail
 
     def judge(
-        self, letter: Letter, row: InboxRow, voucher: Voucher, found: Sequence[Token], player: PlayerRow | None
+        self, letter: Letter, row: InboxRow, voucher: Voucher, found: Sequence[Token], by: str | None, *, talks: bool
     ) -> MailboxProof:
-        """The proof that a letter brings, by its voucher and the tokens found in it; raises `NeedsDns`."""
+        """The proof that a player's letter brings, by its voucher and the tokens found in it; raises `NeedsDns`.
+
+        If it only `talks`, it may be an afterthought, to an address that was used before.
+        """
         if letter.from_defect:
             return MailboxProof(_MALFORMED_FROM.given(defect=letter.from_defect))
-        name = player.name if player else None
         # The evidence must show which token it was: one that only the envelope knew proves nothing later.
         shown = mailbox_evidence.shown_tokens(letter)
-        given = [token for token in found if token.is_of(letter.sender or "", name)]
+        given = [token for token in found if token.is_of(letter.sender or "", by)]
         own = [token for token in given if token.hash in shown]
         if not own:
             return MailboxProof(_UNSEEN if given else _FOREIGN if found else _NO_REPLY)
         # The one in To before others: for orders without a form, no other counts.
         to = mailbox_evidence.token_hash(mailbox_evidence.detail_in_to(letter))
         token = min(own, key=lambda one: (is_spent(one, letter), one.hash != to, bool(one.used)))
-        if token.used is not None and is_spent(token, letter):
+        spent = is_spent(token, letter)
+        if token.used is not None and spent and not talks:
             return MailboxProof(_USED.given(moment=Moment(from_db(token.used))))
         demand_dns(voucher)
         reason, evidence = self._evidence(letter, row, voucher, token)
         if evidence is None:
             return MailboxProof(_WITHOUT_DKIM.given(reason=reason), token)
         # Opponents may have the letter: they could send it to another address, where its domain does not sign To.
-        again = token.used or self._tokens.counted(mailbox_evidence.marks(letter))
+        again = (None if spent else token.used) or self._tokens.counted(mailbox_evidence.marks(letter))
         return MailboxProof(None, token, again, evidence.key, evidence.text().encode())
 
     def _evidence(
@@ -249,8 +252,10 @@ class ReplyTokens:
         return False
 
     def use(self, token: Token, letter: Letter, now: datetime) -> None:
-        """Use a token up: the letter had effect."""
-        self._tokens.use(token.hash, _text_of(letter), mailbox_evidence.marks(letter), to_db(now))
+        """Use a token up, unless it was used before: the letter had effect."""
+        if token.used is None:
+            self._tokens.use(token.hash, _text_of(letter), to_db(now))
+        self._tokens.count(mailbox_evidence.marks(letter), to_db(now))
 
 
 def is_spent(token: Token, letter: Letter) -> bool:

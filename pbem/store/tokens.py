@@ -83,18 +83,21 @@ class Tokens(Rows):
             return None
         return self._database.read_one(Token, "SELECT * FROM reply_tokens WHERE hash = ?", (_hash(token),))
 
-    def use(self, hashed: str, letter: str, marks: Iterable[str], time: str) -> None:
-        """Use a token up by a letter with these marks; raises RuntimeError if it was used before."""
+    def use(self, hashed: str, letter: str, time: str) -> None:
+        """Use a token up by a letter; raises RuntimeError if it was used before."""
         used = self._database.execute(
             "UPDATE reply_tokens SET used = ?, letter = ? WHERE hash = ? AND used IS NULL", (time, letter, hashed)
         )
         if used.rowcount != 1:
             raise RuntimeError("the reply token was used before")
+
+    def count(self, marks: Iterable[str], time: str) -> None:
+        """Note that a letter with these marks counted."""
         for mark in marks:
             self._database.add("counted", mark=mark, time=time)
 
     def counted(self, marks: Iterable[str]) -> str | None:
-        """The time at which a letter with one of these marks used up a token; None if none did."""
+        """The time at which a letter with one of these marks counted; None if none did."""
         query = "SELECT time FROM counted WHERE mark = ?"
         return next((str(row["time"]) for mark in marks for row in self._database.rows(query, (mark,))), None)
 

@@ -57,8 +57,8 @@ class Phone:
         self.breaks = breaks  # columns at which it breaks a quote, and leaves the rest of the line without a mark
         self.replies = 0
 
-    def reply(self, written: str, letter: EmailMessage | None = None) -> None:
-        """Answer a letter, the latest by default, above its quote."""
+    def reply(self, written: str, letter: EmailMessage | None = None) -> bytes:
+        """Answer a letter, the latest by default, above its quote; returns the answer."""
         self.replies += 1
         letter = letter or self.bob.last
         to = reply_to(letter)
@@ -82,6 +82,7 @@ class Phone:
         )
         signed = HOME.sign(raw.encode().replace(b"\n", b"\r\n"), self.referee.now)
         self.referee.deliver(signed, self.bob.address, to)
+        return signed
 
 
 def flowing(text: str) -> str:
@@ -224,6 +225,22 @@ def test_orders_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, wor
     came = len(ann.letters)
     phone.reply(words)
     assert not [letter for letter in ann.letters[came:] if "writes to you" in body(letter)]
+
+
+def test_an_afterthought_to_a_message_is_passed_on_as_well(referee: Referee) -> None:
+    """Only a copy of a letter is not, nor does the used address let anything else count."""
+    ann, phone = talked(referee)
+    asked = phone.bob.last
+    phone.reply("Sunday is good.", asked)
+    second = phone.reply("At 5 pm, I mean.", asked)
+    assert "  : At 5 pm, I mean." in body(ann.last)
+    came = len(ann.letters)
+    referee.deliver(b"X-Copy: yes\r\n" + second, phone.bob.address, reply_to(asked))
+    phone.reply("resign m1 match", asked)
+    assert "was good for one letter" in " ".join(body(phone.bob.last).split())
+    assert len(ann.letters) == came
+    phone.reply("See you!", asked)
+    assert "  : See you!" in body(ann.last)
 
 
 @pytest.mark.parametrize("words", ["Z1 G2-G3", "z1 g2g3\nFine?", "Fine\n\nZ1: G2-G3", "Fine, Z1 G2-G3."])

@@ -196,7 +196,7 @@ def test_settings_and_messages_need_a_token_and_dkim_too(post: Post, text: str) 
     assert post.referee.desk.players.setting("bob", text.split()[1], "as it was") == "as it was"
 
 
-def test_a_message_may_answer_any_letter_of_its_match_once(post: Post) -> None:
+def test_a_message_may_answer_any_letter_of_its_match(post: Post) -> None:
     ann, bob = post.begun()
     early = reply_to(bob.find("begins"))
     post.referee.turn((ann, ""))
@@ -207,7 +207,7 @@ def test_a_message_may_answer_any_letter_of_its_match_once(post: Post) -> None:
     post.reply(bob, "press m1\nWell played.\nend", to=early)
     assert "Well played." in ann.text
     post.reply(bob, "press m1\nAnother one.\nend", to=early)
-    assert "Another one." not in ann.text
+    assert "Another one." in ann.text
 
 
 def test_an_answer_brings_a_player_back_who_was_out_of_reach_and_a_forged_one_does_not(post: Post) -> None:
