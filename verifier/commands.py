@@ -363,14 +363,23 @@ def others(reading: Reading, command: Command) -> bool:
 
 def those_who_share(reading: Reading, command: Command) -> bool:
     """The names after `for`, on its line."""
-    found = re.compile(r"[^\S\n]*for([^\S\n][^\n]*)?(?=\n|$)", re.I).match(reading.text, reading.at)
-    if found is None:
+    if re.compile(r"[^\S\n]*for(?!\S)", re.I).match(reading.text, reading.at) is None:
         return False
-    reading.at = found.end()
-    words = [word.rstrip(";.:") for word in (found[1] or "").split()]
-    names = {name.lower() for word in words for name in word.split(",") if name}
+    reading.take()
+    names = set[str]()
+    while (word := reading.peek()) and goes_on(reading, word):
+        names |= {name.lower() for name in reading.take().rstrip(";.:").split(",") if name}
     command.said["*sharing"] = " ".join(sorted(names))
     return bool(names)
+
+
+def goes_on(reading: Reading, word: str) -> bool:
+    """True if the next word is on the line of the last one, or may be the rest of one that was too long."""
+    gap = reading.text[reading.at : reading.text.index(word, reading.at)]
+    words = [*reading.text[: reading.at].rpartition("\n")[2].split(), word]
+    is_broken_off = gap.count("\n") == 1 and len(" ".join(words)) > 66
+    is_name = word.lower() not in RESERVED | {"game", "turn"} and command_here(reading) is None
+    return "\n" not in gap or (is_broken_off and is_name)
 
 
 def argument_of_key(reading: Reading, command: Command, one: str) -> bool:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import fails, holds
+from desk.test_keyless import Phones
+from in_a_box.keyless import HOME
+from in_a_box.small_games import SHIPS
 from msgspec.structs import replace
 from vectors.matches import good, home
 from world.mutations import rewritten
@@ -23,6 +26,7 @@ from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.proof import bundle, one_letter
 from pbem.proof.mailbox_evidence import detail_in_to
 from pbem.proof.signed_letters import BundleLetters
+from pbem.requests import Draw
 from verifier import Wrong, verified
 from verifier.commands import holds_commands as held
 from verifier.commands import read_commands
@@ -32,6 +36,8 @@ from verifier.text import decoded as in_second
 from verifier.text import marked, plain
 
 if TYPE_CHECKING:
+    from in_a_box.referee import Referee
+
     from pbem.match.state import Match
     from pbem.proof.bundle import Bundle
 
@@ -164,6 +170,42 @@ def test_both_verifiers_read_the_same_commands_in_a_text_that_no_key_signed() ->
         assert [one for one in first if one[0] != "press"] == [one for one in second if one[0] != "press"], repr(text)
         faults += sum(faulty for _, faulty in first)
     assert faults > 500
+
+
+ANNABELLA, BARTHOLOMEW = "annabella-the-magnificent-of-ulm", "bartholomew-from-the-river-bank"
+
+
+@pytest.mark.parametrize(
+    ("rest", "names"),
+    [
+        *(
+            (f"\n{BARTHOLOMEW}", 2),
+            (f" {BARTHOLOMEW},\n cem;dan\nno more", 3),
+            (f"\n{BARTHOLOMEW} cem dan eve\n{'f' * 30}", 6),
+        ),
+        *(("\nbob", 1), (f"\n\n{BARTHOLOMEW}", 1), (f" {BARTHOLOMEW}\nstatus m1", 2)),
+        *((f" {BARTHOLOMEW}\n{field} 1", 2) for field in ("server", "turn", "game", "end")),
+    ],
+)
+def test_both_verifiers_find_all_names_of_a_list_that_a_mail_program_broke(rest: str, names: int) -> None:
+    text = f"draw m1 offer for {ANNABELLA}{rest}"
+    first, second = parse(text).commands[0].request, read_commands(text)[0]
+    assert isinstance(first, Draw)
+    assert len(first.sharing) == names
+    assert second.said["*sharing"] == " ".join(first.sharing)
+
+
+@pytest.mark.parametrize("words", ["draw m1 offer for", "Draw offer for"])
+def test_a_draw_counts_for_all_whose_names_a_mail_program_wrapped(referee: Referee, words: str) -> None:
+    referee.records[HOME.where], phones = HOME.record, Phones(referee)
+    ann, bart, cem = people = [phones.registered(name) for name in (ANNABELLA, BARTHOLOMEW, "cem")]
+    phones.reply(ann, f"new shoot-em-up with {BARTHOLOMEW} cem\nsettle: 0\nend")
+    for person in (bart, cem):
+        phones.reply(person, "yes", person.find("proposes"))
+    for person, setup in zip(people, SHIPS.values(), strict=False):
+        phones.reply(person, setup, person.find("send your setup"))
+    phones.reply(cem, f"{words} {ANNABELLA}\n{BARTHOLOMEW}", cem.find("begins"))
+    assert referee.match().offers == {"draw": {3: (1, 2)}}
 
 
 @pytest.fixture

@@ -237,17 +237,6 @@ def _leaver(words: Words, given: Given) -> Phrase | None:
     return _noted(words, given, 2, leaver=leaver)
 
 
-def _sharing(words: Words, given: Given) -> Phrase | None:
-    if words.low() != "for" or not words.same_line():
-        return None
-    words.take()
-    names: set[str] = set()
-    while words.more and words.same_line():
-        names |= {name.lower() for name in words.take().rstrip(";.:").split(",") if name}
-    given["sharing"] = tuple(sorted(names))
-    return None if names else Phrase("after `for`, name those who would share")
-
-
 def _team(words: Words, given: Given) -> Phrase | None:
     if words.low() != "team":
         return None
@@ -401,7 +390,6 @@ WORD = Slot(
     "offer|accept|decline",
     _word("word", re.compile("offer|accept|decline", re.I), Phrase("say offer, accept or decline")),
 )
-SHARING = Slot("[for CARL ERIN]", _sharing)
 TIME = Slot("3d", _time)
 DAYS = Slot("2026-12-20 to 2027-01-03|off", _days)
 SETTING = Slot("timezone Europe/Berlin|language de|mail digest|format text", _setting)

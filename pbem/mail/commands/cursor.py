@@ -20,6 +20,8 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _LINE_END = re.compile(r"\r\n?|[\n\v\f\x85\u2028\u2029]")
 _BLANK = re.compile(r"[^\S\n]")
 _WORD = re.compile(r"\S+")
+_NARROW = 66
+"""The columns that mail programs leave to a line, at least."""
 _UNCLEAN = re.compile(r"[^\n -~]")
 
 
@@ -147,6 +149,11 @@ class Words:
     def same_line(self) -> bool:
         """True if the word at the cursor is on the line of the word before it."""
         return self.more and "\n" not in self.text[self.passed : self.start]
+
+    def is_wrapped(self) -> bool:
+        """True if the line above was too long with the word at the cursor: a mail program may have broken it."""
+        line = self.text[self.text.rfind("\n", 0, self.passed) + 1 : self.start]
+        return self.more and line.count("\n") == 1 and len(" ".join([*line.split(), self.word()])) > _NARROW
 
     def move_to(self, offset: int) -> None:
         """Move to the first word that begins at this offset or after it."""

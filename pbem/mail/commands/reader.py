@@ -16,7 +16,7 @@ from pbem.games import Fault
 from pbem.mail.commands.arguments import FIELDS, FINAL, masked
 from pbem.mail.commands.cursor import Words, clean, first_paragraph, own_lines
 from pbem.mail.commands.sections import read_sections
-from pbem.mail.commands.table import COMMANDS
+from pbem.mail.commands.table import COMMANDS, command_at
 from pbem.phrase import Phrase
 from pbem.requests import Accept, AnyForm, AnyRequest, InMatch, Requested_co, SignedForm
 
@@ -202,7 +202,7 @@ def _read(words: Words, *, signed: bool) -> tuple[list[AnyCommand], list[tuple[i
     unknown = 0
     below = False
     while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) < MOST:
-        spec = _command_at(words)
+        spec = command_at(words)
         start = words.start
         if spec is not None:
             command = _command(words, spec)
@@ -243,14 +243,6 @@ def _doubted(command: AnyCommand, words: Words, start: int, *, below: bool) -> A
         doubts.append(BROKEN)
     faults = [Fault(command.name, None, message) for message in doubts]
     return msgspec.structs.replace(command, faults=(*command.faults, *faults)) if faults else command
-
-
-def _command_at(words: Words) -> CommandSpec | None:
-    spec = COMMANDS.get(f"{words.low()} {words.low(1)}") or COMMANDS.get(words.low())
-    if spec is None:
-        return None
-    follows = " ".join(word for ahead in (1, 2) if (word := words.word(ahead)))
-    return spec if spec.begins(follows) else None
 
 
 def _command(words: Words, spec: CommandSpec) -> AnyCommand:
@@ -326,7 +318,7 @@ def _read_fields(words: Words, spec: CommandSpec, given: Given, wrong: list[_Wro
         return fields
     known = {*FIELDS, *(NUMBERED if spec.sentence else ()), *(["final"] if FINAL in spec.slots else ())}
     # A `challenge` that names a tournament is the next command.
-    while (name := words.low()) in known and _command_at(words) is None:
+    while (name := words.low()) in known and command_at(words) is None:
         if name == "final":
             FINAL.read(words, given)
             continue

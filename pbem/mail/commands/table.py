@@ -14,7 +14,7 @@ import msgspec
 
 from pbem import requests
 from pbem.mail.commands import arguments
-from pbem.mail.commands.arguments import SETTINGS, Slot
+from pbem.mail.commands.arguments import RESERVED, SETTINGS, Slot
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -46,7 +46,21 @@ def _topic(words: Words, given: Given) -> Phrase | None:
     return None
 
 
+def _sharing(words: Words, given: Given) -> Phrase | None:
+    if words.low() != "for" or not words.same_line():
+        return None
+    words.take()
+    names: set[str] = set()
+    # Of a list that was broken, a part would share what all should.
+    while words.same_line() or (words.is_wrapped() and words.low() not in _NO_NAMES and command_at(words) is None):
+        names |= {name.lower() for name in words.take().rstrip(";.:").split(",") if name}
+    given["sharing"] = tuple(sorted(names))
+    return None if names else Phrase("after `for`, name those who would share")
+
+
 _TOPIC = Slot("[topic]", _topic)
+_SHARING = Slot("[for CARL ERIN]", _sharing)
+_NO_NAMES = RESERVED | {"game", "turn"}
 
 
 class CommandSpec(msgspec.Struct, frozen=True):
@@ -555,7 +569,7 @@ COMMANDS: dict[str, CommandSpec] = {
             "draw",
             requests.Draw,
             Phrase("Offer a draw of all who remain, or of those named, or answer; all must agree in the same turn."),
-            (arguments.MATCH, arguments.WORD, arguments.SHARING),
+            (arguments.MATCH, arguments.WORD, _SHARING),
             a_day=20,
         ),
         _in_turn(
@@ -598,6 +612,15 @@ COMMANDS: dict[str, CommandSpec] = {
 }
 
 _ROWS = {spec.request: spec for spec in COMMANDS.values()}
+
+
+def command_at(words: Words) -> CommandSpec | None:
+    """The row of the command that begins at the cursor; None if none does."""
+    spec = COMMANDS.get(f"{words.low()} {words.low(1)}") or COMMANDS.get(words.low())
+    if spec is None:
+        return None
+    follows = " ".join(word for ahead in (1, 2) if (word := words.word(ahead)))
+    return spec if spec.begins(follows) else None
 
 
 def row_of(request: Request) -> CommandSpec:
