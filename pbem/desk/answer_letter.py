@@ -75,7 +75,8 @@ class AnswerWriter:
         if caller.player:
             language = self.players.setting(caller.player.name, "language", language)
         at = self._thread(caller, replies)
-        out = OutgoingLetter("", "")
+        # A form that asks somebody without a seat is about the same place.
+        out = OutgoingLetter("", "", place=caller.answers)
         going_on = self.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
         for _, reply in replies:
             self._send_before(caller, reply, at, language)

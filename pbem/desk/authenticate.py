@@ -226,7 +226,8 @@ class Authentication:
         """The letter with the commands that it gives without a form, and with its proofs; raises `NeedsDns`."""
         # A key of the player's counts, but not one that waits for its challenge: it may be anybody's.
         player, by_key = account_keys.writer(self.keys, mail.address, mail.player, mail.verdict)
-        mail = replace(mail, player=player, by_key=by_key)
+        reading = completion.taking_part(mail.reading) or mail.reading
+        mail = replace(mail, player=player, by_key=by_key, understood=replace(mail.understood, reading=reading))
         # A player without a key may say what is due without a form.
         if mail.verdict.kind == "none" and mail.keyless_name:
             own = [token for token in mail.mailed if token.place and token.is_of(mail.address, mail.keyless_name)]

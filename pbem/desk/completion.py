@@ -48,7 +48,11 @@ _WIDTH = 72
 _COMMENT = re.compile(r"#[^\n]*")
 _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _PAUSE = re.compile(r"[.,;:!?\n]+")
-_ENTRY = re.compile(r"^[> ]*(enter t[1-9][0-9]{0,8})\s[> ]*[0-9a-f]{8}", re.MULTILINE)
+_HASHED = re.compile(
+    r"^[> ]*(enter t[1-9][0-9]{0,8}|substitute m[1-9][0-9]{0,8} [a-z0-9_-]+ for [a-z0-9_-]+)\s[> ]*[0-9a-f]{8}", re.M
+)
+"""The line with which a letter asks somebody to take part, above or before the hash of the terms."""
+
 _OFFER = re.compile(r"^[> ]*(draw|annul)(?: m[1-9][0-9]{0,8})?( accept(?: for(?: [a-z0-9_-]+)+)?) *$", re.MULTILINE)
 """The line with which a letter asks to accept an offer."""
 
@@ -256,9 +260,9 @@ def _unsigned(caller: Caller) -> list[Fault]:
     return [] if voucher.covers_to or voucher.wanted else [_UNSIGNED]
 
 
-def entering(reading: Reading) -> Reading | None:
-    """A yes to the quoted terms of a tournament, as a request for the line that enters; None if it is none."""
-    lines = {line for run in reading.ignored for line in _ENTRY.findall(run)}
+def taking_part(reading: Reading) -> Reading | None:
+    """A yes to the quoted terms of a tournament or a seat, as a request for the form that agrees; None otherwise."""
+    lines = {line for run in reading.ignored for line in _HASHED.findall(run)}
     if reading.commands or len(lines) != 1 or not consents(_SENTENCE_END.split(reading.short, maxsplit=1)[0]):
         return None
     return replace(reading, commands=parse(lines.pop()).commands, ignored=beside(reading), short="")

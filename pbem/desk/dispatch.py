@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from pbem.desk import account_keys, outcomes, seats
 from pbem.desk.caller import Caller, Novelty, Trust, refused
 from pbem.desk.commands.account import stop_mail
-from pbem.desk.completion import NOT_SIGNED, against_yes, beside, completed, entering, proposing, stands, understood
+from pbem.desk.completion import NOT_SIGNED, against_yes, beside, completed, proposing, stands, understood
 from pbem.desk.daily_limits import (
     CHANGES_NOTHING,
     COMMAND,
@@ -158,7 +158,6 @@ class Dispatch:
             asked = mailing_lists.left_by_subject(subject)
             leaving = [command for command in asked if mailing_lists.may_leave(caller.tokens, command)]
             reading = replace(reading, commands=leaving or asked_by_subject(subject))
-            reading = entering(reading) or reading
         if caller.novelty is not Novelty.SILENT:
             return self._carry_out(caller, reading)
         try:

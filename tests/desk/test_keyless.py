@@ -476,6 +476,8 @@ def test_yes_agrees_to_the_one_substitute_that_is_quoted(phones: Phones, shown: 
     told = phones.reply(bob, "Yes, please!", shown=quoted[shown])
     assert ("carl has been asked to take ann's seat" in told) == (shown == "whole")
     if shown == "whole":
+        phones.reply(carl, "Yes, gladly!")
+        assert phones.referee.match().name(1) == "ann"
         phones.reply(carl, body(carl.last).partition("quoted text:\n\n")[2].partition("\n\n")[0])
         assert phones.referee.match().name(1) == "carl"
         phones.reply(carl, "resign", carl.find("your seat"))
