@@ -103,16 +103,18 @@ class Program:
         """The time at which a decision became due, by match and place."""
 
     def begin(self, public: str, fingerprint: str, now: datetime) -> None:
-        """Start: register if necessary, send bounced letters once more, and act in all matches."""
+        """Start: register, send bounced letters once more, and act in all matches.
+
+        A server that knows the account says so; one that was restored from a backup may have forgotten it.
+        """
         if self.settings.server_key:
             self.letters.inbox.pin_key(self.settings.server_key)
         with self.memory.transaction():
             for sent in self.memory.in_state("bounced"):
                 self.memory.settle(sent.id, "ready")
         self._key = public, fingerprint
-        if self.memory.account().name is None:
-            self.letters.registration.register(*self._key, now)
-            self.letters.registration.confirm(now)
+        self.letters.registration.register(*self._key, now, anew=self.memory.account().name is not None)
+        self.letters.registration.confirm(now)
         self._waiting = {standing.match for standing in self.letters.matches.standings}
         self.act(now)
 
@@ -123,6 +125,8 @@ class Program:
         for event in events:
             self._log(event)
             self._end_without_a_name(event)
+            if event.kind == "account":
+                self.memory.keep(ProgramKnown())
             if event.kind == "challenge":
                 self.letters.registration.confirm(now)
             if event.kind == "open":
@@ -452,7 +456,8 @@ class Program:
                 # Faults of orders quote them.
                 secret = event.sent.command in {"orders", "setup"}
                 said = "" if secret else f": {'; '.join(event.faults)}"
-                log.warning("refused: %s %s%s", event.sent.command, event.match, said)
+                level = logging.INFO if event.sent.command == "register" else logging.WARNING  # asked at each start
+                log.log(level, "refused: %s %s%s", event.sent.command, event.match, said)
             case "bounced" if event.sent is not None:
                 log.warning("came back, and goes again at the next start: %s %s", event.sent.command, event.match)
             case "forged" | "contradiction" | "forgotten":
