@@ -26,7 +26,6 @@ from pbem.store.outbox import Outbox
 from pbem.store.owners import _SENDINGS
 from pbem.store.questions import Notifications
 from pbem.store.sqlite import Sqlite
-from pbem.store.tokens import Tokens
 from simulation.elsewhere import Remote
 from simulation.runs import CALM, CHANCES, Plant
 from simulation.world import Week
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-    from pbem.mail.message import Letter
+    from pbem.desk.caller import Incoming
     from pbem.player.memory import SentForm
-    from pbem.store.inbox import InboxRow
     from pbem.store.tokens import Token
     from simulation.world import World
 
@@ -100,7 +98,7 @@ def lease_of_the_dead(_world: World) -> Iterator[None]:
 )
 def token_good_twice(_world: World) -> Iterator[None]:
     """A reply address is not used up by the letter that had an effect."""
-    with patch.object(Tokens, "use", lambda *_: None):
+    with patch.object(ReplyTokens, "use", lambda *_: None):
         yield
 
 
@@ -129,12 +127,13 @@ def vouched_for_once(_world: World) -> Iterator[None]:
     """A provider whose signature was once found good is believed from then on."""
     evidence, good = ReplyTokens._evidence, list[Voucher]()
 
-    def credulous(tokens: ReplyTokens, letter: Letter, row: InboxRow, found: Voucher, token: Token) -> Any:
+    def credulous(tokens: ReplyTokens, mail: Incoming, token: Token) -> Any:
+        found = mail.understood.voucher
         if found.verdict.kind == "valid":
             good[:] = [found]
         elif good:
             found = replace(found, verdict=good[0].verdict, name=good[0].name)
-        return evidence(tokens, letter, row, found, token)
+        return evidence(tokens, replace(mail, understood=replace(mail.understood, voucher=found)), token)
 
     with patch.object(ReplyTokens, "_evidence", credulous):
         yield

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from pbem.desk import account_keys, completion, outcomes
-from pbem.desk.caller import Caller, Incoming, Novelty, Trust
+from pbem.desk.caller import Caller, Incoming, MailboxProof, Novelty, Trust
 from pbem.desk.daily_limits import (
     PASSED_ON,
     REFUSED_SIGNATURE,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.reading import Findings
-    from pbem.desk.reply_tokens import MailboxProof, ReplyTokens
+    from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import Seats
     from pbem.desk.strangers import Strangers
     from pbem.identity import Key
@@ -260,10 +260,8 @@ class Authentication:
             wanted = any(spec.signed for spec, _ in specs) or reading.optout
             wanted = (wanted or self.players.unreachable(player.name) is not None) and player.keyless
             tokens = [token for token in mail.secret if token.purpose == "reply"]
-        row, voucher = replace(mail.row, received=mail.received), mail.understood.voucher
         talks = {spec.body for spec, _ in specs} == {"press"}
-        name = player.name if player else None
-        return self.mailboxes.judge(mail.letter, row, voucher, tokens, name, talks=talks) if wanted else None
+        return self.mailboxes.judge(mail, tokens, talks=talks) if wanted else None
 
     def _vouched(self, mail: Incoming) -> bool:
         """True if the letter is from where it says; asked at most once. Raises `NeedsDns`."""

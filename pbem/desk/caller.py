@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.reading import Understood
-    from pbem.desk.reply_tokens import MailboxProof
     from pbem.identity import Verdict
     from pbem.mail.commands import AnyCommand, Reading
     from pbem.mail.message import Letter
@@ -52,6 +51,25 @@ class Novelty(IntEnum):
     """Said before, and somebody else may have sent them again."""
     SILENT = 3
     """The same, and an answer would be one too many today: they get one only if they are obeyed now."""
+
+
+class MailboxProof(msgspec.Struct, frozen=True):
+    """The extent to which a letter proves the mailbox from which it came."""
+
+    missing: Phrase | None = None
+    """A sentence for the player: what it lacks; None when it counts."""
+    token: Token | None = None
+    """The token that it brought back."""
+    again: str | None = None
+    """The time at which the very same text had its effect; then it counts, and changes nothing."""
+    key: str = ""
+    """The key that it rests on, as receipts name it."""
+    evidence: bytes = b""
+
+    @property
+    def holds(self) -> bool:
+        """True if the letter counts at level `mailbox`."""
+        return self.missing is None
 
 
 class Incoming(msgspec.Struct, frozen=True):

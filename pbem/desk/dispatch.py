@@ -14,7 +14,7 @@ import structlog
 from msgspec.structs import replace
 
 from pbem.desk import account_keys, outcomes, seats
-from pbem.desk.caller import Caller, Novelty, Trust, refused
+from pbem.desk.caller import Caller, MailboxProof, Novelty, Trust, refused
 from pbem.desk.commands.account import stop_mail
 from pbem.desk.completion import NOT_SIGNED, against_yes, beside, completed, proposing, stands, understood
 from pbem.desk.daily_limits import (
@@ -26,7 +26,6 @@ from pbem.desk.daily_limits import (
     WITHOUT_COMMAND,
 )
 from pbem.desk.outcomes import NOT_REGISTERED, Reply, refusal
-from pbem.desk.reply_tokens import MailboxProof, ReplyTokens
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.desk.together import to_answer, unfit_together
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from pbem.desk.bounces import Bounces
     from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.outcomes import Decision, Handler, Silence
+    from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import Seats
     from pbem.store.database import Database
     from pbem.store.people import People

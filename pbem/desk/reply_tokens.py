@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from pbem.desk.caller import MailboxProof
 from pbem.letters.draft import TALK
 from pbem.mail.mail_addresses import ADDRESSES, mailboxes
 from pbem.mail.one_reading import is_open
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pbem.config.server import Config
+    from pbem.desk.caller import Incoming
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.message import Letter
     from pbem.match.state import Match
@@ -60,25 +60,6 @@ class NeedsDns(Exception):
         self.names = names
         self.tries = tries
         self.counts = counts
-
-
-class MailboxProof(msgspec.Struct, frozen=True):
-    """The extent to which a letter proves the mailbox from which it came."""
-
-    missing: Phrase | None = None
-    """A sentence for the player: what it lacks; None when it counts."""
-    token: Token | None = None
-    """The token that it brought back."""
-    again: str | None = None
-    """The time at which the very same text had its effect; then it counts, and changes nothing."""
-    key: str = ""
-    """The key that it rests on, as receipts name it."""
-    evidence: bytes = b""
-
-    @property
-    def holds(self) -> bool:
-        """True if the letter counts at level `mailbox`."""
-        return self.missing is None
 
 
 @dataclass(eq=False, repr=False)
@@ -179,18 +160,17 @@ class ReplyTokens:
             if detail := token_in(address, self._config):
                 yield detail
 
-    def judge(
-        self, letter: Letter, row: InboxRow, voucher: Voucher, found: Sequence[Token], by: str | None, *, talks: bool
-    ) -> MailboxProof:
-        """The proof that a player's letter brings, by its voucher and the tokens found in it; raises `NeedsDns`.
+    def judge(self, mail: Incoming, found: Sequence[Token], *, talks: bool) -> MailboxProof:
+        """The proof that a letter brings, by its voucher and the tokens found in it; raises `NeedsDns`.
 
         If it only `talks`, it may be an afterthought, to an address that was used before.
         """
+        letter, name = mail.letter, mail.player.name if mail.player else None
         if letter.from_defect:
             return MailboxProof(_MALFORMED_FROM.given(defect=letter.from_defect))
         # The evidence must show which token it was: one that only the envelope knew proves nothing later.
         shown = mailbox_evidence.shown_tokens(letter)
-        given = [token for token in found if token.is_of(letter.sender or "", by)]
+        given = [token for token in found if token.is_of(letter.sender or "", name)]
         own = [token for token in given if token.hash in shown]
         if not own:
             return MailboxProof(_UNSEEN if given else _FOREIGN if found else _NO_REPLY)
@@ -200,19 +180,18 @@ class ReplyTokens:
         spent = is_spent(token, letter)
         if token.used is not None and spent and not talks:
             return MailboxProof(_USED.given(moment=Moment(from_db(token.used))))
-        demand_dns(voucher)
-        reason, evidence = self._evidence(letter, row, voucher, token)
+        demand_dns(mail.understood.voucher)
+        reason, evidence = self._evidence(mail, token)
         if evidence is None:
             return MailboxProof(_WITHOUT_DKIM.given(reason=reason), token)
         # Opponents may have the letter: they could send it to another address, where its domain does not sign To.
         again = (None if spent else token.used) or self._tokens.counted(mailbox_evidence.marks(letter))
         return MailboxProof(None, token, again, evidence.key, evidence.text().encode())
 
-    def _evidence(
-        self, letter: Letter, row: InboxRow, found: Voucher, token: Token
-    ) -> tuple[Phrase, Evidence | None]:
+    def _evidence(self, mail: Incoming, token: Token) -> tuple[Phrase, Evidence | None]:
         """The evidence that somebody vouches for From, or else the fault."""
-        if found.verdict.kind == "valid" and found.until is not None and row.received.timestamp() > found.until:
+        letter, found, received = mail.letter, mail.understood.voucher, mail.received
+        if found.verdict.kind == "valid" and found.until is not None and received.timestamp() > found.until:
             # It counts as received later than it came.
             return _EXPIRED.given(domain=found.name.partition("._domainkey.")[2]), None
         if found.verdict.kind == "valid":
@@ -228,7 +207,7 @@ class ReplyTokens:
             match=f"m{token.place[0]}" if token.place else "-",
             player=token.name,
             mail=sha256_hex(letter.raw),
-            received=written(row.received),
+            received=written(received),
             token=token.hash,
             place=mailbox_evidence.place(*token.place[1:]) if token.place else "none",
             by=by,
