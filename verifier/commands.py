@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "standings": ("", "", ""),
     "rules": ("sheet", "", ""),
     "sheet": ("sheet", "", ""),
-    "register": ("name ?key", "", ""),
+    "register": ("-name like ?key", "", ""),
     "confirm": ("name", "fields block", C),
     "key add": ("?key ?fingerprint", "fields", ""),
     "key revoke": ("fingerprint", "fields", ""),
@@ -256,7 +256,8 @@ def command_here(reading: Reading) -> str | None:
 def arguments(reading: Reading, command: Command) -> None:
     wanted, then, _ = COMMANDS[command.name]
     for one in wanted.split():
-        if not argument(reading, command, one.lstrip("?")) and not one.startswith("?"):
+        is_below = one[0] == "-" and re.compile(r"[^\S\n]*\S").match(reading.text, reading.at) is None
+        if is_below or (not argument(reading, command, one.lstrip("?-")) and one[0] != "?"):
             command.fault = True
             break
     if "fields" in then:

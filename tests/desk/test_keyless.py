@@ -207,6 +207,15 @@ def test_another_name_costs_no_further_letter(phones: Phones) -> None:
     assert phones.referee.desk.players.level("eve2") == "mailbox"
 
 
+def test_nobody_is_registered_by_what_a_phone_writes_below(phones: Phones) -> None:
+    """`Sent from my iPhone`: the name would be nobody else's for ever."""
+    bob = phones.referee.person("bob")
+    for words in ("register bob", "register"):
+        told = phones.reply(bob, words)
+    assert "give a name" in told
+    assert phones.referee.desk.players.by_name("sent") is None
+
+
 def test_an_answer_to_the_rules_is_about_the_match_that_waits(phones: Phones) -> None:
     _, bob = phones.proposed()
     phones.reply(bob, "rules spaceships", shown="")

@@ -154,7 +154,7 @@ LINES = (
     *("On 1 March 2026, 12:00 x wrote:", "On 1 March 2026", "x <x@y.example> wrote on 1 March at 12:00:"),
     *("a <a@b.example> schrieb am 1. März 2026:", "hat x Folgendes geschrieben: ", "\u5199\u9053\uff1a"),
     *("De : x <a@b.example>\nEnvoyé : 12:00\nÀ : bob", "De : x <a@b.example>", "Envoyé : 12:00", "À : bob"),
-    "Begin forwarded message:",
+    *("Begin forwarded message:", "register"),
 )
 
 

@@ -128,9 +128,8 @@ def _number(keyword: str, missing: Phrase) -> ReadSlot:
 _match = _word("match", _MATCH, NAME_THE_MATCH)
 _tournament = _word("tournament", _TOURNAMENT, Phrase("name the tournament, such as t3"))
 _rules = _word("rules", _NAME, Phrase("name the game; `games` lists them all"))
-_name = _word(
-    "name", _NAME, Phrase("give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _"), but=RESERVED
-)
+_GIVE_A_NAME = Phrase("give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _")
+_name = _word("name", _NAME, _GIVE_A_NAME, but=RESERVED)
 _turn = _number("turn", Phrase("name the turn, such as turn 5"))
 _number_of_game = _number("game", Phrase("after `game`, give its number, such as game 2"))
 
@@ -380,6 +379,8 @@ FINAL = Slot("[final]", lambda words, given: _noted(words, given, 1, final=True)
 RULES = Slot("GAME", _rules)
 RULES_OR_MATCH = Slot("GAME|m17", lambda words, given: _match(words, given) and _rules(words, given))
 NAME = Slot("NAME", _name)
+OWN_NAME = Slot("NAME", lambda words, given: _name(words, given) if words.same_line() else _GIVE_A_NAME)
+"""On the command's line: what a phone writes below must be nobody's name for ever."""
 NEWCOMER = Slot("CARL", _name)
 LEAVER = Slot("for BOB", _leaver)
 PLAYERS = Slot("[with PLAYER...]", _players)

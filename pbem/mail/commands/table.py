@@ -259,7 +259,7 @@ COMMANDS: dict[str, CommandSpec] = {
                 "Open an account for your address: paste your SSH public key after it, and send the answer back"
                 " signed."
             ),
-            (arguments.NAME, arguments.OPTIONAL_MATCH, arguments.KEY),
+            (arguments.OWN_NAME, arguments.OPTIONAL_MATCH, arguments.KEY),
             level="anyone",
             unvouched=1,
             by_reply="register",
