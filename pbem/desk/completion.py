@@ -182,8 +182,10 @@ def understood(
     older = [] if caller.answers == at.place else [_older(match)]
     # A yes to an older letter may be one to anything.
     said, rest = _SENTENCE_END.split(short, maxsplit=1)
-    # A yes to an offer is none to orders; it counts as the line that the letter brought.
-    offers = {"".join(line) for run in caller.reading.ignored for line in _OFFER.findall(run) if consents(said)}
+    # A yes to an offer is none to orders; it counts as the line that the letter brought, and a no as its opposite.
+    no = plain_words.refuses(said)
+    lines = {line for run in caller.reading.ignored for line in _OFFER.findall(run) if no or consents(said)}
+    offers = {f"{what} decline" if no else what + accept for what, accept in lines}
     sentence = named(match, offers.pop() if len(offers) == 1 else short)
     if sentence is not None and sentence.name in SENTENCES["playing"]:
         facts: dict[str, object] = {"faults": [*older, *_unsigned(caller)], "form": sentence.echo, "level": "mailbox"}
@@ -415,7 +417,9 @@ def _bare(
     ignored = beside(reading)
     # A sentence that no bundle will have to prove.
     sentence = one_letter.named(at.match, reading.short)
-    if sentence is not None and COMMANDS[sentence.name].place in {None, "player"}:
+    # In a match that has begun, `decline` is said to an offer.
+    is_to_offer = at.match.phase != "proposed" and plain_words.refuses(reading.short)
+    if sentence is not None and not is_to_offer and COMMANDS[sentence.name].place in {None, "player"}:
         counts = reading.meant is None or not COMMANDS[sentence.name].signed
         lists = {"commands": [sentence]} if counts else {"meant": [sentence]}
         return replace(reading, ignored=ignored, short="", **lists)

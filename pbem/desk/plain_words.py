@@ -27,18 +27,15 @@ class _Meaning(NamedTuple):
     form: Callable[[Match], str]
 
 
+_NO = re.compile(
+    r"(?:sorry,? )?(?:no|nope|nein|not now|not interested|(?:leider |lieber )?nicht)"
+    r"(?:,? (?:thanks|thank you|danke|sorry|vielen dank|leider nicht|lieber nicht|not now|jetzt nicht))?"
+    r"|(?:i |ich )?(?:decline|lehne (?:leider )?ab|kann leider nicht|möchte (?:leider |lieber )?nicht)",
+    re.I,
+)
+
 _MEANINGS = (
-    _Meaning(
-        "decline",
-        lambda match, _: match.phase == "proposed",
-        re.compile(
-            r"(?:sorry,? )?(?:no|nope|nein|not now|not interested|(?:leider )?nicht)"
-            r"(?:,? (?:thanks|thank you|danke|sorry|vielen dank|leider nicht|lieber nicht|not now|jetzt nicht))?"
-            r"|(?:i |ich )?(?:decline|lehne (?:leider )?ab|kann leider nicht|möchte (?:leider |lieber )?nicht)",
-            re.I,
-        ),
-        lambda match: f"decline {match.id}",
-    ),
+    _Meaning("decline", lambda match, _: match.phase == "proposed", _NO, lambda match: f"decline {match.id}"),
     _Meaning(
         "resign",
         lambda match, _: match.phase in RUNNING,
@@ -58,6 +55,11 @@ _MEANINGS = (
 )
 
 _SENTENCE_END = re.compile(r"[.!?\n]|\Z")
+
+
+def refuses(text: str) -> bool:
+    """True if a text says no, and nothing else."""
+    return _NO.fullmatch(" ".join(text.split()).strip(" .!,;")) is not None
 
 
 def meant(match: Match, seat: int, text: str) -> tuple[str, str] | None:

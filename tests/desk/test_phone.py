@@ -370,6 +370,17 @@ def test_yes_to_an_offer_brings_the_line_that_accepts_it(referee: Referee, what:
     assert referee.match().phase == "closed"
 
 
+@pytest.mark.parametrize("words", ["No!", "decline", "Nein, danke."])
+@pytest.mark.parametrize("what", ["draw", "annul"])
+def test_no_to_an_offer_brings_the_line_that_declines_it(referee: Referee, what: str, words: str) -> None:
+    ann, phone = playing(referee)
+    referee.send(ann, f"{what} m1 offer\n")
+    phone.reply(words)
+    assert f"\n\n{what} m1 decline\n" in body(phone.bob.last)
+    phone.reply(f"{what} m1 decline")
+    assert not referee.match().offers[what]
+
+
 @pytest.mark.parametrize("more", ["", "\n\nKind regards,\nBob"])
 def test_a_setup_whose_lines_became_paragraphs_comes_back_whole(referee: Referee, more: str) -> None:
     """As by mail programs that turn HTML into text."""
