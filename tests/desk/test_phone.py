@@ -227,6 +227,17 @@ def test_orders_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, wor
     assert not [letter for letter in ann.letters[came:] if "writes to you" in body(letter)]
 
 
+def test_a_phone_blocks_a_player(referee: Referee) -> None:
+    """Its own line below, and that which introduces the quote, make no prose of the command."""
+    ann, phone = talked(referee)
+    phone.reply("Block ann")
+    referee.send(ann, "press m1\nYou coward!\nend\n")
+    assert "coward" not in body(phone.bob.last)
+    phone.reply("unblock ann")
+    referee.send(ann, "press m1\nAre you there?\nend\n")
+    assert "Are you there?" in body(phone.bob.last)
+
+
 def test_an_afterthought_to_a_message_is_passed_on_as_well(referee: Referee) -> None:
     """Only a copy of a letter is not, nor does the used address let anything else count."""
     ann, phone = talked(referee)

@@ -347,6 +347,12 @@ def test_one_word_asks_as_a_subject_and_help_even_as_a_text(text: str, *, asks: 
         assert reading.ignored == ["Greetings"]
 
 
+def test_a_first_paragraph_is_a_command_that_no_proof_reads_whatever_stands_below() -> None:
+    assert [command.name for command in parse("block bob\n\nSent from my phone").commands] == ["block"]
+    for text in ("new toy\n\nHello there", "confirm this\n\nThanks", "I must\nblock bob\n\nSent from my phone"):
+        assert not parse(text).commands
+
+
 def test_stop() -> None:
     reading = parse("status m17\nstop\nresign m17\n")
     assert [command.name for command in reading.commands] == ["status"]

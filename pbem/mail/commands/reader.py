@@ -164,7 +164,9 @@ def parse(text: str, *, signed: bool = True) -> Reading:
     first = first_paragraph(lines)
     optout = not commands and _LEAVES.match(first) is not None
     if not commands and not optout:  # a proof may read commands, so their reading must not change
-        commands = asked_by_subject(first)
+        # What a phone or the introduction of a quote adds below may have made prose of `block ann`.
+        alone, rest = _read(Words([(1, first)]), signed=signed)
+        commands = asked_by_subject(first) or [one for one in alone if not (rest or one.faults)]
         skipped = [(line, run) for line, run in skipped if not commands or run != first]
     skipped.sort()
     ignored = [masked(run) for run in (*(run for _, run in skipped), *lines.tail)]
