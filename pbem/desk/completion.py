@@ -387,7 +387,7 @@ def without_form(
     if at is None:
         return letter, reading
     if reading.short and mailboxes.is_talk(letter) and (said := _message(at, letter.text or "", reading)) is not None:
-        return letter, replace(reading, commands=[said], ignored=[], short="")
+        return letter, replace(reading, commands=[said], ignored=[], optout=False, short="")
     rev = mailboxes.revision(at.match, at.seat, mailed[0])
     counting = one_letter.counting(at.match, at.seat, rev, used, texts) if rev else []
     if len(counting) > 1:

@@ -359,8 +359,10 @@ def test_stop() -> None:
     assert (reading.ignored, reading.optout) == (["stop\nresign m17"], False)
     below = "On 3 May, 10:15, we wrote:\n> Hello\n\nunsubscribe"
     for text in ("\n STOP\nplease", "Stop.", "stop, please!", "Stop sending me your e-mails!", below):
-        assert parse(text).optout
-    for text in ("Stop it!", "stop it\nplease", "Hello\nstop", "Please stop that", "stop?", "stop m17", "Stop me"):
+        assert (parse(text).optout, parse(text).short) == (True, "")
+    for text in ("Stop it!", "stop it\nplease", "stop m17", "Stop. I want none of this."):
+        assert (parse(text).optout, parse(text).short) == (True, text), "it may be said to who wrote a message"
+    for text in ("Hello\nstop", "Please stop that", "stop?", "Stopped at last"):
         assert not parse(text).optout
     placed = parse("stop\nserver Play.example\nplayer Anna\nprev ab\n")
     assert (placed.optout, placed.place) == (True, {"server": "play.example", "player": "anna"})

@@ -53,7 +53,8 @@ _REV = re.compile(r"[1-9][0-9]{0,8}")
 _MAIL = r"(?: sending)?(?: me)?(?: all| any| more| these| your)* (?:e-?)?mails?"
 _COURTESY = r"(?:[ ,.!]+(?:please|thanks|thank you|bitte|danke))*[ ,.!]*"
 _LEAVES = re.compile(rf"(?:stop|unsubscribe)(?:{_MAIL})?{_COURTESY}(?:\n|\Z|(?<= )(?:server|player) )", re.I)
-"""A first line that asks for no more mail: with other words on it, it is said to somebody, such as `Stop it!`."""
+"""A first line that asks for no more mail, and says nothing else."""
+_STOP = re.compile(r"stop(?![\w?])", re.I)
 
 _END = re.compile(r"(?<![^\s,;])end(?![^\s,;.])", re.I)
 _SCAN = re.compile(rf"#[^\n]*|({_END.pattern})", re.I)
@@ -120,7 +121,7 @@ class Reading(msgspec.Struct, frozen=True):
     ignored: list[str]
     """Runs of lines that were skipped, in their order: quotes, unknown lines, all after `-- ` or `stop`."""
     optout: bool = False
-    """The first line says `stop` or `unsubscribe`, and nothing else: no more mail, except about running matches."""
+    """The first word is `stop`, or the first line `unsubscribe`: no more mail, except about running matches."""
     place: dict[str, str] = {}
     """The server and the player that a `stop` names."""
     short: str = ""
@@ -162,7 +163,8 @@ def parse(text: str, *, signed: bool = True) -> Reading:
     if words.more:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
     first = first_paragraph(lines)
-    optout = not commands and _LEAVES.match(first) is not None
+    leaves = not commands and _LEAVES.match(first) is not None
+    optout = leaves or (not commands and _STOP.match(first) is not None)
     if not commands and not optout:  # a proof may read commands, so their reading must not change
         # What a phone or the introduction of a quote adds below may have made prose of `block ann`.
         alone, rest = _read(Words([(1, first)]), signed=signed)
@@ -170,7 +172,8 @@ def parse(text: str, *, signed: bool = True) -> Reading:
         skipped = [(line, run) for line, run in skipped if not commands or run != first]
     skipped.sort()
     ignored = [masked(run) for run in (*(run for _, run in skipped), *lines.tail)]
-    short = "" if optout or any(map(_is_whole, commands)) else first
+    # `Stop it, you bully!` in answer to a message is said to its writer.
+    short = "" if leaves or any(map(_is_whole, commands)) else first
     place = {}
     if optout:
         words.take()
