@@ -225,9 +225,9 @@ class TestLettersThatWereKept:
     def test_other_commitments(self) -> None:
         bench, shown = against("ssh-rsa"), (head(good("ssh-rsa"), 2),)
         said = Finding("contradicts", "commitments", f"it tells other commitments than entry 2; {UNSIGNED}", 2)
-        assert findings(bench, heads=shown, commitments=({"ann": OTHER, "bob": OTHER},))[-1] == said
-        before = (head(good("ssh-rsa"), 1),)
-        assert len(findings(bench, heads=before, commitments=({"ann": OTHER},))) == 1, "of no game yet"
+        listed = {"ann": OTHER, "bob": OTHER}
+        assert findings(bench, heads=shown, commitments=(("m1", 1, listed),))[-1] == said
+        assert len(findings(bench, heads=shown, commitments=(("m1", 2, listed),))) == 1, "of no game yet"
 
     @pytest.mark.parametrize("second", ["bob", "carl"])
     def test_commitments_by_whoever_had_the_seat(self, second: str) -> None:
@@ -235,7 +235,7 @@ class TestLettersThatWereKept:
         found = good("substitute")
         by_seat = found.entries[1].body["commitments"]
         told = {"ann": by_seat["1"], second: by_seat["2"]}
-        assert findings(against("substitute"), heads=(head(found, 2),), commitments=(told,)) == (
+        assert findings(against("substitute"), heads=(head(found, 2),), commitments=(("m1", 1, told),)) == (
             Finding("agrees", "head of entry 2", "", 2),
             Finding("agrees", "commitments", "", 2),
         )
