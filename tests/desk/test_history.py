@@ -68,6 +68,7 @@ class TestDiary:
         referee.send(ann, "resign m1 game 1\n")
         referee.open_desk()
         referee.send(bob, "report m1 game 1 turn 2\n", sign=False)
+        assert any("The report is sent again, in a separate letter." in body(letter) for letter in bob.letters)
         again = body(bob.find("game 1, turn 2, again"))
         assert "Turn 2" in again
         assert "Rv1" in again
