@@ -26,7 +26,7 @@ from pbem.games import Fault, part_of, parts
 from pbem.letters.safe_text import escaped
 from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, Reading, masked, parse, row_of
 from pbem.match.naming import is_for_some
-from pbem.match.state import Match, standing
+from pbem.match.state import AGREEING, Match, standing
 from pbem.match.step import here
 from pbem.phrase import Phrase
 from pbem.proof import one_letter
@@ -418,7 +418,7 @@ def _bare(
     # A sentence that no bundle will have to prove.
     sentence = one_letter.named(at.match, reading.short)
     # In a match that has begun, `decline` is said to an offer.
-    is_to_offer = at.match.phase != "proposed" and plain_words.refuses(reading.short)
+    is_to_offer = at.match.phase not in AGREEING and plain_words.refuses(reading.short)
     if sentence is not None and not is_to_offer and COMMANDS[sentence.name].place in {None, "player"}:
         counts = reading.meant is None or not COMMANDS[sentence.name].signed
         lists = {"commands": [sentence]} if counts else {"meant": [sentence]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from in_a_box import keyless
 from in_a_box.bulletins import bulletin
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, body, form_in, html, placed
 from in_a_box.small_games import FLEETS
@@ -263,6 +264,17 @@ def test_who_declines_an_open_match_frees_the_seat_alone(referee: Referee, optio
     for person in (cy, *more):
         referee.send(person, "resign m1 match\n")
     assert accused(referee) == []
+
+
+def test_one_word_in_answer_to_the_seat_frees_it_again(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.send(ann, "new shoot-em-up\nseats: 4\nend\n")
+    bob = keyless.registered(referee, "bob")
+    keyless.answer(referee, bob, "join m1\n")
+    assert "You have a seat in m1" in body(bob.last)
+    keyless.answer(referee, bob, "decline\n")
+    assert "the others have been told" in body(bob.last)
+    assert "The seat is free again" in ann.text
 
 
 def test_who_was_named_and_declines_an_open_match_ends_it(referee: Referee) -> None:
