@@ -44,11 +44,11 @@ THIS_DISK = Disk()
 
 
 def give_to_owner(path: Path) -> None:
-    """Give to the daemon's user, whose folder it is, what root makes."""
+    """Give to the daemon's user, whose folder it is, what root makes; never the target of a link that user made."""
     if os.geteuid() == 0:
         owner = path.parent.stat()
         with suppress(PermissionError):  # root in a container may lack the right
-            os.chown(path, owner.st_uid, owner.st_gid)
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def forget_marks(store: Path, disk: Disk) -> None:

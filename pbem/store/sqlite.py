@@ -316,7 +316,7 @@ class Lock(AbstractContextManager["Lock"]):
         try:
             self.cover()
             disk.make_folder(note.parent)
-            file = os.open(note, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = os.open(note, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             self._hold(file)
             give_to_owner(note)
             os.ftruncate(file, 0)

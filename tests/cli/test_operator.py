@@ -593,7 +593,7 @@ def test_what_root_makes_at_a_restore_is_the_servers_own(house: House, monkeypat
     (house.folder / "store.sqlite.lock").unlink(missing_ok=True)
     given: list[str] = []
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("os.chown", lambda path, *_: given.append(path.name))
+    monkeypatch.setattr("os.chown", lambda path, *_, follow_symlinks: follow_symlinks or given.append(path.name))
     house.run("restore", str(house.folder / "copy.backup"), "--yes")
     assert {"store.sqlite.lock", ".store.sqlite.restored", ".store.sqlite.generation"} <= {*given}
 
@@ -604,3 +604,15 @@ def test_a_store_that_did_not_fit_can_be_moved_again(house: House) -> None:
         house.run("move-store", str(house.store), str(moved), status=4)
     assert [path.name for path in house.folder.glob("moved.sqlite*")] == ["moved.sqlite.lock"]
     assert " rows were copied" in house.run("move-store", str(house.store), str(moved))
+
+
+def test_no_link_in_the_folder_of_the_server_leads_root_to_another_file(house: House) -> None:
+    """The server's user may make one in the place of the lock."""
+    house.run("backup", str(house.folder / "copy.backup"))
+    other = house.folder / "shadow"
+    other.write_text("kept")
+    (house.folder / "store.sqlite.lock").unlink(missing_ok=True)
+    (house.folder / "store.sqlite.lock").symlink_to(other)
+    told = house.run("restore", str(house.folder / "copy.backup"), "--yes", status=4)
+    assert "Too many levels of symbolic links" in told
+    assert other.read_text() == "kept"
