@@ -593,9 +593,10 @@ def test_what_root_makes_at_a_restore_is_the_servers_own(house: House, monkeypat
     (house.folder / "store.sqlite.lock").unlink(missing_ok=True)
     given: list[str] = []
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("os.chown", lambda path, *_, follow_symlinks: follow_symlinks or given.append(path.name))
+    monkeypatch.setattr("os.chown", lambda path, *_, **how: given.append(f"{path.name} {how}"))
     house.run("restore", str(house.folder / "copy.backup"), "--yes")
-    assert {"store.sqlite.lock", ".store.sqlite.restored", ".store.sqlite.generation"} <= {*given}
+    names = "store.sqlite.lock", ".store.sqlite.restored", ".store.sqlite.generation"
+    assert {f"{name} {{'follow_symlinks': False}}" for name in names} <= {*given}
 
 
 def test_a_store_that_did_not_fit_can_be_moved_again(house: House) -> None:
