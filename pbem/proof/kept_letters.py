@@ -78,6 +78,8 @@ _NOTE = re.compile(
 """The checkpoint of a log (docs/witnesses.md), whoever carries it."""
 _FOREIGN = re.compile(r"^[ \t>|]*: .*$", re.MULTILINE)
 """The lines of press, as the letter that brings it marks them: a player's words, not the server's."""
+_FORM = re.compile(r"^[ \t]*server \S+\s+player \S+\s.{0,9999}?^[ \t]*end[ \t]*$", re.MULTILINE | re.DOTALL)
+"""A form to send back, of which the text is a player's as well, such as a message."""
 _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
 
 
@@ -146,6 +148,7 @@ def kept(source: str, raw: bytes) -> Kept:
     texts, pages = ([_FOREIGN.sub("", text) for text in those] for those in (found.texts, found.pages))
     own = "\n".join(_QUOTE.sub(lambda _: "\0", text) for text in texts)  # what is quoted is nobody's own word
     unquoted = "\n".join(line for line in own.split("\n") if "\0" not in line)
+    told = _FORM.sub("", unquoted)
     everything = "\n".join(_QUOTE.sub("", text) for text in texts)
     # Most people read the page: what is signed there counts as well, and all else is in the text.
     page = "\n".join(pages)
@@ -168,8 +171,8 @@ def kept(source: str, raw: bytes) -> Kept:
         files=found.of(ToldFiles),
         notes=tuple(dict.fromkeys(_NOTE.findall(f"{everything}\n{_QUOTE.sub('', page)}\n"))),
         papers=papers,
-        commitments=tuple(_commitments(unquoted)),
-        terms=tuple(_terms(unquoted)),
+        commitments=tuple(_commitments(told)),
+        terms=tuple(_terms(told)),
         quoted=frozenset(heads).difference(spoken) | frozenset(papers).difference(spoken),
         prevs=tuple((m[1], m[2], _hex(m[3])) for m in _PREV.finditer(unquoted)),
         attached=tuple(found.attachments),

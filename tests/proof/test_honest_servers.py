@@ -225,3 +225,18 @@ def test_a_digest_tells_of_games_that_began_in_two_matches(referee: Referee) -> 
     assert told == 4, "each match's in text and HTML"
     ann.letters.came.append(of_first)
     assert accused(referee) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"All setups for game 1 of m1 are in. The commitments to them:\nann:\n{'a' * 64}\nbob:\n{'b' * 64}\n",
+        f"  match     m1\n  game      Toy, rulings of edition 1\n  hash      {'c' * 64}\n",
+    ],
+    ids=("commitments", "terms"),
+)
+def test_a_message_that_comes_back_to_be_signed_is_not_its_word(referee: Referee, text: str) -> None:
+    ann, _ = referee.begun(SMALL, SETUPS)
+    referee.send(ann, f"press m1\nHello\n{text}end\n", follow=False)
+    assert text in ann.text.partition("Sign these lines")[2]
+    assert accused(referee) == []
