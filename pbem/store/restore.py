@@ -159,12 +159,12 @@ def move_store(one: Place, other: Place, keys: OwnKeys) -> int:
     if is_there(other):
         raise StoreError(f"there is a store already: {other}")
     with ExitStack() as half_made, ExitStack() as stack:
-        if isinstance(other, Path):
-            half_made.callback(_forget, other)
         stores = []
         for place in (one, other):
             if isinstance(place, Path):
                 stack.enter_context(Lock(place))
+                if not place.exists():  # somebody else may have moved a store there meanwhile
+                    half_made.callback(_forget, place)
             stores.append(stack.enter_context(Database(place)))
             if not isinstance(place, Path) and at_work(stores[-1], datetime.now(UTC)):
                 raise StoreError(f"a server works on {place}: stop it")

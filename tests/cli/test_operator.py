@@ -617,3 +617,12 @@ def test_no_link_in_the_folder_of_the_server_leads_root_to_another_file(house: H
     told = house.run("restore", str(house.folder / "copy.backup"), "--yes", status=4)
     assert "Too many levels of symbolic links" in told
     assert other.read_text() == "kept"
+
+
+def test_a_store_that_somebody_moved_there_first_is_left_alone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = house.folder / "moved.sqlite"
+    house.run("move-store", str(house.store), str(moved))
+    before = moved.read_bytes()
+    monkeypatch.setattr("pbem.store.restore.is_there", lambda place: place == house.store)
+    assert "is not empty" in house.run("move-store", str(house.store), str(moved), status=4)
+    assert moved.read_bytes() == before
