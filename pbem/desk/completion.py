@@ -446,7 +446,8 @@ def _message(at: SeatContext, text: str, reading: Reading) -> AnyCommand | None:
     match, lines = at.match, own_words(text)
     said = masked("\n".join(lines))
     consent = match.phase == "proposed" and one_letter.consents(reading.short)
-    if reading.meant is not None or consent or len(said) > MOST or not says_something(said):
+    unsure = consent or reading.meant is not None or any(COMMANDS[one.name].private for one in reading.commands)
+    if unsure or len(said) > MOST or not says_something(said):
         return None
     # A command may begin a sentence, but has a line of its own.
     if any(not parse(line, signed=False).short or one_letter.named(match, line) for line in (reading.short, *lines)):

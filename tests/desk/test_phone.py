@@ -218,6 +218,7 @@ def test_plain_words_in_answer_to_a_message_are_a_message(referee: Referee, word
         *("Gx3 Gx4", "Gx3 sRv1\n\nHave fun", "Hello\n\nGx3 Gx4", "gx3", "resign", BOB),
         *("Here are my orders: please shoot Gx3", "Meine Befehle: bitte Gx3 treffen"),
         *("block ann", "Stop it!\n\nresign m1 match", "All right\nresign"),
+        *("Set notify https://ntfy.example/my.topic", "orders turn 1 shoot Gx3, and then all the others please"),
     ],
 )
 def test_orders_in_answer_to_a_message_are_shown_to_nobody(referee: Referee, words: str) -> None:
