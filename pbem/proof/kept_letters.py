@@ -78,7 +78,7 @@ _NOTE = re.compile(
 """The checkpoint of a log (docs/witnesses.md), whoever carries it."""
 _FOREIGN = re.compile(r"^[ \t>|]*: .*$", re.MULTILINE)
 """The lines of press, as the letter that brings it marks them: a player's words, not the server's."""
-_FORM = re.compile(r"^[ \t]*server \S+\s+player \S+\s.{0,9999}?^[ \t]*end[ \t]*$", re.MULTILINE | re.DOTALL)
+_FORM = re.compile(r"(?ms)^[ \t]*server \S+\s+player \S+\s.*?(?:^[ \t]*end[ \t]*$|\Z)")
 """A form to send back, of which the text is a player's as well, such as a message."""
 _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
 
@@ -146,8 +146,7 @@ def kept(source: str, raw: bytes) -> Kept:
     found = _Found()
     _take_apart(letter, found, 0)
     texts, pages = ([_FOREIGN.sub("", text) for text in those] for those in (found.texts, found.pages))
-    own = "\n".join(_QUOTE.sub(lambda _: "\0", text) for text in texts)  # what is quoted is nobody's own word
-    unquoted = "\n".join(line for line in own.split("\n") if "\0" not in line)
+    unquoted = "\n".join(re.sub(r"(?m)^[ \t]*[>|].*\n?", "", text) for text in texts)  # a quote is nobody's own word
     told = _FORM.sub("", unquoted)
     everything = "\n".join(_QUOTE.sub("", text) for text in texts)
     # Most people read the page: what is signed there counts as well, and all else is in the text.
