@@ -371,6 +371,7 @@ def those_who_share(reading: Reading, command: Command) -> bool:
     while (word := reading.peek()) and goes_on(reading, word):
         names |= {name.lower() for name in reading.take().rstrip(";.:").split(",") if name}
     command.said["*sharing"] = " ".join(sorted(names))
+    command.fault = not names
     return bool(names)
 
 

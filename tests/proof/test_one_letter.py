@@ -195,6 +195,13 @@ def test_both_verifiers_find_all_names_of_a_list_that_a_mail_program_broke(rest:
     assert second.said["*sharing"] == " ".join(first.sharing)
 
 
+@pytest.mark.parametrize("rest", ["", "\ncarl", " ,"])
+def test_for_both_verifiers_a_draw_for_nobody_is_at_fault(rest: str) -> None:
+    text = f"draw m1 offer for{rest}"
+    assert parse(text).commands[0].faults
+    assert read_commands(text)[0].fault
+
+
 @pytest.mark.parametrize("words", ["draw m1 offer for", "Draw offer for"])
 def test_a_draw_counts_for_all_whose_names_a_mail_program_wrapped(referee: Referee, words: str) -> None:
     referee.records[HOME.where], phones = HOME.record, Phones(referee)
