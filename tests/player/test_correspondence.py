@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import closing
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -20,6 +22,9 @@ from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
 from pbem.player.play_facts import tournament_terms
 from pbem.player.play_table import prove
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class TestAMatch:
@@ -204,3 +209,26 @@ def test_tournaments_are_entered_by_the_hash_of_their_own_terms_alone(referee: R
         ann.memory.stand_in(msgspec.structs.replace(told, **lie))
         with pytest.raises(Impossible, match="terms"):
             tournament_terms(ann.letters, "t1", Templates())
+
+
+def test_a_setting_counts_again_after_an_older_memory_is_brought_back(playing: Side, referee: Referee) -> None:
+    """It counts from a lower revision, and the server obeys no words twice."""
+    older = playing.memory._database.serialize()
+    for value in ("digest", "each"):
+        playing.post(playing.letters.tell(f"set mail {value}", referee.now))
+    playing.close()
+    assert playing.path is not None
+    playing.path.write_bytes(older)
+    playing.start()
+    referee.wait(timedelta(hours=1))
+    playing.post(playing.letters.tell("set mail digest", referee.now))
+    assert referee.desk.letters.setting("ann", "mail") == "digest"
+
+
+def test_who_registered_while_the_clock_was_ahead_asks_anew(referee: Referee, tmp_path: Path) -> None:
+    with closing(Side(referee, referee.person("ann"), tmp_path / "memory.sqlite")) as ann:
+        registration = ann.letters.registration
+        lost = registration.register(ann.key, ann.fingerprint, referee.now + timedelta(days=30))
+        ann.letters.outbox.has_left(lost)
+        assert registration.is_overdue(ann.fingerprint, referee.now)
+        ann.register()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pbem.failpoints import passing
 from pbem.mail.commands import COMMANDS
 from pbem.mail.commands.sections import written as written_sections
+from pbem.match.transcript import written
 from pbem.player import forms
 from pbem.player.correspondence.incoming import LetterInbox
 from pbem.player.correspondence.judge import Judge
@@ -190,19 +191,22 @@ class Correspondence:
         return self.outbox.prepare("accept", match, standing.hash, rev, form, now)
 
     def tell(self, words: str, now: datetime, *, match: str = "", text: str = "") -> SentForm:
-        """Prepare something signed that belongs to no turn: `new`, `join`, `decline`, `withdraw`, `press`, `set`."""
+        """Prepare something signed that belongs to no turn: `new`, `join`, `decline`, `withdraw`, `press`, `set`.
+
+        A comment dates it: a lost or older memory counts from a lower revision, and no words are obeyed twice.
+        """
         rev = self.memory.count() + 1
         place = {"server": self.account.server, "player": self.account.name, "rev": rev}
-        form = forms.block(words, place, text)
+        form = forms.block(words, place, text) + f"# {written(now)}\n"
         return self.outbox.prepare(words.split(maxsplit=1)[0], match, "", rev, form, now)
 
     def ask(self, words: str, now: datetime) -> SentForm:
         """Prepare a question, such as `list open`; signed, so that it is answered in full.
 
-        A comment numbers it: signed words that came before are answered in short, and only a few times a day.
+        A comment numbers and dates it: signed words that came before are answered in short, a few times a day.
         """
         rev = self.memory.count() + 1
-        form = forms.sentence(words, {}, f"# {rev}\n")
+        form = forms.sentence(words, {}, f"# {rev} {written(now)}\n")
         return self.outbox.prepare("ask", "", "", rev, form, now)
 
 
