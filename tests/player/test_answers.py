@@ -230,3 +230,11 @@ def test_what_is_for_a_later_turn_is_not_late(playing: Side, referee: Referee) -
     assert playing.letters.matches.standing("m1").turn == 3
     assert playing.letters.outbox.unsent() == early[1:], "it is for the turn that is due by now"
     assert playing.letters.matches.pending("m1") == early[1]
+
+
+def test_what_was_written_while_our_clock_was_ahead_is_sent_again_too(playing: Side, referee: Referee) -> None:
+    lost = playing.letters.order("m1", "Gx3", referee.now + timedelta(days=10))
+    playing.letters.outbox.has_left(lost)
+    referee.wait(timedelta(days=4))
+    playing.receive()
+    assert [sent.raw for sent in playing.letters.outbox.unsent()] == [lost.raw]

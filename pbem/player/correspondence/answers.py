@@ -138,7 +138,7 @@ class Answers:
         matches = {item.get("match") for item in heard.items if item.get("about") == "match"}
         for sent in self._memory.in_state("sent"):
             known = self._memory.standing(sent.match) if sent.match in matches else None
-            if known is None or sent.command not in _DUE or now - sent.written < _PATIENCE:
+            if known is None or sent.command not in _DUE or abs(now - sent.written) < _PATIENCE:
                 continue
             if sent.generation >= known.generation:
                 self._memory.send_again(sent)
