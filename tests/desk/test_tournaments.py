@@ -524,3 +524,14 @@ def test_a_ruling_says_that_it_gives_no_place_of_a_ladder_back(club: Club) -> No
     club.say("ann", f"rule t1 annul {playing.match}\nreason: a program\nend")
     assert club.t.ladder == ("carl", "bob")
     assert "A place that was taken by it stays taken." in " ".join(club.people["bob"].text.split())
+
+
+def test_nobody_is_told_to_enter_in_a_place_that_was_given_up(club: Club) -> None:
+    club.begin()
+    club.people["eve"] = club.referee.registered("eve")
+    club.say("ann", "rule t1 substitute eve for bob\nreason: ill\nend")
+    assert f"enter t1 {club.t.rules_hash}" in club.say("eve", "enter t1 # now")
+    club.say("bob", "leave t1")
+    late = club.say("eve", "enter t1 # later")
+    assert "Nobody new may enter: the tournament has begun." in late
+    assert f"enter t1 {club.t.rules_hash}" not in late

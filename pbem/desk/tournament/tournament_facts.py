@@ -40,11 +40,11 @@ class _AtHead:
 def facts_of(t: Tournament, reader: str) -> Facts:
     """The public facts of a tournament, and its reader's games in it."""
     entrant = t.entrant_of(reader)
-    name = entrant.name if entrant else None
+    name, place = entrant.name if entrant else None, t.entrants.get(t.nominated.get(reader, ""))
     return _public_facts(_AtHead(t.head, t)) | {
         "me": reader,
         "line": name,
-        "nominated": reader in t.nominated and name is None,
+        "nominated": name is None and place is not None and not place.out,
         "out": entrant.out if entrant else "",
         "standing": standing_of(t, reader),
         "games": [_game_of(t, pairing, name) for pairing in t.pairings if name and name in pairing.names],
