@@ -314,8 +314,10 @@ class Program:
     def _promised(self, standing: MatchView) -> Plan | None:
         """The plan by which a match can be played here, if any."""
         plan = self._plan(standing)
-        if plan is None and (standing.phase, standing.game) == ("setup", 1) and standing.tournament:
-            # It begins without asking: the entry has accepted it, and the greeting brings the hash.
+        first = (standing.phase, standing.game) == ("setup", 1) and standing.asked
+        if plan is None and first and standing.tournament:
+            # It begins without asking: the entry has accepted it, and the greeting brings the hash. A setup that
+            # stands already is of a seed that was lost.
             plan = self._planned(standing)
         if plan is not None and not plan.elsewhere:
             return plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from in_a_box.machine import Machine
 from in_a_box.referee import BOB, Mailbox, Referee, new
 from in_a_box.restores import back_up, put_back
 from machines.deaths import Death, Killed
-from player.program_matches import STANDARD, agrees, bob, closed, house, plan_of, play, propose, read
+from player.program_matches import STANDARD, agrees, bob, closed, entered, house, plan_of, play, propose, read
 
 from pbem.cli.opponent import _Lines
 from pbem.desk.strangers import EACH
@@ -258,3 +258,16 @@ def test_an_error_in_one_match_stops_no_other(
     assert house.memory.prepared("setup", "m2")
     assert "m1: cannot go on: RuntimeError at" in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_whoever_lost_the_seed_of_a_setup_that_stands_promises_no_other(referee: Referee, tmp_path: Path) -> None:
+    """In a tournament its greeting promises: a second one would not be kept."""
+    with entered(referee, tmp_path, "pace: 3d") as (_, (first, *_)):
+        first.live()
+        assert first.memory.prepared("press", "m1")
+        with closing(Machine(referee, first.person, tmp_path / "new" / "memory.sqlite")) as second:
+            second.live()
+            referee.wait(timedelta(days=2))
+            second.live()
+            assert second.letters.matches.standing("m1").phase == "setup"
+            assert not second.memory.prepared("press", "m1")
