@@ -410,3 +410,24 @@ def test_another_answer_leaves_another_store(tmp_path: Path, capsys: pytest.Capt
     assert one.store() != other.store()
     for world in (one, other):
         world.referee.close()
+
+
+@pytest.mark.parametrize("options", ["", "kind: scored\ngames: 2\n"])
+def test_who_ends_a_game_is_not_told_that_it_goes_on_while_secrets_are_due(referee: Referee, options: str) -> None:
+    ann, bob = begun(referee, options=f"pace: 1d\ngrace: 0\n{options}")
+    assert ann.write(referee)
+    referee.wait(timedelta(days=1, hours=1))
+    before = len(ann.box.letters)
+    referee.send(ann.box, "claim m1\n")
+    told = [body(letter) for letter in ann.box.letters[before:] if str(letter["Subject"]).startswith("Re: ")]
+    assert "Your claim is granted: the game ends." in told[-1]
+    play(referee, [ann, bob])
+
+
+def test_who_resigns_is_not_told_to_have_nothing_to_do_while_secrets_are_due(referee: Referee) -> None:
+    ann, _ = begun(referee)
+    before = len(ann.box.letters)
+    referee.send(ann.box, "resign m1 game 1\n")
+    told = [body(letter) for letter in ann.box.letters[before:] if str(letter["Subject"]).startswith("Re: ")]
+    assert "You have resigned game 1 of match m1." in told[-1]
+    assert "nothing to do" not in told[-1]

@@ -54,7 +54,7 @@ def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Rep
             subject = Phrase("{by} resigned", by=by)
             seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level)
     progress.advance(step)  # the turn may have waited for this seat alone
-    goes_on = (step.match.phase, step.match.game) == ("playing", match.game)
+    goes_on = (step.match.phase, step.match.game, step.match.awaits) == ("playing", match.game, None)
     seated.commit(step)
     return Reply("resign", {"what": what, "goes_on": goes_on} | seated.facts(), at=seated)
 
@@ -152,6 +152,6 @@ def claim(seated: SeatContext, caller: Caller, command: Command[Claim]) -> Reply
     """`claim`: the game, or the end of the match, against silent players."""
     step, _ = seated.say(caller, command, silence.claim)
     progress.advance(step)  # those who are left may all have ordered
-    goes_on = (step.match.phase, step.match.game) == ("playing", seated.match.game)
+    goes_on = (step.match.phase, step.match.game, step.match.awaits) == ("playing", seated.match.game, None)
     seated.commit(step)
     return Reply("claim", {"goes_on": goes_on} | seated.facts(), at=seated)
