@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from world.promises import items_of, misses, name_of
 
 from pbem.match.transcript import utc
+from pbem.store.noted_time import Outages
 from simulation.operators import RESTORED
 from simulation.server import SKEW
 
@@ -50,7 +51,7 @@ def told_of_matches(world: World, remembered: Sequence[tuple[str, bytes]], datab
     yield from _salts_differ(bundles)
     yield from _grace_is_whole(world, bundles)
     yield from _received_in_time(world)
-    yield from _moved_no_further(world, bundles)
+    yield from _moved_no_further(world, bundles, Outages(database))
     yield from _counted_once(world, bundles, database)
     yield from _break_is_noticed(world)
 
@@ -145,11 +146,12 @@ def _received_in_time(world: World) -> Iterator[str]:
                     yield f"{match}: {name} missed a turn, with orders that came at {at}: {entry.body}"
 
 
-def _moved_no_further(world: World, bundles: dict[str, Bundle]) -> Iterator[str]:
+def _moved_no_further(world: World, bundles: dict[str, Bundle], outages: Outages) -> Iterator[str]:
     """No deadline moves further, from one letter to the next about the same turn, than time went by between them.
 
     It may, if others gave time, the seat changed hands, the player has days off, a letter was late, a setup was asked
-    for once more, or a clock was set right.
+    for once more, or a clock was set right. A server whose mailbox does not answer writes letters in an outage, which
+    moves deadlines by its whole length when it is over.
     """
     if world.figures.steps or world.figures.restores:
         return
@@ -162,7 +164,8 @@ def _moved_no_further(world: World, bundles: dict[str, Bundle]) -> Iterator[str]
             turn = item["match"], item["seat"], item["game"], item["turn"]
             sent, deadline = parsedate_to_datetime(email.message_from_bytes(taken.raw)["Date"]), utc(item["deadline"])
             earlier, before = told.get(turn, (sent, deadline))
-            if deadline - before > max(sent - earlier, timedelta()) + BEAT:
+            since = min((began for began, _ in outages.since(earlier) if began < earlier), default=earlier)
+            if deadline - before > max(sent - since, timedelta()) + BEAT:
                 yield f"{turn}: the deadline moved from {before} to {deadline} between {earlier} and {sent}"
             told[turn] = sent, deadline
 
