@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from in_a_box.referee import SERVER, Referee, attachment, own_key
@@ -103,7 +104,8 @@ class Store:
             put_back(liar, self.kept, above=4)
             resume_all(liar)
         else:
-            self.kept.backup(connection(liar.database))
+            with closing(self.kept):
+                self.kept.backup(connection(liar.database))
             liar.open_desk()
         return liar
 
