@@ -52,7 +52,7 @@ HEAVY = sorted(module for module, names in packages_distributions().items() if S
 
 
 ALONE = WITHOUT.replace("MISSING", repr(set(HEAVY)))
-"""What runs a command where none of the server's libraries is installed."""
+"""The start of a command where none of the server's libraries is installed."""
 
 
 def run(*words: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -67,7 +67,7 @@ class Match:
     offers: dict[str, dict[int, list[int]]] = field(default_factory=dict)
     """By seat that offers something; of a draw, those who would share it."""
     nominated: dict[int, tuple[str, dict[int, str]]] = field(default_factory=dict)
-    """By seat the newcomer, and who said so, by seat."""
+    """The newcomer for each seat, and the seats that said so, each with its player's name."""
     paused: bool = False
     generation: int = 1
     pauses: list[tuple[datetime, datetime]] = field(default_factory=list)

@@ -30,7 +30,7 @@ class Line:
     active: datetime
     silent: int = 0
     own: int = 0
-    """Of the silent matches in a row those of its player."""
+    """The silent matches in a row that began with its present player."""
     leaving: str = ""
     out: str = ""
     """The fates of its games."""

@@ -48,7 +48,7 @@ class Entrant(msgspec.Struct, frozen=True):
     silent: int = 0
     """The matches lost by silence since the last one that was not."""
     own_silent: int = 0
-    """Those of them that began with the present player."""
+    """The matches among them that began with the present player."""
     leaves: str = ""
     """The reason for which the entrant is to be withdrawn: `left` or `silent`."""
     out: str = ""

@@ -230,7 +230,7 @@ def served(
     program: Sequence[str] = (PBEM, "serve"),
     more: str = "",
 ) -> Iterator[Servers]:
-    """So many servers with one store, to which an office brings its letters; `more` is of their configuration."""
+    """Servers with one store, to which an office brings its letters; `more` is of their configuration."""
     with ExitStack() as stack:
         servers = []
         for each in range(1, number + 1):

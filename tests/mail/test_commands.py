@@ -362,7 +362,7 @@ def test_stop() -> None:
         assert (parse(text).optout, parse(text).short) == (True, "")
     for text in ("Stop it!", "stop it\nplease", "stop m17", "Stop. I want none of this."):
         assert (parse(text).optout, parse(text).short) == (True, text), "it may be said to who wrote a message"
-    for text in ("Hello\nstop", "Please stop that", "stop?", "Stopped at last"):
+    for text in ("Hello\nstop", "Please stop that", "stop?", "Stopped at last", "Stop-gap orders follow"):
         assert not parse(text).optout
     placed = parse("stop\nserver Play.example\nplayer Anna\nprev ab\n")
     assert (placed.optout, placed.place) == (True, {"server": "play.example", "player": "anna"})

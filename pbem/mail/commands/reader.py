@@ -54,7 +54,7 @@ _MAIL = r"(?: sending)?(?: me)?(?: all| any| more| these| your)* (?:e-?)?mails?"
 _COURTESY = r"(?:[ ,.!]+(?:please|thanks|thank you|bitte|danke))*[ ,.!]*"
 _LEAVES = re.compile(rf"(?:stop|unsubscribe)(?:{_MAIL})?{_COURTESY}(?:\n|\Z|(?<= )(?:server|player) )", re.I)
 """A first line that asks for no more mail, and says nothing else."""
-_STOP = re.compile(r"stop(?![\w?])", re.I)
+_STOP = re.compile(r"stop(?![\w?-])", re.I)
 
 _END = re.compile(r"(?<![^\s,;])end(?![^\s,;.])", re.I)
 _SCAN = re.compile(rf"#[^\n]*|({_END.pattern})", re.I)
