@@ -1,7 +1,8 @@
 """Letters' HTML parts in a browser, on a phone and at a desk, light and dark: what fits, and what can be read.
 
-Pictures of pages differ a little from one release of a browser to the next, and with the fonts of a machine: what
-they look like is held by small pictures in `pictures/`, which people have looked at, and which are compared blurred.
+Pictures of pages differ a little from one release of a browser to the next: what they look like is held by small
+pictures in `pictures/`, which people have looked at, and which are compared blurred. Their words are in a font that
+Debian's fontconfig brings, for each machine has others.
 To make them anew: PBEM_NEW_PICTURES=1 make test-browser, then look at each.
 """
 
@@ -87,6 +88,7 @@ def photographed(html: str, device: str, tab: Page, opened: Callable[..., Page])
     scale = WIDTHS[device] / width
     tab.set_viewport_size({"width": WIDTHS[device], "height": 800})
     page = opened(html)
+    page.add_style_tag(content="* { font-family: 'DejaVu Sans Mono' !important }")
     shot = page.screenshot(
         full_page=True, clip={"x": 0, "y": 0, "width": WIDTHS[device], "height": int(height * scale)}
     )
