@@ -94,6 +94,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ('server = "a"\n[smarthost]\ntimeout = "0s"', "smarthost: timeout is no time at all"),
         ('server = "a"\n[mailbox]\ntimeout = "0s"', "mailbox: timeout is no time at all"),
         ('server = "a"\n[delivery]\ngive_up = "0d"', "delivery: give_up is no time at all"),
+        ('server = "a"\n[delivery]\nfirst_retry = "0s"', "delivery: first_retry is no time at all"),
         ('server = "A.example"', "a host name in lower case is expected"),
         ('server = "a\\r\\nb"', "control characters"),
         ('server = "a"\ndelimiter = "."', "delimiter"),

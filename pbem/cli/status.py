@@ -135,6 +135,9 @@ def outbox() -> None:
     """Letters to send: list the unfinished ones, show, retry or drop one."""
 
 
+_NUMBER = click.IntRange(1, 2**63 - 1)  # what a store can hold
+
+
 def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequence[str]) -> None:
     """The four commands of a box."""
 
@@ -151,7 +154,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
             legend({row["state"] for row in rows})
 
     @group.command()
-    @click.argument("number", type=int)
+    @click.argument("number", type=_NUMBER)
     @config_option
     @click.option("--secrets", is_flag=True, help="Print the letter itself, too. It may hold secrets.")
     @as_json
@@ -173,7 +176,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
                 click.echo("\n" + harmless(text, kept="\n\t"), nl=False)
 
     @group.command()
-    @click.argument("number", type=int)
+    @click.argument("number", type=_NUMBER)
     @config_option
     def retry(number: int, config_file: Path) -> None:
         """Try letter NUMBER once more, now."""
@@ -182,7 +185,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
             click.echo("It is tried now." if store.wake() else "It is tried when the server starts.")
 
     @group.command()
-    @click.argument("number", type=int)
+    @click.argument("number", type=_NUMBER)
     @config_option
     @click.confirmation_option(prompt="Shall the letter have no effect, or not be sent, for good?")
     def drop(number: int, config_file: Path) -> None:

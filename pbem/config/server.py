@@ -46,7 +46,8 @@ _Pages = Annotated[
 
 
 _SOME_TIME = (
-    *("limits.session", "limits.idle", "limits.reading", "limits.reading_processor", "delivery.give_up"),
+    *("limits.session", "limits.idle", "limits.reading", "limits.reading_processor"),
+    *("delivery.first_retry", "delivery.give_up"),
     *("mailbox.poll", "mailbox.timeout", "smarthost.timeout", "witness.every"),
 )
 """The times without which nothing is taken, fetched, read or sent: 0 does not mean that there is no limit."""

@@ -193,7 +193,7 @@ def _code(found: Distribution, folder: Path) -> str | None:
 
     hashes = {}
     # Not `found.files`: from Python 3.12 on, that leaves out the files that are missing.
-    for row in csv.reader((found.read_text("RECORD") or "").splitlines()):
+    for row in filter(None, csv.reader((found.read_text("RECORD") or "").splitlines())):
         file = PurePosixPath(row[0])
         path = Path(str(found.locate_file(row[0]))).resolve()
         outside = file.parts[0] == ".." or file.parts[0].endswith((".dist-info", ".data"))

@@ -210,6 +210,7 @@ def test_a_letter_is_tried_again_or_dropped(house: House) -> None:
     assert "a letter has its effect once" in house.run("inbox", "retry", "1", status=4)
     assert "not sent a second time" in house.run("outbox", "drop", "1", "--yes", status=4)
     assert "there is no letter 999" in house.run("inbox", "show", "999", status=4)
+    assert "is not in the range" in house.run("outbox", "show", "9" * 20, status=2)
 
 
 def test_commands_go_by_the_clock_of_the_store(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

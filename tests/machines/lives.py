@@ -72,8 +72,8 @@ listen = "127.0.0.1:0"
 port = {port}
 timeout = "10s"
 [delivery]
-first_retry = "0s"
-longest_retry = "0s"
+first_retry = "1s"
+longest_retry = "1s"
 [identity]
 authserv_id = "{mail_server}"
 {more}
