@@ -272,6 +272,13 @@ def rated_twice(_world: World) -> Iterator[None]:
 
 
 @planted(SHORT_CALM, cheap=True)
+def not_rated(_world: World) -> Iterator[None]:
+    """A match that was played to its end does not count in the standings."""
+    with patch.object(MatchRepository, "_rate", lambda *_: None):
+        yield
+
+
+@planted(SHORT_CALM, cheap=True)
 def one_salt_for_all(_world: World) -> Iterator[None]:
     """All papers have the same salt."""
     with patch.object(Environment, "salt", lambda *_: "5a" * 32):

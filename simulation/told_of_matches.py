@@ -177,14 +177,17 @@ def _moves_further(entry: Entry) -> bool:
 
 
 def _counted_once(world: World, bundles: dict[str, Bundle], database: Database) -> Iterator[str]:
-    """The standings count each match of a player once."""
-    begun = [(bundle.entries[0].body["terms"]["game"], bundle.entries) for bundle in bundles.values()]
-    matches = Counter((game, name) for game, entries in begun for name in _names(entries))
+    """The standings count each match of a player once, as soon as it is closed; none that was annulled."""
+    if world.operator.ended or world.figures.restores:
+        return
+    ends = [(bundle.entries, bundle.entries[-1]) for bundle in bundles.values()]
+    closed = [entries for entries, end in ends if end.type == "closed" and end.body["reason"] != "annulled"]
+    expected = Counter((entries[0].body["terms"]["game"], name) for entries in closed for name in _names(entries))
     query = "SELECT game, player, sum(played + abandoned) AS number FROM standings GROUP BY game, player"
-    for row in database.rows(query):
-        most = matches[row["game"], row["player"]]
-        if row["number"] > most and not world.operator.ended and not world.figures.restores:
-            yield f"{row['number']} matches count for {row['player']}, who has played {most}: {row['game']}"
+    counted = Counter({(row["game"], row["player"]): row["number"] for row in database.rows(query)})
+    for game, name in expected | counted:
+        if (number := counted[game, name]) != (played := expected[game, name]):
+            yield f"{number} matches count for {name}, who has played {played} to their end: {game}"
 
 
 def _names(entries: Sequence[Entry]) -> list[str]:

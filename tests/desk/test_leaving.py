@@ -1,6 +1,6 @@
 """A player who falls silent in a game of many leaves it, and the others play on, until some of them share it.
 
-Each lie about that is convicted by the bundle; those about acknowledged orders are in `tests/proof/test_ends.py`.
+Each lie about that is convicted by the bundle; about acknowledged orders see `tests/proof/test_broken_receipts.py`.
 """
 
 from __future__ import annotations

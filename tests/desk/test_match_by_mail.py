@@ -39,6 +39,17 @@ def test_commitments_open_with_sha256sum(referee: Referee, tmp_path: Path) -> No
     assert (folder / "openings/game-1-seat-2.txt").read_bytes() == opening
 
 
+def test_orders_with_an_old_prev_come_back_with_the_present_one(referee: Referee) -> None:
+    ann, _ = referee.begun(SMALL, FLEETS)
+    present = ann.filled("orders", "Rv1")
+    before, now = (ann.form(kind).split("prev ")[1].split("\n")[0] for kind in ("setup", "orders"))
+    referee.send(ann, present.replace(now, before))
+    assert f"wrong `prev`; expected {now}" in " ".join(ann.text.split())
+    assert ann.form("orders") == present
+    referee.send(ann, ann.form("orders"))
+    assert "Your orders for turn 1 stand, revision 1" in ann.text
+
+
 def _answer(person: Mailbox) -> EmailMessage:
     return next(letter for letter in person.letters if "Your setup stands" in body(letter))
 

@@ -271,7 +271,7 @@ class TestBadInput:
         events = playing.letters.inbox.receive(rewritten(playing, lie, key=referee.signing_key), referee.now)
         assert [event.kind for event in events] == ["contradiction"]
 
-    def test_a_bundle_that_the_letters_contradict_convicts(self, playing: Side, referee: Referee) -> None:
+    def test_a_bundle_of_another_key_than_the_letters_does_not_hold(self, playing: Side, referee: Referee) -> None:
         bob = bob_of(referee)
         playing.post(playing.letters.order("m1", "Rv1", referee.now))
         referee.send(bob, "resign m1 match\n")

@@ -162,7 +162,9 @@ LATER = "the bundle does not have that yet; ask for a newer one"
         (FORFEITED, receipt(5), ("agrees", "it ended before with entry 6", 6)),
     ],
 )
-def test_what_became_of_it(found: Bundle, paper: Opening | Receipt | Withdrawal, expected: Fate) -> None:
+def test_the_fate_of_what_was_acknowledged(
+    found: Bundle, paper: Opening | Receipt | Withdrawal, expected: Fate
+) -> None:
     assert fate(found, paper) == expected
 
 
