@@ -48,7 +48,7 @@ _KEYS = (
 _DOTTED = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+)++")
 _PARTS = 100
 _VALUES = 300_000  # a turn of two has four; each outweighs its text by far
-_LONG_NUMBER = re.compile(r"(?<![0-9A-Fa-f_])[0-9A-Fa-f_]{5000}")  # tomllib takes a hundred octets for each digit
+_LONG_NUMBER = re.compile(r"(?<!\w)[0-9][0-9A-Fa-f_ox]{4999}")  # tomllib takes a hundred octets for each digit
 _ALL_PARTS = 100_000  # of all keys; each costs it several objects and walks
 _DEPTH = 100
 _SEED = re.compile("[0-9a-f]{64}")
@@ -417,10 +417,11 @@ class _RecordReplay:
             turns.append(tuple(reports))
             state = after
         del turns[0]
-        state = self.leave(state, len(turns) + 1)
+        last_due = len(turns) + (state.result is None)
         for seat, turn_due in self.record.left.items():
-            if not 1 <= turn_due <= len(turns) + 1:
+            if not 1 <= turn_due <= last_due:
                 raise Illegal(len(turns), seat, None, f"turn {turn_due}, in which this seat left, never came")
+        state = self.leave(state, len(turns) + 1)
         return Replay(tuple(turns), state, self.result(state, len(turns)))
 
     def turns(self) -> Iterator[ReplayedTurn]:

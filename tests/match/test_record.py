@@ -136,6 +136,7 @@ OVER = GAME + "\n[[turn]]\n1 = 'mR Bz5'\n2 = ''\n"
         (GAME + "\n[[turn]]\n1 = ''\n2 = 5\n", "the orders of this seat are missing, or no text"),
         (OVER + TURN, "the game was over before this turn"),
         (GAME + TURN + "[[left]]\nseat = 1\nturn = 3\n", "turn 3, in which this seat left, never came"),
+        (OVER + "[[left]]\nseat = 1\nturn = 2\n", "turn 2, in which this seat left, never came"),
         (GAME + TURN + "[[left]]\nseat = 1\nturn = 2\n", "the others do not play on when this seat leaves"),
         (GAME + TURN + "[result]\nwinner = 0\nscores = [1, 1]", "the rules have not ended the game"),
         (OVER + "[result]\nwinner = 2\nscores = [1, 0]", "the result is winner 1, scores [1, 0]"),

@@ -190,12 +190,18 @@ def test_a_setup_or_orders_longer_than_any_letter() -> None:
     [
         ("[[turn]]\n" * 150_001, "more than 300,000 keys, lists and tables"),
         ("x = 0x" + "f" * 5000, "a number of thousands of digits"),
+        ("x = [+1e-" + "0" * 5000 + "]", "a number of thousands of digits"),
         ("a.b.c.d.e.f = 1\n" * 20_001, "keys of hundreds of parts"),
     ],
 )
 def test_a_record_that_would_take_more_than_its_size(text: str, said: str) -> None:
     with pytest.raises(NotARecord, match=said):
         read(f'record = 1\ngame = "spaceships"\n{text}\n')
+
+
+def test_a_text_is_no_number_however_long_its_words() -> None:
+    text = f'record = 1\ngame = "spaceships"\nnote = "{"_" * 5000} {"Face" * 2000}"\n'
+    assert read(text).note == "_" * 5000 + " " + "Face" * 2000
 
 
 def test_keys_that_would_be_dear_to_use(match: Bundle) -> None:
