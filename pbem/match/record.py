@@ -417,9 +417,8 @@ class _RecordReplay:
             turns.append(tuple(reports))
             state = after
         del turns[0]
-        last_due = len(turns) + (state.result is None)
         for seat, turn_due in self.record.left.items():
-            if not 1 <= turn_due <= last_due:
+            if not 1 <= turn_due <= len(turns) + (state.result is None):
                 raise Illegal(len(turns), seat, None, f"turn {turn_due}, in which this seat left, never came")
         state = self.leave(state, len(turns) + 1)
         return Replay(tuple(turns), state, self.result(state, len(turns)))

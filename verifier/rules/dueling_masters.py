@@ -54,7 +54,7 @@ def called(options: Options, word: str) -> str:
 
 
 def words(text: str) -> str:
-    return re.sub(r"[,;]", " ", re.sub(r"#[^\n]*", "", text))
+    return re.sub(r"[,;]", " ", re.sub(r"#[^\n\r]*", "", text))
 
 
 def placed(options: Options, seat: int, text: str) -> list[tuple[str, Square]]:
@@ -62,7 +62,7 @@ def placed(options: Options, seat: int, text: str) -> list[tuple[str, Square]]:
     found: list[tuple[str, Square]] = []
     claimed: set[str] = set()
     piece, left = "", list[str]()
-    for line in words(text).split("\n"):
+    for line in re.split(r"[\n\r]", words(text)):
         for at, word in enumerate(line.split()):
             named = called(options, word) if len(word) > 1 else ""
             if word in KINDS or (named and at == 0):
@@ -99,7 +99,8 @@ def begin(options: Options, setups: Sequence[str]) -> Game:
 
 def bare(text: str) -> str:
     """An order without comments, and without separators around it."""
-    return re.sub(r"#[^\n\r]*", " ", text).strip(",; \t\r\n")
+    found = re.search(r"[^\s,;](?:.*[^\s,;])?", re.sub(r"#[^\n\r]*", " ", text), re.S)
+    return found[0] if found else ""
 
 
 def apart(start: Square, end: Square) -> tuple[int, int]:

@@ -157,7 +157,7 @@ class _Reading:
         whole = True
         for found in WORDS.finditer(self.read.text):
             word, at = found[0], found.start()
-            if word in _KINDS or (word in self.slots and not self.read.before(at).strip(" \t,;")):
+            if word in _KINDS or (word in self.slots and not WORDS.search(self.read.before(at))):
                 piece, left = word, self._claim(word, at)
             elif word in SQUARES and piece:
                 self._put(word, at, piece, left)
@@ -258,13 +258,13 @@ PASS: Final = Orders("")
 
 _ORDER: Final = re.compile(r"([^\s,;]+)[\s,;]+([A-J](?:10|[1-9]))[\s,;]*-[\s,;]*([A-J](?:10|[1-9]))")
 _NEARLY: Final = re.compile(r"\s*+([A-Z][1-9]?):?\s++([A-J](?:10|[1-9]))(?:\s*+-)?+\s*+([A-J](?:10|[1-9]))\s*+")
-_EDGES: Final = " \t\r\n\f\v,;"
+_WRITTEN: Final = re.compile(r"[^\s,;](?:.*[^\s,;])?", re.S)  # all between the blanks around it
 _SLOTS: Final = {homes: {word: slots[0] for word, slots in _slots(pieces(homes)).items()} for homes in (1, 3)}
 
 
 def read_orders(agreed: Options, side: Side, text: str) -> Orders:
     """Judge the order of one turn; raises `Refused` with all faults."""
-    order = without_comments(text, " ").strip(_EDGES)
+    order = "".join(_WRITTEN.findall(without_comments(text, " ")))
     if not order:
         if side.can_move(agreed):
             raise Refused(Fault("25", None, Phrase("a player with a legal move may not pass")))

@@ -8,11 +8,13 @@ import pytest
 from judges.refusals import faults, messages, refused
 
 from pbem.games import Options, State, parts, rules
+from verifier.rules import rules as second_rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 JUDGE = rules("dueling-masters")
+SECOND = second_rules("dueling-masters")
 STANDARD = JUDGE.options({}, 2)
 ANN = "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D2 D4 D6 D8\nH A1"
 BOB = "* I2 I4 I6 I8 I10 G1 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G2 G4 G6 G8\nH J1"
@@ -34,10 +36,11 @@ def start(options: Options = STANDARD) -> State:
         BOB.replace("W J10", "W1 J10").replace("H J1", "H1 J1").replace("B J8", "  B1 J8"),
         BOB.replace("* I2 I4 I6", "* I2\n* I4\n* I6\n*"),
         "\n".join(reversed(BOB.split("\n"))),
+        BOB.replace("B J8", "\u00a0B1 J8").replace("\n", " # a line\r"),
     ],
 )
 def test_one_setup_in_many_forms(text: str) -> None:
-    assert JUDGE.setup(STANDARD, 2, text).text == CANONICAL_BOB
+    assert JUDGE.setup(STANDARD, 2, text).text == SECOND.setup({}, 2, text) == CANONICAL_BOB
 
 
 def test_all_faults_of_a_setup_in_the_order_written() -> None:
@@ -103,9 +106,10 @@ def test_what_is_wrong_with_an_order_is_said(order: str, rule: str, says: str) -
     assert (rule, says) in zip(refused(*asked), messages(*asked), strict=True)
 
 
-@pytest.mark.parametrize("written", ["Z1,D2-D3", "Z1 D2 - D3;", ",Z1;D2 -,D3 # ;"])
+@pytest.mark.parametrize("written", ["Z1,D2-D3", "Z1 D2 - D3;", ",Z1;D2 -,D3 # ;", "\u00a0Z1 D2-D3\u3000;"])
 def test_commas_and_semicolons_are_blanks_in_an_order_too(written: str) -> None:
     assert JUDGE.order(start(), 1, written).text == "Z1 D2-D3"
+    assert SECOND.begin({}, [ANN, BOB]).order(1, written) == "Z1 D2-D3"
 
 
 def test_what_a_destroyed_piece_and_a_home_planet_may_not_is_said() -> None:
