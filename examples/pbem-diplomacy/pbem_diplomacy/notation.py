@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pbem.games.player_text import Text
 
-DASHES: Final = "-\N{EN DASH}\N{EM DASH}\N{MINUS SIGN}"
+DASHES: Final = "-\N{EN DASH}\N{EM DASH}\N{MINUS SIGN}\N{RIGHTWARDS ARROW}"
 """The hyphen, and what mail programs make of it."""
 
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -44,16 +44,17 @@ ELSEWHERE: Final[Mapping[str, tuple[str, ...]]] = {
     "TYS": ("tyn",),
     "NWG": ("nrg",),
     "NAO": ("nat",),
-    "MAO": ("mid", "mat"),
+    "MAO": ("mid", "mat", "mid atlantic", "mid atlantic ocean"),
     "LVN": ("lvo",),
     "LVP": ("lpl",),
     "NWY": ("nor",),
     "TYR": ("tyl", "trl"),
     "EAS": ("emed",),
     "WES": ("wmed",),
-    "HEL": ("hlg",),
+    "HEL": ("hlg", "heligoland", "heligoland bight"),
     "ENG": ("ech",),
-    "STP": ("st. petersburg",),
+    "STP": ("st. petersburg", "st.petersburg"),
+    "RUM": ("romania",),
 }
 """Other codes of provinces in use; `liv`, which is Livonia to some and Liverpool to others, is none."""
 
@@ -64,18 +65,24 @@ def _token() -> re.Pattern[str]:
     dashes = re.escape(DASHES)
     coast = r"(?P<coast>[nsew])(?:c\b|(?:orth|outh|ast|est)\s+coast\b)"
     return re.compile(
-        rf"(?P<place>\b(?:{words})\b)(?:\s*[/(]\s*{coast}\s*\)?)?|->|[{dashes}]|[^\s{dashes},;.]+", re.IGNORECASE
+        rf"(?P<place>\b(?:{words})\b)(?:\s*[/(\s]\s*{coast}\s*\)?)?|->|[{dashes}]|[^\s{dashes},;.]+", re.IGNORECASE
     )
 
 
 @cache
 def _places() -> Mapping[str, str]:
-    """The code of each province, by its names in small letters, and by their beginnings of four letters or more."""
+    """The code of each province, by its names in small letters, and by their beginnings.
+
+    These have four letters or more, and three of their last word: `North S` is the North Sea that supports.
+    """
     names = {province.name.lower(): code for code, province in standard().provinces.items()}
-    starts = {name[:end] for name in names for end in range(4, len(name.split()[0]) + 1) if name[:end].isalpha()}
+    starts = {name[:end] for name in names for end in range(4, len(name)) if _BEGINNING.search(name[:end])}
     begun = {start: codes[0] for start in starts if len(codes := meant(start)) == 1}
     elsewhere = {name: code for code, others in ELSEWHERE.items() for name in others}
     return begun | names | {code.lower(): code for code in standard().provinces} | elsewhere
+
+
+_BEGINNING: Final = re.compile(r"(?:^[a-z]{4,}|[ -][a-z]{3,})$")
 
 
 def meant(word: str) -> list[str]:

@@ -173,6 +173,10 @@ def test_whoever_leaves_leaves_a_power_in_disorder() -> None:
         ("F St. Petersburg (south coast) - gob", "F Stp/sc-Bot"),
         ("remove F Norwegian Sea", "F Nwg D"),
         ("r A Par", "A Par D"),
+        ("F Bul EC - Con", "F Bul/ec-Con"),
+        ("F Con \N{RIGHTWARDS ARROW} Bulgaria East Coast", "F Con-Bul/ec"),
+        ("F Mid-Atlantic - Western Med", "F Mao-Wes"),
+        ("F Norwegian S F Norwegian Sea-St.Petersburg(nc)", "F Nwg S F Nwg-Stp/nc"),
     ],
 )
 def test_orders_are_read_as_judges_take_them(text: str, means: str) -> None:
