@@ -31,8 +31,8 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     CONVOY: ("c", "convoy", "convoys"),
     HOLD: ("h", "hold", "holds", "stand", "stands"),
     RETREAT: ("r", "retreat", "retreats"),
-    DISBAND: ("d", "disband", "disbands", "remove"),
-    BUILD: ("b", "build"),
+    DISBAND: ("d", "disband", "disbands", "remove", "removes"),
+    BUILD: ("b", "build", "builds"),
     WAIVE: ("w", "waive"),
     "via": ("via",),
 }
@@ -213,14 +213,13 @@ class Reader:
         if self._take(WAIVE):
             return Order("", "", "", WAIVE)
         verb = self._take(BUILD, DISBAND, RETREAT)
-        verb = DISBAND if verb == RETREAT else verb  # before a unit, an R removes it
         kind = self._take(ARMY, FLEET)
         place = self._place()
         if not place:
             return None
-        if verb:
-            return Order("", kind, place, verb)
-        verb = self._take(MOVE, SUPPORT, CONVOY, HOLD, RETREAT, DISBAND, BUILD)
+        if verb == RETREAT and self._peek() != MOVE:  # before a unit without a destination, an R removes it
+            verb = DISBAND
+        verb = verb or self._take(MOVE, SUPPORT, CONVOY, HOLD, RETREAT, DISBAND, BUILD)
         order = Order("", kind, place, verb)
         if verb in {HOLD, DISBAND, BUILD}:
             return order

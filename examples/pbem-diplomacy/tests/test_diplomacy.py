@@ -173,6 +173,8 @@ def test_whoever_leaves_leaves_a_power_in_disorder() -> None:
         ("F St. Petersburg (south coast) - gob", "F Stp/sc-Bot"),
         ("remove F Norwegian Sea", "F Nwg D"),
         ("r A Par", "A Par D"),
+        ("retreat army Burgundy to Paris\nr F Bre", "A Bur R Par\nF Bre D"),
+        ("removes A Par, builds F Bre", "A Par D\nbuild F Bre"),
         ("F Bul EC - Con", "F Bul/ec-Con"),
         ("F Con \N{RIGHTWARDS ARROW} Bulgaria East Coast", "F Con-Bul/ec"),
         ("F Mid-Atlantic - Western Med", "F Mao-Wes"),
