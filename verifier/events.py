@@ -15,24 +15,45 @@ from verifier.state import Clock, Match
 from verifier.terms import called
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from verifier.transcript import Entry
 
 
 SLACK = timedelta(hours=3)
+ZONES = range(-12, 15)
 ASKS_AGAIN = {"pass", "pass always", "leave"}
 """The words of `miss` with which a missed setup is asked for once more."""
 LEAVE = {"leave": 2, "forfeit": 1}
 """By `miss`, the misses in a row by which a seat leaves, where the others play on."""
 
 
-def with_pauses(match: Match, start: datetime, time: timedelta) -> datetime:
+def with_pauses(pauses: Iterable[tuple[datetime, datetime]], start: datetime, time: timedelta) -> datetime:
     """The time of the end, if pauses do not count."""
-    for began, ended in match.pauses:
+    for began, ended in sorted(pauses):
         if began <= start < ended:
             start = ended
         elif start < began < start + time:
             start, time = ended, time - (began - start)
     return start + time
+
+
+def earliest(match: Match, clock: Clock) -> datetime:
+    """The earliest deadline in any zone."""
+    if match.terms["weekends"] == "count":
+        return with_pauses(match.pauses, clock.since, clock.time)
+    ends = [with_pauses([*match.pauses, *weekends(match, clock, zone)], clock.since, clock.time) for zone in ZONES]
+    return min(ends)
+
+
+def weekends(match: Match, clock: Clock, zone: int) -> Iterator[tuple[datetime, datetime]]:
+    """The weekends in a zone from before the clock began to after its time must be over."""
+    day = clock.since.replace(hour=0, minute=0, second=0)
+    monday = day - timedelta(days=day.weekday(), hours=zone)
+    paused = sum((ended - began for began, ended in match.pauses), timedelta())
+    for week in range(-1, (2 * clock.time + paused) // timedelta(weeks=1) + 3):
+        ends = monday + timedelta(weeks=week)
+        yield ends - timedelta(days=2), ends
 
 
 def missed(match: Match, entry: Entry) -> None:
@@ -42,8 +63,8 @@ def missed(match: Match, entry: Entry) -> None:
     must(seat in match.clocks and seat not in match.missed, "a seat that is not asked")
     must(not match.paused, "missed in a pause")
     must(seat not in match.reveals, "missed, although it had revealed")
-    clock, over = match.clocks[seat], with_pauses(match, deadline, seconds(match.terms["grace"]))
-    must(deadline >= with_pauses(match, clock.since, clock.time) - SLACK, "a deadline too early")
+    over = with_pauses(match.pauses, deadline, seconds(match.terms["grace"]))
+    must(deadline >= earliest(match, match.clocks[seat]) - SLACK, "a deadline too early")
     must(moment(entry.time) >= over - SLACK, "missed before the end of grace")
     match.silent[seat].append(entry.seq)
     if match.phase == "setup" and match.terms["miss"] in ASKS_AGAIN and len(match.silent[seat]) == 1:

@@ -8,7 +8,7 @@ weekends. Implements protocol.md, "A match", the clock.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from math import ceil
@@ -165,8 +165,9 @@ class Clock(msgspec.Struct, frozen=True):
 
     def floor(self, start: datetime, seconds: int) -> datetime | None:
         """The earliest moment at which this many seconds can be over in any zone, if the zone is not known."""
-        over = self.after(start, seconds)
-        return None if over is None else over - SLACK
+        zones = (self.zone,) if self.weekends else _WHOLE_HOURS
+        over = [end for zone in zones if (end := replace(self, zone=zone).after(start, seconds)) is not None]
+        return min(over) - SLACK if over else None
 
     # The walk along the wall clock: naive local times, so that a day is a day of the calendar.
 
@@ -196,15 +197,16 @@ class Clock(msgspec.Struct, frozen=True):
     def _pieces(self, start: datetime) -> Iterator[tuple[datetime, datetime | None]]:
         """The stretches of wall time in which the clock runs, from a moment on; the last one has no end."""
         at = self._wall(start)
-        stops = [(self._wall(stop.began), self._wall(stop.ended) if stop.ended else _NEVER) for stop in self.stops]
+        walls = [(self._wall(stop.began), self._wall(stop.ended) if stop.ended else _NEVER) for stop in self.stops]
+        stops = deque(sorted((began, ended) for began, ended in walls if began < ended))
         while at < _NEVER:
-            if standing := [ended for began, ended in stops if began <= at < ended]:
-                at = max(standing)
+            if stops and stops[0][0] <= at:
+                at = max(at, stops.popleft()[1])
                 continue
             if not self.weekends and at.weekday() >= 5:
                 at = _midnight(at.date() + timedelta(days=7 - at.weekday()))
                 continue
-            ahead = [began for began, ended in stops if at < began < ended]
+            ahead = [stops[0][0]] if stops else []
             if not self.weekends:
                 ahead.append(_midnight(at.date() + timedelta(days=5 - at.weekday())))
             if not ahead:
@@ -219,6 +221,9 @@ class Clock(msgspec.Struct, frozen=True):
 
 _NEVER = datetime.max  # noqa: DTZ901 - a time on the wall
 """The end, on the wall, of a stop that has none."""
+
+_WHOLE_HOURS = tuple(f"Etc/GMT{hours:+}" for hours in range(-14, 13))
+"""The zones of whole hours: the weekends of any zone are near those of one of these."""
 
 _by_time = attrgetter("began", "reason")
 

@@ -25,6 +25,7 @@ D = 86400
 WALL = datetime(2020, 1, 1)  # noqa: DTZ001 - a time on the wall
 BERLIN, NEW_YORK, KOLKATA = "Europe/Berlin", "America/New_York", "Asia/Kolkata"
 ZONES = ["UTC", BERLIN, NEW_YORK, KOLKATA, "Australia/Lord_Howe", "Pacific/Apia", "America/St_Johns"]
+ZONES += ["Pacific/Chatham", "Pacific/Kiritimati", "Antarctica/Troll"]
 
 
 def at(text: str, zone: str = "UTC") -> datetime:
@@ -58,6 +59,17 @@ class TestDeadlines:
         assert short.deadline == at("2026-04-23 22:48")
         assert short.with_stop(vacation).deadline == at("2026-04-26 00:48", "Africa/Cairo")
         assert short.halted("undelivered", vacation.began).deadline is None
+
+    @given(st.sampled_from(ZONES), st.datetimes(WALL, WALL.replace(year=2035)), st.integers(3600, 90 * D))
+    def test_no_weekend_of_any_zone_is_over_before_the_earliest_of_all(
+        self, zone: str, start: datetime, seconds: int
+    ) -> None:
+        since = start.replace(tzinfo=UTC)
+        deadline = Clock(since, seconds, zone=zone, weekends=False).deadline
+        earliest = Clock(since, seconds, weekends=False).floor(since, seconds)
+        assert deadline is not None
+        assert earliest is not None
+        assert deadline - timedelta(days=4) < earliest <= deadline
 
     @given(st.sampled_from(ZONES), st.datetimes(WALL, WALL.replace(year=2035)), st.integers(3600, 90 * D))
     def test_hour_and_minute_hold_in_every_zone(self, zone: str, start: datetime, seconds: int) -> None:

@@ -48,6 +48,20 @@ def test_nobody_misses_a_deadline_before_its_time(passed: Bundle, number: int) -
     fails_for_both(retold(passed, miss, time=deadline), "the grace after the deadline was not over")
 
 
+@pytest.mark.parametrize(("deadline", "holds_still"), [("07T12", False), ("09T08", False), ("09T09", True)])
+def test_weekends_that_do_not_count_are_no_time(tmp_path: Path, deadline: str, holds_still: bool) -> None:
+    """Six days from a Sunday on are over on Tuesday the tenth; in the east on Monday, at noon of Greenwich."""
+    referee = Referee(tmp_path)
+    ann, bob = referee.begun(f"{SMALL}\nmiss: forfeit\npace: 6d\ngrace: 0\nweekends: free", SETUPS)
+    referee.turn((bob, ""))
+    referee.wait(12 * DAY)
+    found = bundle.read(attachment(ann.find("the end"), ".zip"))
+    referee.close()
+    assert found.entries[2].body["deadline"] == "2026-03-10T00:00:00Z"
+    holds(found)
+    assert both(retold(found, 2, deadline=f"2026-03-{deadline}:00:00Z")) is holds_still
+
+
 @pytest.mark.parametrize("seat", [1, 3])
 def test_a_miss_is_of_the_seat_that_was_silent(passed: Bundle, seat: int) -> None:
     fails_for_both(retold(passed, nth(passed, "missed", 1), seat=seat))
