@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pbem.config.limits import Limits
 from pbem.mail.mail_addresses import mailboxes
@@ -17,6 +18,7 @@ from pbem.mail.marks import Arrival, asked_for, marks_of
 from pbem.mail.message import Letter, Unreadable, read_letter, received
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 HEAD = b"From: Anna <anna@example.org>\r\nSubject: hi\r\nMessage-ID: <1@example.org>\r\n"
@@ -338,30 +340,36 @@ def test_forwarded_letters_are_not_looked_into() -> None:
     assert (found.text, len(found.parts)) == (None, 1)
 
 
+def nested(depth: int) -> bytes:
+    raw = b"\r\ninnermost"
+    for level in range(depth - 1):
+        raw = multipart(raw, boundary=b"b%d." % level)
+    return HEAD + raw
+
+
 @pytest.mark.parametrize(
-    ("raw", "reason"),
+    ("limit", "reaching", "reason"),
     [
-        (b"x" * 300_000, "octets"),
-        (b"a: b\r\n\r\n" + b"\r\n" * 5001, "5000 lines"),
-        (b"a: b\r\n\r\n" + b"x" * 70_000, "a line of more"),
-        (b"a: b\r\n" * 201, "200 headers"),
-        (b"a: " + b"b\r\n " * 30_000, "lines"),
-        ((b"a: " + b"b" * 1000 + b"\r\n") * 100, "octets of headers"),
+        ("message_bytes", lambda most: (HEAD + b"\r\n").ljust(most, b"x"), "more than 99 octets"),
+        ("message_lines", lambda most: HEAD + b"\r\n" * (most - 3), "more than 99 lines"),
+        ("line_bytes", lambda most: HEAD + b"\r\n" + b"x" * most + b"\n", "a line of more than 99 octets"),
+        ("headers", lambda most: HEAD + b"a: b\r\n" * (most - 3), "more than 99 headers"),
+        ("header_bytes", lambda most: HEAD + b"a: ".ljust(most - len(HEAD), b"b"), "more than 99 octets of headers"),
+        ("parts", lambda most: HEAD + multipart(*[b"\r\nx"] * (most - 1)), "more than 99 parts"),
+        ("depth", nested, "parts nested deeper than 99"),
     ],
 )
-def test_limits_come_before_parsing(raw: bytes, reason: str) -> None:
-    with pytest.raises(Unreadable, match=reason) as caught:
-        read_letter(raw)
-    assert len(caught.value.letter.root.headers) <= 200
-    assert caught.value.letter.sender is None
-
-
-def test_nesting_and_parts_within_the_limits_are_read() -> None:
-    raw = b"\r\ninnermost"
-    for level in range(8):
-        raw = multipart(raw, boundary=b"b%d" % level)
-    assert read_letter(HEAD + raw).text == "innermost"
-    assert len(read_letter(HEAD + multipart(*[b"\r\nx"] * 49)).parts) == 49
+def test_a_letter_may_reach_each_limit_and_not_exceed_it(
+    limit: str, reaching: Callable[[int], bytes], reason: str
+) -> None:
+    """The beginning of one that does says whom to answer."""
+    limits = replace(Limits(parts=200), **{limit: 99})
+    assert read_letter(reaching(99), limits).text is not None
+    with pytest.raises(Unreadable) as caught:
+        read_letter(reaching(100), limits)
+    found = caught.value.letter
+    assert (str(caught.value.reason), str(caught.value), found.sender) == (reason, reason, "anna@example.org")
+    assert len(found.root.headers) <= 99
 
 
 @pytest.mark.parametrize(
