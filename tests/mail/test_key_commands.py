@@ -56,7 +56,7 @@ CODE = "3f2a-91bc-0d4e-77aa-3f2a-91bc-0d4e-77aa"
         ("address add <anna@mail.example>", {"address": "anna@mail.example"}),
         (f"recover {CODE}\n{KEY}", {"code": CODE.replace("-", ""), "key": KEY}),
         (f"recover\n{KEY}", {"key": KEY}),
-        ("recover 0O1l-what", {"code": "0o1lwhat"}),
+        ("recover 0O1l-what\nThanks, Anna", {"code": "0o1lwhat"}),
         (f"recover {CODE[:20]}\n{CODE[20:].upper()}", {"code": CODE.replace("-", "")}),
     ],
 )

@@ -6,7 +6,7 @@ Nothing here knows any command. Implements protocol.md, "Commands" (quotes, blan
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -166,5 +166,4 @@ class Words:
 
     def line(self, offset: int) -> int:
         """1-based line, in the text as it came, of an offset."""
-        at = min(bisect_left(self._line_starts, offset + 1), len(self._numbers))
-        return self._numbers[at - 1] if self._numbers else 1
+        return self._numbers[bisect_right(self._line_starts, offset) - 1] if self._numbers else 1

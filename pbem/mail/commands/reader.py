@@ -381,10 +381,9 @@ def _take_block(words: Words, spec: CommandSpec, wrong: list[_Wrong]) -> str | N
 def _press_end(words: Words) -> tuple[int, int] | None:
     """The place of the `end` of a message, whose text may contain that word: see the cases."""
     text, start = words.text, words.start
-    line_end = text.find("\n", start)
     # A message of one line, behind its command: the last word of that line.
-    if words.passed and words.same_line():
-        end = _LAST_END.search(text[start : len(text) if line_end < 0 else line_end])
+    if words.same_line():
+        end = _LAST_END.search(text[start:].partition("\n")[0])
         if end is not None:
             return start + end.start(1), start + end.end(1)
     else:
