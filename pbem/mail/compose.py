@@ -239,7 +239,7 @@ def _message_id(text: str) -> str:
 def _thread(references: Sequence[str]) -> list[str]:
     """The well-formed references; of a long thread the root and the latest."""
     good = [reference for reference in references if MESSAGE_ID.fullmatch(reference)]
-    return good if len(good) <= REFERENCES else [good[0], *good[1 - REFERENCES :]]
+    return [*good[:1], *good[1:][1 - REFERENCES :]]
 
 
 def _header(name: str, value: str) -> str:

@@ -52,7 +52,7 @@ def own_words(page: str) -> str:
     from lxml import etree
 
     words = _Words()
-    parser = etree.HTMLParser(target=words, remove_comments=True, remove_pis=True)
+    parser = etree.HTMLParser(target=words)
     # What must not stand in XML either is none of these words; without a first element nothing is told of.
     parser.feed(f"<html><body>{page[:MOST]}")
     parser.close()

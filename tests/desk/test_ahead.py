@@ -161,6 +161,8 @@ def test_an_alternating_game_asks_every_other_turn(referee: Referee) -> None:
     referee.send(bob, "status m1\n", sign=False)
     referee.send(bob, bob.filled("orders", "final\nZ1 G2-G3"))
     assert "your orders for turn 2" in bob.text
+    referee.send(bob, "status m1 # again\n", sign=False)
+    assert "\nrev 2\n" in bob.form("orders")
     referee.turn((ann, "Z1 D1-D2"))
     assert len(reports(ann)) == len(reports(bob)) == 1
     assert str(reports(ann)[0]["Subject"]).endswith("game 1, turn 1; turn 2")

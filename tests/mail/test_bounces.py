@@ -107,6 +107,11 @@ def test_no_bounce_raises(depth: int) -> None:
 def test_a_hostile_bounce_is_read_up_to_a_bound() -> None:
     flood = b"Subject: x\r\n\r\n" + b"<" * 60_000 + b"\r\nX-Failed-Recipients: bob@mail.example\r\n"
     assert judge(read_letter(flood)).kind == "unclear"
+    head, limits = b"X-Failed-Recipients: bob@mail.example\r\nContent-Type: ", Limits(parts=100)
+    for kind, line in ((b"multipart/mixed; boundary=b", b"--b\r\n\r\nx"), (b"text/plain", b"Content-Type: x")):
+        for count, found in ((63, "permanent"), (64, "unclear")):
+            raw = head + kind + b"\r\n\r\n" + (line + b"\r\n") * count
+            assert judge(read_letter(raw, limits)).kind == found
 
 
 OTHER = "f" * 20

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mail.one_command import HASH, KEY, asked, only
 
-from pbem.mail.commands import COMMANDS, AnyCommand, CommandSpec, asked_by_nothing, asked_by_subject, parse
+from pbem.mail.commands import (
+    COMMANDS,
+    AnyCommand,
+    CommandSpec,
+    asked_by_nothing,
+    asked_by_subject,
+    parse,
+    without_effect,
+)
 from pbem.requests import DEFAULT, Propose
 
 if TYPE_CHECKING:
@@ -176,7 +184,7 @@ def test_what_might_be_the_text_of_a_block_that_is_not_closed_is_told_and_not_ob
     ],
 )
 def test_a_short_reply(text: str, short: str) -> None:
-    assert parse(text).short == short
+    assert parse(text).short == without_effect(parse(text)).short == short
 
 
 def test_armor_ends_the_reading() -> None:
@@ -243,7 +251,7 @@ def test_a_proposal() -> None:
     assert asked(command) == {"rules": "spaceships", "players": ("rolf", "nora")}
     assert options_of(command) == {"kind": "continued", "victory": "sum of scores", "ships": "RG RG DS"}
     assert options_of(only("new spaceships end")) == {}
-    assert options_of(only("new spaceships pace: 3 days end")) == {"pace": "3 days"}
+    assert options_of(only("new spaceships pace: 3 : 4 days end")) == {"pace": "3 : 4 days"}
     assert "no value" in only("new spaceships pace: end").faults[0].message
     assert "twice" in only("new spaceships pace: 1 pace: 2 end").faults[0].message
     assert only("new spaceships with rolf: end").faults
@@ -291,7 +299,7 @@ def test_what_may_be_left_out_or_said_in_another_way(text: str, given: dict[str,
     assert (asked(first), first.faults) == (given, ())
 
 
-@pytest.mark.parametrize(("some", "told"), [(99, False), (102, True)])
+@pytest.mark.parametrize(("some", "told"), [(100, False), (101, True)])
 def test_a_proposal_with_a_hundred_options_is_a_mistake(some: int, *, told: bool) -> None:
     options = "\n".join(f"option-{number}: x" for number in range(some))
     (found,) = parse(f"new spaceships with bob\n{options}\nend\n").commands
@@ -425,7 +433,7 @@ def test_parse_never_raises_on_what_looks_like_commands(words: list[str], data: 
     ["orders m17 turn 5 ", "help ", "press m17 ", "> a\n", "# ", "register a ssh-ed25519 AAAA ", "end ", " \n"],
 )
 def test_large_letters_are_read_in_linear_time(filler: str) -> None:
-    parse(filler * (256 * 1024 // len(filler)))
+    assert len(parse(filler * (256 * 1024 // len(filler))).commands) <= 200
 
 
 @pytest.mark.parametrize("text", [*EXAMPLES.values(), f"press m1\nThe seed is {'0123' * 8}.\nend"])

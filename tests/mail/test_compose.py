@@ -22,13 +22,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-COMPOSER = Composer("play.example", "pbem", Templates())
+TEMPLATES = Templates()
+
+
+def composer() -> Composer:
+    return Composer("play.example", "pbem", TEMPLATES)
 
 
 def compose(subject: str = "turn 5", text: str = "Hello.\n", **more: Any) -> bytes:
     more.setdefault("message_id", "<1@play.example>")
     content = Content(text, **{name: more.pop(name) for name in Content._fields if name in more})
-    return COMPOSER.compose("anna@example.org", subject, content, date=NOW, **more)
+    return composer().compose("anna@example.org", subject, content, date=NOW, **more)
 
 
 def parsed(raw: bytes) -> EmailMessage:
@@ -71,12 +75,13 @@ def test_a_plain_letter_reads_as_it_should() -> None:
         "\r\n"
         "Hello.\r\n"
     )
+    assert compose(text="Hello.") == compose(text="Hello.\r\n") == compose(text="Hello.\r") == compose()
 
 
 def test_an_answer_stands_in_its_thread() -> None:
     letter = parsed(
         compose(
-            reply_to=COMPOSER.sub_address("m17.k3y"),
+            reply_to=composer().sub_address("m17.k3y"),
             in_reply_to="<q@a.example>",
             references=["<root@play.example>", "<q@a.example>"],
         )
@@ -85,6 +90,9 @@ def test_an_answer_stands_in_its_thread() -> None:
     assert letter["In-Reply-To"] == "<q@a.example>"
     assert letter["References"].split() == ["<root@play.example>", "<q@a.example>"]
     assert letter["Auto-Submitted"] == "auto-replied"
+    thread = [f"<{number}@play.example>" for number in range(22)]
+    assert parsed(compose(references=thread[:20]))["References"].split() == thread[:20]
+    assert parsed(compose(references=thread))["References"].split() == [thread[0], *thread[3:]]
 
 
 def test_strangers_identifiers_are_left_out_when_malformed() -> None:
@@ -101,13 +109,21 @@ def test_attachments_and_html_arrive_exactly() -> None:
         attachments=[
             ("karte.png", "image/png", content),
             ("größe.json", "application/json", b"{}"),
-            ("gruß.txt", "text/plain", "Gruß".encode()),
+            ("a/gruß.txt", "text/plain", "Gruß".encode()),
+            (" ", "text/plain", b""),
+            ("x" * 101, "text/plain", b""),
         ],
     )
     letter = parsed(raw)
     files = {part.get_filename(): part.get_payload(decode=True) for part in letter.iter_attachments()}
-    assert files == {"karte.png": content, "größe.json": b"{}", "gruß.txt": "Gruß".encode()}
-    assert [part.get_param("charset") for part in letter.iter_attachments()] == [None, None, "utf-8"]
+    assert files == {
+        "karte.png": content,
+        "größe.json": b"{}",
+        "a_gruß.txt": "Gruß".encode(),
+        "attachment": b"",
+        "x" * 100: b"",
+    }
+    assert [part.get_param("charset") for part in letter.iter_attachments()] == [None, None, *["utf-8"] * 3]
     html = letter.get_body(("html",))
     assert html is not None
     assert html.get_content() == "<b>Gruß</b>\r\n"
@@ -174,13 +190,14 @@ def test_no_subject_breaks_out_of_its_header(subject: str) -> None:
     assert raw.isascii()
 
 
-@pytest.mark.parametrize("word", ["turn ", "gr\u00f6\u00dfe "])
+@pytest.mark.parametrize("word", ["turn ", "gr\u00f6\u00dfe ", "=?utf-8?q?x?= "])
 def test_a_long_subject_is_folded(word: str) -> None:
     """RFC 2047 2: no line of encoded words is longer than 76."""
-    raw = compose(subject=word * 60)
+    raw = compose(subject=word * 25)
     head, _, _ = raw.partition(b"\r\n\r\n")
     assert max(map(len, head.split(b"\r\n"))) <= 76
-    assert parsed(raw)["Subject"] == (word * 60).strip()
+    assert parsed(raw)["Subject"] == (word * 25).strip()
+    assert parsed(compose(subject=word))["Subject"] == word.strip()
 
 
 @given(st.text(st.characters(exclude_categories=())))
@@ -197,7 +214,7 @@ def test_no_file_name_breaks_out_of_its_header(name: str) -> None:
 def test_no_address_or_message_id_with_foreign_characters(before: str, foreign: str, after: str) -> None:
     hostile = f"a{before}{foreign}{after}@b.example"
     with pytest.raises(ValueError, match="no address"):
-        COMPOSER.compose(hostile, "s", Content("t"), message_id="<1@x>", date=NOW)
+        composer().compose(hostile, "s", Content("t"), message_id="<1@x>", date=NOW)
     with pytest.raises(ValueError, match="no address"):
         compose(reply_to=hostile)
     with pytest.raises(ValueError, match="no Message-ID"):

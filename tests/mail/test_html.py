@@ -28,7 +28,7 @@ def test_the_words_of_the_writer_and_no_others(name: str) -> None:
     [
         ("", ""),
         ("Gx3\nGy3", "Gx3 Gy3"),
-        ("<p>Gx3</p>" * 2, "Gx3\nGx3"),
+        ("<?php?><!-- a --><p>Gx3<!-- b --><?x y?></p><![CDATA[c]]><p>Gx3</p>", "Gx3\nGx3"),
         ("<p>Gx3</p><hr><p>Gy3</p>", "Gx3\nGy3"),
         ("<p tabindex=1>Gx3</p><p>Gy3</p>", "Gx3\nGy3"),
         ("<p>Gx3</p><hr tabindex=-1><p>Gy3</p>", "Gx3\n>"),
