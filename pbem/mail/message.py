@@ -261,30 +261,30 @@ def _tree(part: Part, limits: Limits, depth: int, count: list[int]) -> Part:
     if depth >= limits.depth:
         raise _ExceededError(Phrase("parts nested deeper than {depth}", depth=limits.depth))
     _check_head(part, limits)
-    pieces = _pieces(part.body, boundary.encode("utf-8", "surrogateescape"), limits.parts)
+    pieces = _pieces(part.body, boundary.encode("utf-8", "surrogateescape"))
     children = tuple(_tree(_part(piece), limits, depth + 1, count) for piece in pieces)
     return msgspec.structs.replace(part, children=children)
 
 
-def _pieces(body: bytes, boundary: bytes, most: int) -> list[bytes]:
+def _pieces(body: bytes, boundary: bytes) -> list[bytes]:
     """The bytes between the delimiter lines (RFC 2046 5.1.1); without a closing one the last runs to the end."""
     delimiter = b"--" + boundary
     pieces: list[bytes] = []
-    start = -1
+    start: int | None = None
     position = 0
     while position < len(body):
         end = body.find(b"\n", position) + 1 or len(body)
         if body.startswith(delimiter, position):
             rest = body[position + len(delimiter) : end].rstrip(b" \t\r\n")
             if rest in {b"", b"--"}:
-                if start >= 0:  # the one line end before the delimiter belongs to it
+                if start is not None:  # the one line end before the delimiter belongs to it
                     piece = body[start:position]
                     pieces.append(piece[:-2] if piece.endswith(b"\r\n") else piece.removesuffix(b"\n"))
-                if rest or len(pieces) > most:
+                if rest:
                     return pieces
                 start = end
         position = end
-    if start >= 0:
+    if start is not None:
         pieces.append(body[start:])
     return pieces
 
