@@ -234,9 +234,9 @@ def _hidden(letter: Letter, limits: Limits) -> Phrase | None:
     return None
 
 
-def decoded(data: bytes, charset: str) -> str:
+def decoded(data: bytes, charset: str = "") -> str:
     """Bytes as text, whatever they claim to be: an unknown or wrong charset costs characters, never an exception."""
-    name = (_codec(charset) if charset else None) or "ascii"
+    name = _codec(charset) or "ascii"
     if name in {"ascii", "utf-8"}:
         try:
             return data.decode("utf-8")

@@ -146,18 +146,18 @@ def is_open(letter: Part) -> bool:
     undone = (unencoded(body, encoding) for encoding in {"", "quoted-printable", letter.encoding})
     if any(map(_TAG.search, undone)) or _IN_PARTS.search(body):
         return True
-    if _words(own_text(letter.text)) != _words(own_text(decoded(letter.content, ""))):
+    if _words(own_text(letter.text)) != _words(own_text(decoded(letter.content))):
         return True
     return any(_moves_quotes(body, encoding) for encoding in {"quoted-printable", letter.encoding})
 
 
 def _moves_quotes(body: bytes, encoding: str) -> bool:
     """True if other words are left when quotes are left out before the encoding is undone, and not after that."""
-    own = decoded(unencoded(own_text(decoded(body, "")).encode(), encoding), "")
+    own = decoded(unencoded(own_text(decoded(body)).encode(), encoding))
     if encoding == "base64":  # whose lines bear no marks
         own = own_text(own)
     lines = takewhile(lambda line: line.rstrip() != "--", clean(own).split("\n"))
-    return _words("\n".join(lines)) != _words(own_text(decoded(unencoded(body, encoding), "")))
+    return _words("\n".join(lines)) != _words(own_text(decoded(unencoded(body, encoding))))
 
 
 def _words(text: str) -> list[str]:
