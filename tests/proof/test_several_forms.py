@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,16 @@ def test_the_form_as_it_came_stands_above_the_one_filled_in(referee: Referee) ->
     ann, bob = referee.begun(SMALL, SETUPS)
     referee.send(ann, ann.form("orders") + ann.filled("orders", "final\nRv1"))
     assert "Rv1" in referee.match().orders[1].text
+    referee.turn((bob, ""))
+    proved(referee, ann)
+
+
+@pytest.mark.parametrize("elsewhere", ["server other.example\n", "player bob\n"])
+def test_orders_for_another_place_stand_above_those_that_count(referee: Referee, elsewhere: str) -> None:
+    ann, bob = referee.begun(SMALL, SETUPS)
+    others = re.sub(f"{elsewhere.split()[0]} .*\n", elsewhere, ann.filled("orders", "final\nRv2"))
+    referee.send(ann, others + ann.filled("orders", "final\nRv1"))
+    assert ordered(referee) == {1: (1, "Rv1")}
     referee.turn((bob, ""))
     proved(referee, ann)
 
