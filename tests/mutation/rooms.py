@@ -10,7 +10,7 @@ _WEEKS = "simulation/test_weeks.py"
 ROOMS = {
     "games": _MATCHES,
     "match": _MATCHES,
-    "proof": _MATCHES,
+    "proof": (*_MATCHES, "tests/identity", "tests/tournament"),
     "identity": ("tests/identity", "tests/desk"),
     "mail": ("tests/mail", "tests/identity", "tests/proof/test_words.py", "tests/letters", "tests/desk"),
     "desk": ("tests/desk", "tests/cases", "tests/tournament", _WEEKS),
