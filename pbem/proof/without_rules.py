@@ -77,9 +77,8 @@ def _check_needed(found: Bundle, play: Play) -> None:
     for at, entry in enumerate(found.entries):
         papers = named(entry) if play.hides or entry.type != "turn" else []
         for path, digest in (*papers, *named_letter(entry)):
-            if not _is_here(found, entry.seq, path, digest, needed=at < until):
-                continue
-            if path.startswith(("openings/", "receipts/")):
+            is_here = _is_here(found, entry.seq, path, digest, needed=at < until)
+            if is_here and path.startswith(("openings/", "receipts/")):
                 try:
                     letters = list(letter_of(found, path))
                 except ValueError as error:
