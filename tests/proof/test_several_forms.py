@@ -62,7 +62,7 @@ def test_the_form_as_it_came_stands_above_the_one_filled_in(referee: Referee) ->
 @pytest.mark.parametrize("elsewhere", ["server other.example\n", "player bob\n"])
 def test_orders_for_another_place_stand_above_those_that_count(referee: Referee, elsewhere: str) -> None:
     ann, bob = referee.begun(SMALL, SETUPS)
-    others = re.sub(f"{elsewhere.split()[0]} .*\n", elsewhere, ann.filled("orders", "final\nRv2"))
+    others = re.sub(f"{elsewhere.partition(' ')[0]} .*\n", elsewhere, ann.filled("orders", "final\nRv2"))
     referee.send(ann, others + ann.filled("orders", "final\nRv1"))
     assert ordered(referee) == {1: (1, "Rv1")}
     referee.turn((bob, ""))
