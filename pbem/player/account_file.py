@@ -78,10 +78,10 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 )
             try:
                 place = urlsplit(url)
-                host, _ = place.hostname or "localhost", place.port  # ValueError: what is no port
+                host, _ = place.hostname, place.port  # ValueError: what is no port
             except ValueError:
                 host = ""
-            if not HOST.fullmatch(host):
+            if host is not None and not HOST.fullmatch(host):
                 raise BadAccount("{url}: write a host, and perhaps a port, such as imaps://USER@HOST:993", url=url)
         if sum(map(bool, (self.password_file, self.password_command, self.token_command))) > 1:
             raise BadAccount("password_file, password_command and token_command: give one of them")

@@ -204,27 +204,27 @@ class WitnessListener(LimitedThreads, HTTPServer):
         self.shutdown()
         self.server_close()
 
-    def answer(self, text: str) -> tuple[int, str, str]:
-        """Status, type and body of the answer to a request with this body."""
+    def answer(self, text: str) -> tuple[int, str]:
+        """Status and body of the answer to a request with this body."""
         try:
             request = CosignRequest.read(text)
             found = Checkpoint.read(request.note.text)
         except NotANote as error:
-            return 400, "text/plain", f"{error}\n"
+            return 400, f"{error}\n"
         with closing(Witness(self._settings)) as witness:  # a connection of its own: each request has its thread
             if not witness.knows(found.origin):
-                return 404, "text/plain", "no log that is witnessed here\n"
+                return 404, "no log that is witnessed here\n"
             if request.old > found.size:
-                return 400, "text/plain", "the old size is beyond the checkpoint's\n"
+                return 400, "the old size is beyond the checkpoint's\n"
             made = witness.answer(request, self._now())
         self._said(f"{made.outcome}: {found.origin} {made.size}")
         if made.outcome == "cosigned" and made.note is not None:
-            return 200, "text/plain; charset=utf-8", f"{made.note.signatures[-1]}\n"
+            return 200, f"{made.note.signatures[-1]}\n"
         if made.outcome in {"behind", "forked"}:
-            return 409, "text/x.tlog.size", f"{made.size}\n"
+            return 409, f"{made.size}\n"
         if made.outcome == "unproved":
-            return 422, "text/plain", "the proof does not show that the log only grew\n"
-        return 403, "text/plain", "not signed with the key of this log\n"
+            return 422, "the proof does not show that the log only grew\n"
+        return 403, "not signed with the key of this log\n"
 
     def handle_error(self, request: Asked, client_address: object) -> None:  # noqa: ARG002 - clients are not logged
         """Report an error, unless it is that the client has gone away."""
@@ -240,19 +240,20 @@ class _WitnessHandler(QuietHandler):
     def do_POST(self) -> None:  # noqa: N802 - as http.server names it
         length = self.headers.get("Content-Length") or ""
         if self.path.rpartition("/")[2] != "add-checkpoint":
-            self._say(404, "text/plain", "")
+            self._say(404)
         elif not (length.isascii() and length.isdigit()):
-            self._say(411, "text/plain", "")
+            self._say(411)
         elif len(length) > 9 or int(length) > MOST:
-            self._say(413, "text/plain", "")
+            self._say(413)
         else:
             text = self.rfile.read(int(length)).decode("utf-8", "replace")
             self.server.keep(self.connection)
             try:
                 self._say(*self.server.answer(text))
             except (sqlite3.Error, BadAccount):  # what it remembers, or its key, is out of reach
-                self._say(503, "text/plain", "")
+                self._say(503)
                 raise
 
-    def _say(self, status: int, kind: str, text: str) -> None:
+    def _say(self, status: int, text: str = "") -> None:
+        kind = "text/x.tlog.size" if status == 409 else "text/plain; charset=utf-8"
         self.answer(status, text.encode(), {"Content-Type": kind})

@@ -222,7 +222,7 @@ def test_whose_request_is_being_answered_makes_room_for_nobody(case: Case, monke
     go_on, statuses, under_way = threading.Event(), list[int](), threading.Semaphore(0)
     answer = case.listener.answer
 
-    def slowly(text: str) -> tuple[int, str, str]:
+    def slowly(text: str) -> tuple[int, str]:
         under_way.release()
         go_on.wait(20)
         return answer(text)
