@@ -75,15 +75,21 @@ class TestComing:
         listener.close()
 
     def test_by_lmtp_nothing_but_the_dot_between_line_ends_is_the_end(self) -> None:
-        """Any other end of data would let a letter smuggle commands."""
+        """Any other end of data would let a letter smuggle commands; each recipient that counts has its reply."""
         listener = LmtpListener("127.0.0.1", 0)
         with socket.create_connection(("127.0.0.1", listener.server_address[1]), 10) as connection:
-            words = b"LHLO x\r\nMAIL FROM:<a@b.example>\r\nRCPT TO:<ann@mail.example>\r\nDATA\r\n"
-            connection.sendall(words + b"one\r\n.\nMAIL FROM:<x>\r\n.\r\nQUIT\r\n")
+            to = b"RCPT TO:<ann@mail.example>\r\n"
+            words = b"LHLO x\r\nDATA\r\nMAIL FROM:<a@b.example>\r\n" + to + b"RSET\r\n" + to + b"NOOP\r\n" + to
+            data = b"DATA\r\none\r\n.\nMAIL FROM:<x>\r\n..\r\n.\r\n"
+            connection.sendall(words + data + b"DATA\r\nMAIL FROM:<>\r\n" + to + data + b"QUIT\r\n")
             found: list[FoundLetter] = []
-            while not found:
+            while len(found) < 2:
                 found += listener.letters(nothing_seen)
-        assert [one.raw for one in found] == [b"one\r\n\nMAIL FROM:<x>\r\n"]
+            with connection.makefile("rb") as replies:
+                codes = b" ".join(line[:4].strip() for line in replies).decode()
+        assert {one.raw for one in found} == {b"one\r\n\nMAIL FROM:<x>\r\n.\r\n"}
+        greeting, twice, once = "220 250- 250- 250 503", "250 250 250 250 250 250 354 250 250", "250 250 354 250"
+        assert codes == f"{greeting} {twice} 503 {once} 221"
         listener.close()
 
     def test_a_name_that_begins_as_an_address_of_this_machine_is_none(self) -> None:
