@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.referee import BOB, Mailbox, Referee
+from msgspec.structs import replace
 from player.program_matches import STANDARD, bob, house, limited, propose, read
 
 from pbem.examples import example_folder
@@ -26,14 +27,22 @@ __all__ = ["bob", "house"]
 
 class TestLimits:
     @pytest.mark.parametrize(
-        ("house", "pace", "most"), [({}, "none", "90d"), ({"pace": ("1h", "30d")}, "31d", "30d")], indirect=["house"]
+        ("changed", "options", "reason"),
+        [
+            ({}, "pace: none", "My pace is 1h at least and 90d at most."),
+            ({"play": PlayerLimits(pace=("1h", "30d"))}, "pace: 31d", "My pace is 1h at least and 30d at most."),
+            ({"games": {"shoot-em-up": GameLimits()}}, "", "I play other games: shoot-em-up."),
+            ({"games": {"spaceships": GameLimits(options="standard")}}, "fleet: cost:3", "only with its standard"),
+            ({}, "fleet: cost:625", "I find no setup for these options."),
+        ],
     )
     def test_what_does_not_fit_is_declined_with_the_reason(
-        self, referee: Referee, house: Machine, bob: Mailbox, pace: str, most: str
+        self, referee: Referee, house: Machine, bob: Mailbox, changed: dict[str, Any], options: str, reason: str
     ) -> None:
-        propose(referee, house, bob, f"{STANDARD}\npace: {pace}")
+        house.program.settings = replace(house.program.settings, **changed)
+        propose(referee, house, bob, f"{STANDARD}\n{options}")
         assert referee.match().phase == "declined"
-        assert f"My pace is 1h at least and {most} at most." in read(bob)
+        assert reason in read(bob)
 
     @pytest.mark.parametrize(
         "options", ["fleet: cost:375\nkind: scored\ngames: 9", "fleet: cost:240\nkind: continued\ngames: 9"]
@@ -161,7 +170,11 @@ class TestOpenList:
         assert referee.match(2).phase == "setup"
 
     @pytest.mark.parametrize(
-        "proposed", ["new shoot-em-up\nseats: 3\nend\n", "new spaceships\npace: none\nend\n", "set program yes\n"]
+        "proposed",
+        [
+            *("new shoot-em-up\nseats: 3\nend\n", "new spaceships\npace: none\nend\n"),
+            *("new spaceships\nfleet: cost:625\nend\n", "set program yes\n"),
+        ],
     )
     def test_what_does_not_fit_is_left_to_others(
         self, referee: Referee, house: Machine, bob: Mailbox, proposed: str
