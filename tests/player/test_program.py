@@ -38,7 +38,9 @@ class TestAMatch:
         assert plan_of(house).seed in opened
         assert "at level 1" in agrees(bundle, opened)
         assert not house.memory.alarms()
-        assert all(sent.state == "done" for sent in house.memory.prepared("orders", "m1"))
+        assert all(
+            sent.state == "done" and "\nfinal\n" in sent.form for sent in house.memory.prepared("orders", "m1")
+        )
         # Opened once, and after the end.
         house.restart()
         house.live()

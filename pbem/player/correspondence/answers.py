@@ -51,9 +51,7 @@ class Answers:
         An unknown sender gets a short answer, which is in no thread.
         """
         found = [sent for known in letter.in_reply_to if (sent := self._memory.by_message_id(known))]
-        found += self._asked()
-        found += self._memory.prepared("confirm", "")
-        return _named(found, item)
+        return _named([*found, *self._asked()], item)
 
     def _told_of(self, letter: Letter, item: JsonObject) -> SentForm | None:
         """The letter of ours that an item of its server answers, in its thread or outside."""
