@@ -188,9 +188,9 @@ def test_what_waits_can_be_replaced_and_taken_back(sit: Callable[..., tuple[Plan
     ann.restart()
     assert ann.agent.ahead.plans("m1", ann.referee.now).waiting == {2: "Rv3", 3: "Bz5"}
     ann.agent.ahead.forget("m1", 3)
-    with pytest.raises(Impossible, match="Nothing waits"):
+    with pytest.raises(Impossible, match="Nothing waits in m1 "):
         ann.agent.ahead.forget("m1", 3)
-    with pytest.raises(Impossible, match="too late"):
+    with pytest.raises(Impossible, match="too late to order turn 1 of m1 "):
         ann.agent.ahead.store("m1", 1, "Rv1")
     with pytest.raises(Refused):
         ann.agent.ahead.store("m1", 2, "if Rv1 hot then Rv3")
@@ -207,7 +207,7 @@ def test_a_plan_for_a_turn_that_was_ordered_counts_no_more(sit: Callable[..., tu
     assert 3 not in ann.asked
     keep(ann, {2: "Gx3", 3: "Gx3"})
     assert 2 not in ann.agent.ahead.plans("m1", ann.referee.now).waiting
-    with pytest.raises(Impossible, match="Nothing waits"):
+    with pytest.raises(Impossible, match="Nothing waits in m1 "):
         ann.agent.ahead.forget("m1", 2)
 
 
@@ -253,7 +253,7 @@ def test_a_plan_is_judged_when_it_is_kept(
             yield
 
     monkeypatch.setattr(ann.agent.vault, "alone", later)
-    with pytest.raises(Impossible, match="too late"):
+    with pytest.raises(Impossible, match="too late to order turn 2 of m1 "):
         ann.agent.ahead.store("m1", 2, "Gx3")
 
 
