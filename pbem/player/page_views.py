@@ -198,7 +198,7 @@ class PageViews:
         told = letters.memory.tournament(match)
         terms, hash_ = tournament_terms(letters, match, self._templates)
         assert told is not None
-        return tournament_facts(told) | {
+        return tournament_facts(letters, told) | {
             "hash": hash_,
             "terms": terms,
             "table": msgspec.to_builtins(told.table),

@@ -39,7 +39,7 @@ def account_facts(agent: Agent, now: datetime) -> JsonObject:
         "registered": memory.account().name is not None,
         "key": bool(letters.account.key),
         "matches": [match_facts(agent, standing, now) for standing in reversed(letters.matches.standings)],
-        "tournaments": [tournament_facts(told) for told in reversed(memory.tournaments())],
+        "tournaments": [tournament_facts(letters, told) for told in reversed(memory.tournaments())],
         "alarms": [{"match": alarm.match, "said": alarm.said} for alarm in memory.alarms()],
     }
 
@@ -68,12 +68,12 @@ def match_facts(agent: Agent, standing: MatchView, now: datetime) -> JsonObject:
     }
 
 
-def tournament_facts(told: TournamentView) -> JsonObject:
+def tournament_facts(letters: Correspondence, told: TournamentView) -> JsonObject:
     """A tournament in a line: what it is, and how the player stands in it."""
     title = str(rules(told.rules).title) if told.rules in GAMES else told.rules
     names = ("tournament", "seq", "format", "phase", "entrants", "entered", "place", "of", "points", "running")
-    closes = told.agreement.get("closes") if told.phase == "open" else None
-    return {"title": title, "closes": closes, **{name: getattr(told, name) for name in names}}
+    terms = told.terms_for(letters.account.server)
+    return {"title": title, "closes": terms and terms.closes, **{name: getattr(told, name) for name in names}}
 
 
 def composed(agent: Agent, standing: MatchView) -> JsonObject | None:

@@ -102,15 +102,14 @@ def _row(about: str, title: str, widest: int, stands: str) -> str:
 def list_tournaments(table: PlayTable, found: Iterable[TournamentView]) -> None:
     """A line for each of these tournaments: what it is, and how the player stands in it."""
     for told in found:
-        title = f"{tournament_facts(told)['title']}, {told.format}"
+        title = f"{tournament_facts(table.letters, told)['title']}, {told.format}"
         click.echo(_row(told.tournament, line_of(title), _TITLE, line_of(_standing(table, told))))
 
 
 def _standing(table: PlayTable, told: TournamentView) -> str:
     """How a tournament stands for the player, in words: entries and their end, or the player's place."""
     if told.phase == "open":
-        terms = told.terms_for(table.account.server)
-        until = _until(terms.closes if terms else None, table.now())
+        until = _until(tournament_facts(table.letters, told)["closes"], table.now())
         entered = ", you too" if told.entered else f"; to enter: pbem play enter {told.tournament}"
         return f"open{until}; {told.entrants} entered{entered}"
     points = "" if told.format == LADDER else f", {told.points} point{'' if told.points == 1 else 's'}"
