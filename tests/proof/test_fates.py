@@ -377,6 +377,21 @@ def test_orders_that_were_set_aside(aside: dict[str, Any], said: str) -> None:
     assert fated == ("dropped" if said.startswith(MADE) else "agrees", said, 3)
 
 
+@pytest.mark.parametrize(("day", "standing"), [(1, "agrees"), (3, "dropped")])
+def test_orders_that_are_not_legal_replace_only_what_came_before_their_turn_was_asked_for(
+    day: int, standing: str
+) -> None:
+    came = f"2028-06-0{day}T18:00:00Z"
+    aside: dict[str, Any] = {"receipts_-unused": receipt(2, rev=3, received=came)}
+    found = story(BEGUN, TURN, ("turn", {"turn": 2, "orders": {}}), *END, **aside)
+    late = [
+        replace(entry, time=f"2028-06-0{entry.seq - 1 if entry.seq < 4 else 4}T12:00:00Z")
+        for entry in found.entries[2:]
+    ]
+    found = replace(found, entries=[*found.entries[:2], *late])
+    assert fate(found, receipt(2, received=came))[::2] == (standing, 4)
+
+
 @pytest.mark.parametrize(("hour", "later"), [("12", True), ("11", False)])
 def test_a_server_gives_no_earlier_letter_the_higher_revision(hour: str, *, later: bool) -> None:
     """Without a form, the revision is that of an address, which the server chooses; a day is for its clock."""
