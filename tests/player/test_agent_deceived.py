@@ -177,6 +177,7 @@ def test_a_lying_server_is_accused_and_learns_nothing(
     live_out([ann, bob, bob])  # he reads what answers his own letter before what ann writes
     assert liar.said is not None, "there was nothing to lie about"
     assert bob.accusations
+    assert not re.search(r"None|\{", str(bob.accusations)), "a fact is missing"
     assert not ann.accusations
     assert steps_of(referee.match(), BOB) == liar.said
     assert referee.match().phase == "playing"
