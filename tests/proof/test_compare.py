@@ -88,6 +88,8 @@ class TestHonestLetters:
         for raws in match.letters.values():
             found = judged(whole, *raws)
             assert {letter.standing for letter in found} <= {"silent", "agrees"}, found
+            of_no_entry = [finding.what for letter in found for finding in letter.findings if finding.seq is None]
+            assert all(what.startswith("paper ") for what in of_no_entry)
             whats = {re.sub(r"\d+", "N", finding.what) for letter in found for finding in letter.findings}
             assert {
                 "head of entry N",
