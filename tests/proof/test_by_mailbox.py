@@ -7,7 +7,7 @@ from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import both, holds, index, proof, with_entry, with_papers
+from attackers.forgers import both, fails_for_both, holds, index, proof, with_entry, with_papers
 from in_a_box.referee import Mailbox, Referee
 from judges.honest import accused
 from msgspec.structs import replace
@@ -62,14 +62,23 @@ def test_what_was_not_used_and_what_was_withdrawn(table: tuple[Referee, Bundle])
 
 
 def resigning(
-    change: Callable[[bytes], bytes], added: bytes, tags: dict[str, str], signed: tuple[str, ...] = SIGNED
+    change: Callable[[bytes], bytes],
+    added: bytes = b"",
+    tags: dict[str, str] | None = None,
+    signed: tuple[str, ...] = SIGNED,
+    **vouching: str,
 ) -> bytes:
-    """A bundle in which Bob's resignation is changed, signed by his domain anew, and gets a header above it."""
+    """A bundle in which Bob's resignation is changed, signed by his domain anew, and gets a header above it.
+
+    Its evidence says what is `vouching` for it.
+    """
     found = good("mailbox")
     paper, path = "evidence/resign-5-seat-2.txt", "letters/resign-5-seat-2.eml"
     raw = found.papers[path]
-    letter = added + home().craft(change(raw[raw.index(b"From:") :]), headers=signed, **tags)
-    evidence = replace(Evidence.read(found.papers[paper].decode()), mail=sha256_hex(letter)).text().encode()
+    letter = added + home().craft(change(raw[raw.index(b"From:") :]), headers=signed, **(tags or {}))
+    evidence = (
+        replace(Evidence.read(found.papers[paper].decode()), mail=sha256_hex(letter), **vouching).text().encode()
+    )
     forged = with_papers(found, {paper: evidence, path: letter})
     at = index(found, "resigned")
     said = {"mail": sha256_hex(letter), "evidence": sha256_hex(evidence)}
@@ -122,6 +131,15 @@ def test_both_verifiers_read_a_letter_alike(
     """They agree on its text, and on whether its domain vouches for it (docs/bundle.md)."""
     content = resigning(change, added, tags)
     assert both(content) is counts
+
+
+def test_a_letter_counts_once_at_each_address_and_came_when_its_evidence_says() -> None:
+    papers = good("mailbox").papers
+    fails_for_both(resigning(bytes, received="2026-03-01T11:59:00Z"), "its evidence names another time")
+    used = Evidence.read(papers["evidence/game-1-turn-2-seat-2.txt"].decode()).token
+    (there,) = re.findall(rb"\nTo: (.*)\n", papers["letters/game-1-turn-2-seat-2.eml"].replace(b"\r", b""))
+    again = resigning(lambda raw: re.sub(rb"\nTo: [^\r]*", b"\nTo: " + there, raw), token=used)
+    fails_for_both(again, "let another letter count before")
 
 
 QUOTED_PRINTABLE, BASE64 = (b"Content-Transfer-Encoding: %b\r\n" % way for way in (b"quoted-printable", b"base64"))
