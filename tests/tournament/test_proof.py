@@ -28,7 +28,7 @@ from world import mutations
 
 from pbem.cli.verify import verify
 from pbem.match.modes import proposed
-from pbem.match.transcript import BEFORE, statement
+from pbem.match.transcript import BEFORE, sha256_hex, statement
 from pbem.player.blind import replayed
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -181,6 +181,31 @@ class TestWhatHolds:
         again = {path.replace("-4.", "-5."): paper for path, paper in club.papers.items() if "-4." in path}
         content = signed_tournament(chained([*club.entries, club.entries[-1]]), club.papers | again)
         fails(content, "these words were obeyed before")
+        club.enter_by_mailbox("carl", f"enter t1 {club.state.rules_hash}\n# again\n")
+        fails(club.tournament(), "letters/entered-5.eml", "let another letter count before")
+
+    @pytest.mark.parametrize(
+        ("path", "old", "new", "fault"),
+        [
+            ("evidence/entered-4.txt", b"received 2026-", b"received 2025-", "its evidence names another time"),
+            ("evidence/mailbox-4.txt", b"seat 0", b"seat 1", "the mailbox is not that of this player"),
+            (
+                "letters/entered-4.eml",
+                b"\r\nSubject",
+                b"\r\nDate: Sat, 1 Mar 2025 12:00 +0000\r\nSubject",
+                "it is dated",
+            ),
+        ],
+    )
+    def test_papers_that_say_something_else(self, path: str, old: bytes, new: bytes, fault: str) -> None:
+        club = SignedClub("keys: optional", "ann", "bob")
+        club.enter_by_mailbox("carl")
+        paper = club.papers[path].replace(old, new)
+        assert paper != club.papers[path]
+        before, after = map(sha256_hex, (club.papers[path], paper))
+        last = club.entries[-1]
+        entries = [*club.entries[:-1], replace(last, body=json.loads(json.dumps(last.body).replace(before, after)))]
+        fails(signed_tournament(chained(entries), club.papers | {path: paper}), "letters/entered-4.eml", fault)
 
     def test_a_mailbox_that_says_something_else(self) -> None:
         club = SignedClub("keys: optional", "ann", "bob")
