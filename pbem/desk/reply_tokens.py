@@ -181,6 +181,9 @@ class ReplyTokens:
         if token.used is not None and spent and not talks:
             return MailboxProof(_USED.given(moment=Moment(from_db(token.used))))
         demand_dns(mail.understood.voucher)
+        # What somebody wrote to others, such as a forwarded letter of ours, they may send here.
+        if not self.is_written_to_us(letter, mail.understood.voucher.addressed):
+            return MailboxProof(_TO_OTHERS)
         reason, evidence = self._evidence(mail, token)
         if evidence is None:
             return MailboxProof(_WITHOUT_DKIM.given(reason=reason), token)
@@ -288,6 +291,7 @@ _UNSEEN = Phrase(
     "the reply address that your letter was sent to does not appear in it, so nobody could check it later."
     " Send your letter with that address as To"
 )
+_TO_OTHERS = Phrase("your letter was written to others, and not to us. Send it with our address as To")
 _USED = Phrase(
     "the reply address that your letter was sent to was good for one letter, which came on {moment} UTC."
     " Answer our latest letter, such as this one"

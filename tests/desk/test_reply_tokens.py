@@ -243,6 +243,17 @@ def test_another_players_token(post: Post) -> None:
     assert post.standing(2) is None
 
 
+@pytest.mark.parametrize("added", ["", "To: pbem@play.example\r\n", "Cc: pbem@play.example\r\n"])
+def test_a_letter_to_others_changes_nothing_when_they_send_it_on(post: Post, added: str) -> None:
+    """Some programs show all addresses of a letter that they forward."""
+    _, bob = post.begun()
+    words = f"Ann, shall I write this?\n\nresign m1 match\n\nReply-To: {reply_to(bob.find('begins'))}\n"
+    raw = post.referee.raw(bob, words).replace(b"To: pbem@play.example", b"To: ann <ann@mail.example>")
+    post.referee.deliver(added.encode() + post.sign(raw), "ann@mail.example")
+    assert post.referee.match().phase == "playing"
+    assert "written to others" in " ".join(bob.text.split())
+
+
 def test_tokens_are_found_wherever_mail_programs_put_them(post: Post) -> None:
     _, bob = post.begun()
     elsewhere = "pbem@play.example"
