@@ -60,10 +60,13 @@ def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> No
     for _ in range(2):
         post.reply(bob, written)
         assert "There are no orders in your letter, and nothing was stored" in bob.text
+        assert "still stands" not in bob.text, "nothing does"
         assert "Not understood" not in bob.text
         assert post.standing(2) is None
     post.reply(bob, bob.form("orders") if written == "ok" else "final")
     assert ", final, at the level mailbox:\n\n  (none)" in bob.text
+    post.reply(bob, written)
+    assert "What you submitted before still stands" in bob.text
 
 
 def test_what_a_mail_program_broke_into_lines_is_read_whole(post: Post) -> None:
