@@ -25,6 +25,7 @@ from pbem.desk.daily_limits import (
     WITHOUT_COMMAND,
 )
 from pbem.desk.outcomes import SHORT
+from pbem.desk.plain_words import below_salutation
 from pbem.desk.seats import find_seat, number_of
 from pbem.desk.strangers import EACH, one_mailbox
 from pbem.desk.together import to_answer
@@ -139,7 +140,7 @@ class Authentication:
             misdated=misdated(mail.letter, mail.received),
             quiet=quiet,
         )
-        if kept and completion.understood(self.seats, self.mailboxes, caller, masked(mail.reading.short)) is None:
+        if kept and completion.understood(self.seats, self.mailboxes, *below_salutation(caller)) is None:
             return _automatic(kept)
         return caller
 

@@ -26,6 +26,7 @@ from pbem.desk.daily_limits import (
     WITHOUT_COMMAND,
 )
 from pbem.desk.outcomes import NOT_REGISTERED, Reply, refusal
+from pbem.desk.plain_words import below_salutation
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.desk.together import to_answer, unfit_together
@@ -40,7 +41,6 @@ from pbem.mail.commands import (
     Reading,
     asked_by_nothing,
     asked_by_subject,
-    masked,
     parse,
 )
 from pbem.match.transcript import sha256_hex, written
@@ -235,7 +235,7 @@ class Dispatch:
                 reply = self._reply(caller, command, reading.commands)
             replies.append((command, reply))
         replies += [(command, self._without_effect(caller, command)) for command in reading.meant or []]
-        if reading.short and (whole := understood(self.seats, self.mailboxes, caller, masked(reading.short))):
+        if reading.short and (whole := understood(self.seats, self.mailboxes, *below_salutation(caller))):
             command, reply, left = whole
             taken = {"", *map(str.strip, command.echo.split("\n"))}
             others = (run for run in beside(reading) if not taken.issuperset(map(str.strip, run.split("\n"))))

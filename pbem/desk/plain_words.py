@@ -9,12 +9,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
+from pbem.desk.answer_letter import own_lines
+from pbem.mail.commands import masked
 from pbem.match.events.endings import ways_to_resign
 from pbem.match.state import RUNNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pbem.desk.caller import Caller
     from pbem.match.state import Match
 
 
@@ -55,6 +60,24 @@ _MEANINGS = (
 )
 
 _SENTENCE_END = re.compile(r"[.!?\n]|\Z")
+
+_SALUTATION = re.compile(
+    r"(?:hi|hello|hey|dear|good (?:morning|evening|day)|hallo|liebe[rs]?|guten (?:morgen|abend|tag)|moin)"
+    r"(?: [^\W\d_]+){0,2}(?:[ ,.!]*(?:\n|\Z)|[,.!] *)",
+    re.I,
+)
+
+
+def below_salutation(caller: Caller) -> tuple[Caller, str]:
+    """A letter as if it had no salutation, and its first words then."""
+    reading, short = caller.reading, masked(caller.reading.short)
+    found = _SALUTATION.match(short)
+    if found is None:
+        return caller, short
+    above, said = {*short.split("\n")}, short[found.end() :]
+    ignored = [*filter(None, [said]), *(run for run in reading.ignored if run.strip() not in above)]
+    understood = replace(caller.understood, reading=replace(reading, ignored=ignored))
+    return replace(caller, understood=understood), said or next(iter(own_lines(ignored)), short)
 
 
 def refuses(text: str) -> bool:

@@ -353,6 +353,27 @@ def test_a_closing_beneath_an_answer_says_no_more(referee: Referee, closing: str
     assert "Not understood" not in body(phone.bob.last)
 
 
+@pytest.mark.parametrize(
+    "letter", ["Hi,\n\n{}\n\nBob", "Hello Ann! {}", "Guten Tag\n{}", "Liebe Ann,\n\n{}\n\nViele Grüße\nBob"]
+)
+def test_what_stands_below_a_salutation_comes_back_to_be_confirmed(referee: Referee, letter: str) -> None:
+    """Whoever writes a letter begins so."""
+    ann, phone = invited(referee)
+    phone.reply(letter.format("Yes, gladly!"), phone.bob.letters[-2])
+    phone.reply("yes")
+    assert referee.match().phase == "setup"
+    if "\nBob" not in letter or "Grüße" in letter:  # which shows where the last line ends
+        phone.reply(letter.format(BOB.replace("\n", "\n\n")))
+        phone.reply("yes")
+    else:
+        phone.reply(BOB)
+    referee.send(ann, ann.filled("setup", ANN))
+    phone.reply(letter.format("Gx3"))
+    assert not referee.match().orders.get(2)
+    phone.reply("yes")
+    assert standing(referee) == "Gx3"
+
+
 @pytest.mark.parametrize("more", ["Regards, but not before May", "Cheers\nBob\nOnly with two games", "Not now\nBob"])
 def test_what_is_more_than_a_closing_is_asked_about(referee: Referee, more: str) -> None:
     _, phone = invited(referee)
