@@ -181,6 +181,11 @@ class Caller(Incoming, frozen=True, kw_only=True):
         return self.trust >= Trust.MAILBOX or (has_key and self.trust is Trust.VOUCHED)
 
     @property
+    def is_elsewhere(self) -> bool:
+        """True if it answers a letter that went to a player's address, and its own is no player's."""
+        return self.player is None and any(one.name and not one.is_of(self.address, None) for one in self.mailed)
+
+    @property
     def addresses(self) -> tuple[str, ...]:
         """All addresses of its sender: reports go to a player's first one, whichever the letter came from."""
         return self.player.addresses if self.player is not None else (self.address,)

@@ -25,7 +25,7 @@ from pbem.desk.daily_limits import (
     UNKNOWN_HEAD,
     WITHOUT_COMMAND,
 )
-from pbem.desk.outcomes import NOT_REGISTERED, Reply, refusal
+from pbem.desk.outcomes import ELSEWHERE, NOT_REGISTERED, Reply, refusal
 from pbem.desk.plain_words import below_salutation
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
@@ -207,11 +207,11 @@ class Dispatch:
         same, left = self._left(caller, replies, optout=reading.optout, used=used)
         if min(same, left) < 0:
             return outcomes.SAME_WORDS if same < 0 else outcomes.CHANGES_NOTHING
-        # A player's letter without a command is told what is due in each match.
+        # A player's letter without a command is told what is due in each match; from another address, that it is one.
         due = None
-        if caller.player is not None and not (replies or reading.optout):
+        if (caller.player is not None or caller.is_elsewhere) and not (replies or reading.optout):
             reply = self._reply(caller, asked_by_nothing(), ())
-            due = reply if reply.outcome == "done" else None
+            due = reply if reply.outcome == "done" or caller.is_elsewhere else None
         self.answers.write(caller, reading, replies, due=due, last=0 in {same, left})
         return None
 
@@ -364,7 +364,7 @@ class Dispatch:
             raise Refused(*command.faults)
         spec = COMMANDS[command.name]
         if spec.for_players and caller.player is None:
-            raise refused(command.name, None, NOT_REGISTERED)
+            raise refused(command.name, None, ELSEWHERE if caller.is_elsewhere else NOT_REGISTERED)
         if spec.shown != "never" and caller.misdated:
             raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
         left_out: dict[str, str] = {}

@@ -42,6 +42,12 @@ SHORT = Phrase("[pbem] Your letter")
 
 NOT_REGISTERED = Phrase("your address is not registered here; write `help register`")
 
+ELSEWHERE = Phrase(
+    "you answered a letter that went to another address, and only from there your answer counts. Players with a key"
+    " may have several addresses: see `help keys`"
+)
+"""What a player's second mailbox is told."""
+
 IN_YOUR_NAME = Phrase(
     "so many such letters came in your name that somebody else may have written them. Answer this letter with your"
     " command: only somebody who reads your mail can do that"

@@ -243,6 +243,25 @@ def test_another_players_token(post: Post) -> None:
     assert post.standing(2) is None
 
 
+@pytest.mark.parametrize("said", ["Gx3", "resign m1 match"])
+def test_an_answer_from_a_second_address_says_which_one_counts(post: Post, said: str) -> None:
+    """Its writer is no newcomer, who has to register."""
+    _, bob = post.begun()
+    alias = post.referee.person("bob.miller")
+    post.reply(alias, said, to=reply_to(bob.find("begins")))
+    told = " ".join(alias.text.split())
+    assert "only from there your answer counts" in told
+    assert "register" not in told
+
+
+def test_an_address_that_only_a_key_could_confirm_is_not_asked(post: Post) -> None:
+    _, bob = post.begun()
+    alias = post.referee.person("bob.miller")
+    post.reply(bob, "address add bob.miller@mail.example")
+    assert "only a key can confirm a second address" in " ".join(bob.text.split())
+    assert not alias.letters
+
+
 @pytest.mark.parametrize("added", ["", "To: pbem@play.example\r\n", "Cc: pbem@play.example\r\n"])
 def test_a_letter_to_others_changes_nothing_when_they_send_it_on(post: Post, added: str) -> None:
     """Some programs show all addresses of a letter that they forward."""

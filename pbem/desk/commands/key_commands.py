@@ -147,6 +147,8 @@ def add_address(
     address = command.request.address
     local, _, domain = address.lower().partition("@")
     own = keys.config.mail_address.partition("@")
+    if player.keyless:
+        raise refused(command.name, None, Phrase("only a key can confirm a second address: see `help signing`"))
     if address.lower() in [known.lower() for known in player.addresses]:
         raise refused(command.name, address, Phrase("this address is yours already"))
     if any(people.opted_out(one) for one in (address, one_mailbox(address))):
