@@ -107,6 +107,7 @@ def tags(text: str) -> dict[str, str]:
 
 
 ENCODING = {"content-type", "content-transfer-encoding"}
+PREAMBLE = re.compile(rb"\A(?:(?:This is a multi-?part message in MIME format\.)?\r\n)*")
 TAG = re.compile(rb"<[!/]?[A-Za-z][A-Za-z0-9]*[\s/>]")
 IN_PARTS = re.compile(rb"(?m)^--\S+[ \t]*\r?\n[!-9;-~]+:")
 
@@ -116,7 +117,7 @@ def says_otherwise(raw: bytes, body: bytes) -> bool:
     message = entity(raw)
     if message.get_content_maintype() == "multipart":
         boundary = message.get_boundary() or ""
-        first = body.split(b"\r\n")[0].rstrip(b" \t\r").decode("utf-8", "surrogateescape")
+        first = PREAMBLE.sub(b"", body).split(b"\r\n")[0].rstrip(b" \t\r").decode("utf-8", "surrogateescape")
         return first != f"--{boundary}" or not re.fullmatch(r"(?=.*[A-Za-z0-9])\S+", boundary)
     (part,) = parts_of(message)
     bodies = body, part.content, undone(body, "quoted-printable")

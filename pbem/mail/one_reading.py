@@ -131,6 +131,8 @@ def _asked(part: Part) -> Hashable:
 
 _BOUNDARY = re.compile(r"(?=.*[A-Za-z0-9])\S+")
 """A boundary that is no line of a text, such as the one above an answered letter."""
+_PREAMBLE = re.compile(rb"\A(?:(?:This is a multi-?part message in MIME format\.)?\r?\n)*+")
+"""The lines that mail programs write above the first part, in which no answer begins."""
 _TAG = re.compile(rb"<[!/]?[A-Za-z][A-Za-z0-9]*[\s/>]")
 """The source of a page, in which no quote bears marks; no address or link matches."""
 _IN_PARTS = re.compile(rb"^--\S+[ \t]*\r?\n[!-9;-~]+:", re.M)
@@ -141,7 +143,7 @@ def is_open(letter: Part) -> bool:
     """True if other headers Content-Type and Content-Transfer-Encoding could make others' words the writer's own."""
     body, boundary = letter.body, letter.parameters.get("boundary", "").rstrip(" ")
     if letter.is_multipart:
-        first = body.partition(b"\n")[0].rstrip(b" \t\r")
+        first = _PREAMBLE.sub(b"", body).partition(b"\n")[0].rstrip(b" \t\r")
         return not _BOUNDARY.fullmatch(boundary) or first != f"--{boundary}".encode("utf-8", "surrogateescape")
     undone = (unencoded(body, encoding) for encoding in {"", "quoted-printable", letter.encoding})
     if any(map(_TAG.search, undone)) or _IN_PARTS.search(body):

@@ -172,6 +172,8 @@ WORDS_OF_OTHERS: dict[str, tuple[bytes, bytes]] = {
     ),
     "a part of parts, as plain text": (LATIN % b"utf-8", b"Several parts\r\n" + IN_PARTS),
     "another delimiter than the first": (DELIMITED, b"--A\r\n\r\nhello\r\n--A--\r\n" + IN_PARTS),
+    "the same below an empty line": (DELIMITED, b"\r\n--A\r\n\r\nhello\r\n--A--\r\n" + IN_PARTS),
+    "a delimiter below words": (DELIMITED, b"This is a multi-part message in MIME format. So?\r\n" + IN_PARTS),
     "a delimiter of an answer": (DELIMITED.replace(b"=B", b'="---Original Message-----"'), OUTLOOK + ORDERED),
     "another line end of another charset": (LATIN % b"iso-8859-1", b"Well\r\n> so\x85" + ORDERED),
 }
@@ -180,6 +182,9 @@ WORDS_OF_HIS_OWN: dict[str, tuple[bytes, bytes]] = {
     "quoted-printable": (QUOTED_PRINTABLE, b"resign m1=20=\r\n game 1=20\r\n\r\n> caf=C3=A9\r\n--=20\r\nBob\r\n"),
     "base64": (BASE64, b64encode(ORDERED + b"\n> so\n-- \nBob\n") + b"\r\n"),
     "parts": (DELIMITED, IN_PARTS.replace(b"1\r\n", b"1\r\n\r\n> resign m1 match\r\n")),
+    "parts as Apple Mail writes them": (DELIMITED, b"\r\n" + IN_PARTS),
+    "parts as Thunderbird writes them": (DELIMITED, b"This is a multi-part message in MIME format.\r\n" + IN_PARTS),
+    "parts as Outlook writes them": (DELIMITED, b"This is a multipart message in MIME format.\r\n\r\n" + IN_PARTS),
     "Cyrillic": (LATIN % b"windows-1251", ORDERED + b"# \xcf\xf0\xe8\xe2\xe5\xf2\r\n> so\r\n"),
     "links and addresses": (b"", ORDERED + b"# <https://play.example/> <ann@mail.example> a <b, 1<2\r\n"),
     "below an answer": (b"", ORDERED + OUTLOOK + b"well =0A so\r\n"),
