@@ -38,6 +38,7 @@ KEPT_REPLY = 500  # characters of a reply that are kept
 GOODBYE = 5.0  # seconds that the smarthost has to answer QUIT
 PATIENCE = 10.0  # seconds for letters under way to finish when the daemon stops
 AUTHENTICATION = range(530, 540)  # RFC 4954 6: about our account, not about the letter
+CONGESTED = "5.4.5"  # RFC 3463 3.5: so is this; Gmail says it of an account that sent too much today
 LETTERS_PER_CONNECTION = 50  # many servers end a connection after 100
 KEPT = 2.0  # seconds that a connection stays open for the next letter, as in Postfix
 SOON = 0.02  # seconds that an outcome may wait, to be recorded together with others
@@ -134,7 +135,8 @@ class Smarthost:
             return _printable(await self._carry(line, sender, recipient, raw))
         except aiosmtplib.SMTPResponseException as error:
             # For good only if a 5xx was about this letter: to MAIL, RCPT, DATA, or the final dot.
-            about_it = isinstance(error, _ABOUT_THE_LETTER) and error.code not in AUTHENTICATION
+            ours = error.code in AUTHENTICATION or error.message.startswith(CONGESTED)
+            about_it = isinstance(error, _ABOUT_THE_LETTER) and not ours
             refusal = Permanent if about_it and 500 <= error.code < 600 else Temporary
             raise refusal(_printable(f"{error.code} {error.message}")) from None
         except (aiosmtplib.SMTPException, OSError) as error:

@@ -139,6 +139,7 @@ def test_a_smarthost_that_knows_no_ehlo_gets_helo() -> None:
         ([OK, OK, OK], Temporary),
         ([OK, OK, GO, b"554 never\r\n"], Permanent),
         ([OK, OK, GO, b"452 full\r\n"], Temporary),
+        ([OK, OK, GO, b"550 5.4.5 Daily user sending limit exceeded\r\n"], Temporary),
         ([OK, OK, GO, b"354 what\r\n"], Temporary),
     ],
 )
@@ -153,7 +154,12 @@ def test_a_refusal_is_told_and_leaves_the_connection_usable(replies: list[bytes]
 
 @pytest.mark.parametrize(
     ("mail", "error"),
-    [(b"550 not you\r\n", Permanent), (b"451 later\r\n", Temporary), (b"530 log in\r\n", Temporary)],
+    [
+        (b"550 not you\r\n", Permanent),
+        (b"451 later\r\n", Temporary),
+        (b"530 log in\r\n", Temporary),
+        (b"550 5.4.5 enough\r\n", Temporary),
+    ],
 )
 def test_a_refused_sender_ends_a_new_connection(mail: bytes, error: type[Exception]) -> None:
     play(Server([GREETED, (MAIL, mail), QUIT]), says(error, mail.decode().strip()))
