@@ -172,7 +172,7 @@ def test_words_teach_whoever_writes_something_else(terminal: Terminal) -> None:
     shown = terminal("m1", "Q99", "--yes", status=1)
     assert "`Q99` is not an order" in shown
     assert "which is: " in shown
-    assert "Example:" in terminal("m1", "help")
+    assert "One of each:" in terminal("m1", "help")
     assert "play against a program, here and now" in terminal("help")
     assert "Where nobody can answer, say --yes." in terminal("m1", "--nothing", typed="", status=4)
 

@@ -67,7 +67,7 @@ def test_a_player_is_told_what_is_due_instead(referee: Referee) -> None:
     assert BEGIN not in text
     assert "no running or proposed match" in ask(referee, referee.registered("carl"), "What now?\n")
     referee.send(ann, "resign m1 match\n")
-    assert "One more match is over" in ask(referee, bob, "")
+    assert "One match is over" in ask(referee, bob, "")
 
 
 @pytest.mark.parametrize("subject", ["register eve", "new spaceships"])

@@ -194,7 +194,7 @@ def test_long_lists_stay_within_the_column() -> None:
         (
             entitled_to(scans=1),
             (
-                "In turn 9 you may order any or all of these:\n\n   1 scan\n\nExample:  sGx3\n\n"
+                "In turn 9 you may order any or all of these:\n\n   1 scan\n\nOne of each:  sGx3\n\n"
                 "You have no strike left: the game ends with this turn."
             ),
         ),
@@ -202,7 +202,7 @@ def test_long_lists_stay_within_the_column() -> None:
             entitled_to(kamikazes=[{"ship": "KC", "cells": ["Gx1"]}]),
             (
                 "In turn 9 you may order any or all of these:\n\n   1 kamikaze strike         KC from Gx1\n\n"
-                "Example:  kGx1 Gx3\n\n"
+                "One of each:  kGx1 Gx3\n\n"
                 "You have neither a conventional nor a missile strike: the game ends with\n"
                 "this turn unless you order a kamikaze strike."
             ),
