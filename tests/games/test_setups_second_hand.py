@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,16 +24,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 
+def both(first: Callable[[str], str], second: Callable[[str], str], text: str, about: object = None) -> bool:
+    """True if both accept a text; they must agree."""
+    found: list[str | None] = [None, None]
+    with suppress(Refused):
+        found[0] = first(text)
+    with suppress(SecondRefused):
+        found[1] = second(text)
+    assert found[0] == found[1], (about, text)
+    return found[0] is not None
+
+
 def alike(game: str, options: dict[str, Any], seats: int, seat: int, text: str) -> bool:
     """True if both accept the setup; they must agree."""
     first, second = rules(game), second_rules(game)
-    found: list[str | None] = [None, None]
-    with suppress(Refused):
-        found[0] = first.setup(first.options(options, seats), seat, text).text
-    with suppress(SecondRefused):
-        found[1] = second.setup(second.options(options, seats), seat, text)
-    assert found[0] == found[1], (options, text)
-    return found[0] is not None
+    return both(
+        lambda written: first.setup(first.options(options, seats), seat, written).text,
+        lambda written: second.setup(second.options(options, seats), seat, written),
+        text,
+        options,
+    )
 
 
 # Spaceships
@@ -191,3 +202,22 @@ FEW, MANY = [range(200)], [range(batch * 400, batch * 400 + 400) for batch in ra
 def test_setups_are_judged_alike(agree: Callable[[int], bool], seeds: range) -> None:
     verdicts = Counter(agree(seed) for seed in seeds)
     assert min(verdicts[True], verdicts[False]) > 30
+
+
+ORDERS = {
+    "spaceships": ({"fleet": "cost:1"}, ["LG Rv1", "LG Bz5"], "mR Bz4"),
+    "shoot-em-up": ({}, ["A b1 N\nB c1 N\nC d1 N", "D b9 S\nE c9 S\nF d9 S"], "A FMS\nB FMS\nC FMS"),
+}
+
+
+@pytest.mark.parametrize("blank", ["\N{NO-BREAK SPACE}", "\N{IDEOGRAPHIC SPACE}", "\x85", "\r"], ids=ascii)
+@pytest.mark.parametrize("game", ORDERS)
+def test_any_white_space_is_judged_alike(game: str, blank: str) -> None:
+    raw, setups, order = ORDERS[game]
+    first, second = rules(game), second_rules(game)
+    options = first.options(raw, 2)
+    state = first.begin(options, [first.setup(options, seat, text) for seat, text in enumerate(setups, 1)])
+    position = second.begin(second.options(raw, 2), setups)
+    for text in (f"{blank}{order}{blank}", order.replace(" ", blank)):
+        accepted = both(lambda said: first.order(state, 1, said).text, partial(position.order, 1), text)
+        assert accepted or (game, blank) == ("shoot-em-up", "\r")  # which ends a line

@@ -23,6 +23,11 @@ ORDER = re.compile(r"\s*([A-L])(?:\s*:\s*|\s+)([LRFMS]{3})\s*")
 Square = tuple[int, int]
 
 
+def lines(text: str) -> list[str]:
+    """The lines that are not blank."""
+    return [line for line in re.split(r"[\n\r]", text) if line.strip()]
+
+
 def name(square: Square) -> str:
     return COLUMNS[square[0] - 1] + str(square[1])
 
@@ -54,7 +59,7 @@ def zone(seat: int, columns: int, rows: int) -> list[Square]:
 def ships_of(options: Options, seat: int, text: str) -> list[Ship]:
     ships: list[Ship] = []
     home = {name(square): square for square in zone(seat, *sides(options))}
-    for line in filter(str.strip, text.split("\n")):
+    for line in lines(text):
         found = re.fullmatch(r"\s*([A-L])\s+([a-z][1-9][0-9]?)\s+([NESW])\s*", line)
         if not found:
             raise Refused(4, "no line of a setup")
@@ -120,7 +125,7 @@ class Game(Position):
 
     def order(self, seat: int, text: str) -> str:
         given = {}
-        for line in filter(str.strip, text.split("\n")):
+        for line in lines(text):
             found = ORDER.fullmatch(line)
             if not found:
                 raise Refused(7, "no line of orders")
@@ -130,7 +135,7 @@ class Game(Position):
         return "\n".join(f"{letter}: {given[letter]}" for letter in sorted(given))
 
     def store(self, _seat: int, _turn: int, text: str) -> None:
-        demand(all(map(ORDER.fullmatch, filter(str.strip, text.split("\n")))), 7, "no line of orders")
+        demand(all(map(ORDER.fullmatch, lines(text))), 7, "no line of orders")
 
     def ahead(self, ship: Ship) -> Square | None:
         column, row = (a + b for a, b in zip(ship.square, STEP[ship.facing], strict=True))

@@ -532,7 +532,7 @@ def read_orders(text: str) -> list[Order]:
             found.append(("kamikaze", one["launch"], one["kamikaze"]))
         else:
             found.append(("beam", one["beam"], one["last"], one["star"]))
-    return found + [("unread",)] * bool(text[at:].strip("; \t\n\r\f\v"))
+    return found + [("unread",)] * bool(text[at:].replace(";", " ").strip())
 
 
 def may(player: Player, turn: int, known: Collection[str], text: str) -> bool:
