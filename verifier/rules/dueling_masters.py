@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EDITIONS, SEATS = range(1, 2), range(2, 3)
 LETTERS = "ABCDEFGHIJ"
-KINDS = "*WBXYZH"
+KINDS = ("*", "W", "B", "X", "Y", "Z", "H")
 NUMBERS = {"W": 1, "B": 1, "X": 2, "Y": 2, "Z": 4}
 DEFAULTS = {"homes": 1, "mobile_home": False, "max_turns": 400}
 Square = tuple[str, int]
@@ -195,7 +195,7 @@ class Game(Conditional):
         self.alive = [Piece(seat, name, at) for seat, placed in setups.items() for name, at in placed]
         self.mobile, self.most = options.get("mobile_home", False), options.get("max_turns", 400)
 
-    def of(self, seat: int, kinds: str = KINDS) -> list[Piece]:
+    def of(self, seat: int, kinds: Sequence[str] = KINDS) -> list[Piece]:
         return sorted((p for p in self.alive if p.seat == seat and p.kind in kinds), key=lambda p: rank(p.name))
 
     def standing(self, seat: int, square: Square) -> list[Piece]:

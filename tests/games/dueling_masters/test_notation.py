@@ -8,6 +8,7 @@ import pytest
 from judges.refusals import faults, messages, refused
 
 from pbem.games import Options, State, parts, rules
+from verifier.rules import Refused as SecondRefused
 from verifier.rules import rules as second_rules
 
 if TYPE_CHECKING:
@@ -41,6 +42,13 @@ def start(options: Options = STANDARD) -> State:
 )
 def test_one_setup_in_many_forms(text: str) -> None:
     assert JUDGE.setup(STANDARD, 2, text).text == SECOND.setup({}, 2, text) == CANONICAL_BOB
+
+
+def test_kinds_run_together_are_no_kind() -> None:
+    text = BOB.replace("W J10", "WB\nW J10")
+    assert faults(JUDGE.setup, STANDARD, 2, text) == [("34", "WB", 2)]
+    with pytest.raises(SecondRefused, match="ruling 34"):
+        SECOND.setup({}, 2, text)
 
 
 def test_all_faults_of_a_setup_in_the_order_written() -> None:
