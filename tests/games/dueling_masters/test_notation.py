@@ -44,6 +44,15 @@ def test_one_setup_in_many_forms(text: str) -> None:
     assert JUDGE.setup(STANDARD, 2, text).text == SECOND.setup({}, 2, text) == CANONICAL_BOB
 
 
+def test_only_the_names_of_pieces_in_the_game_are_pieces_at_the_start_of_a_line() -> None:
+    one, three = ({"homes": homes} for homes in (1, 3))
+    for options, rest in ((one, "Y H8\nH2\nH J1"), (three, "Y H8 H2\nH2 J2\nH1 J1\nH3 J3")):
+        text = BOB.replace("Y H8 H10", "").replace("H J1", rest)
+        again = JUDGE.setup(JUDGE.options(options, 2), 2, text).text
+        assert again == SECOND.setup(options, 2, text)
+        assert "Y H8 H2\nZ" in again
+
+
 def test_kinds_run_together_are_no_kind() -> None:
     text = BOB.replace("W J10", "WB\nW J10")
     assert faults(JUDGE.setup, STANDARD, 2, text) == [("34", "WB", 2)]
