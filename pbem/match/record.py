@@ -475,10 +475,9 @@ class _RecordReplay:
         if recorded is not None and recorded.reason == "rules":
             if by_rules is None:
                 raise Illegal(last, None, None, "the rules have not ended the game")
-            several = recorded.winners or by_rules.winners  # which need not be named
-            if recorded._replace(winners=several) != by_rules:
-                says = f"the result is winner {by_rules.winner}, scores {list(by_rules.scores)}"
-                raise Illegal(last, None, None, says)
+            if recorded._replace(winners=recorded.winners or by_rules.winners) != by_rules:  # which need not be named
+                won = f"winners {list(by_rules.winners)}" if by_rules.winners else f"winner {by_rules.winner}"
+                raise Illegal(last, None, None, f"the result is {won}, scores {list(by_rules.scores)}")
         # It claims another end: the winner may be any seat, but the scores are those of the position.
         elif recorded is not None:
             if by_rules is not None:

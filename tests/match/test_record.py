@@ -158,6 +158,22 @@ def test_why_it_is_refused_is_said(text: str, says: str) -> None:
     assert says in str(caught.value.message)
 
 
+def test_several_winners_are_named() -> None:
+    setups = ("A b1 E\nB c1 N\nC d1 N", "D b9 S\nE c9 S\nF d9 S", "G a2 E\nH a3 E\nI a4 E")
+    orders = ("A: MLL\nB: LLL\nC: LLL", "D: LLL\nE: LLL\nF: LLL", "G: LLL\nH: LLL\nI: LLL")
+    played = Record(
+        game="shoot-em-up",
+        seats=tuple(zip(("Ann", "Bob", "Cem"), setups, strict=True)),
+        turns=(Turn(dict(enumerate(orders, 1))),),
+        options={"max_turns": 1},
+        result=RecordedResult(0, (1, 3, 3)),
+    )
+    assert replay(played).result["winners"] == [2, 3]
+    with pytest.raises(Illegal) as caught:
+        replay(played._replace(result=RecordedResult(0, (1, 3, 3), winners=(1, 2))))
+    assert caught.value.message == "the result is winners [2, 3], scores [1, 3, 3]"
+
+
 # The canonical form
 
 
