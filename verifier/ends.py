@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verifier.conventions import moment, must
+from verifier.conventions import must
 from verifier.papers import read_replies, record
 from verifier.rules import Result, best
-from verifier.state import Clock, Match
 from verifier.traces import trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from verifier.state import Match
     from verifier.transcript import Entry
 
 
@@ -47,7 +47,8 @@ def ask(match: Match, entry: Entry, seats: Sequence[int]) -> None:
     match.missed.clear()
     match.offers.clear()
     match.former.clear()
-    match.clocks = {seat: Clock(moment(entry.time), match.pace) for seat in seats if match.terms["pace"]}
+    match.draw_on_banks(entry.time)
+    match.clocks = {seat: match.clock(seat, entry.time) for seat in seats if match.terms["pace"]}
 
 
 def lose(match: Match, losers: Sequence[int]) -> None:

@@ -11,7 +11,7 @@ from verifier.conventions import moment, must, seconds
 from verifier.ends import abandon, alone, end_game, lose, stop
 from verifier.letters import sentence
 from verifier.rules import Result
-from verifier.state import Clock, Match
+from verifier.state import SLACK, Clock, Match
 from verifier.terms import called
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from verifier.transcript import Entry
 
 
-SLACK = timedelta(hours=3)
 ZONES = range(-12, 15)
 ASKS_AGAIN = {"pass", "pass always", "leave"}
 """The words of `miss` with which a missed setup is asked for once more."""
@@ -67,8 +66,9 @@ def missed(match: Match, entry: Entry) -> None:
     must(deadline >= earliest(match, match.clocks[seat]) - SLACK, "a deadline too early")
     must(moment(entry.time) >= over - SLACK, "missed before the end of grace")
     match.silent[seat].append(entry.seq)
+    match.banks[seat] = match.clocks[seat].bank = timedelta()
     if match.phase == "setup" and match.terms["miss"] in ASKS_AGAIN and len(match.silent[seat]) == 1:
-        match.clocks[seat] = Clock(moment(entry.time), match.pace)
+        match.clocks[seat] = match.clock(seat, entry.time)
     else:
         match.missed[seat] = min(deadline + seconds(match.terms["grace"]), moment(entry.time))
 
@@ -88,7 +88,7 @@ def extended(match: Match, entry: Entry) -> None:
             del match.missed[other]
             match.silent[other].pop()
         else:
-            clock.time += seconds(body["seconds"])
+            clock.time, clock.bank = clock.time + seconds(body["seconds"]), timedelta()
 
 
 def forfeited(match: Match, entry: Entry) -> None:
@@ -122,6 +122,7 @@ def leave(match: Match, entry: Entry, said: tuple[str, list[int], list[int]]) ->
     match.left.append((match.turn_due, seat))
     match.before_leaving[seat] = copy.deepcopy(match.position)
     match.position.leaves(seat)
+    match.draw_on_banks(entry.time)
     for kept in (match.missed, match.clocks, match.silent, match.nominated):
         kept.pop(seat, None)
     match.offers.clear()
@@ -291,5 +292,6 @@ def substituted(match: Match, entry: Entry) -> None:
         for kind, offers in match.offers.items()
     }
     match.said = {key: rev for key, rev in match.said.items() if key[1] != seat}
+    match.banks.pop(seat, None)
     if seat in match.clocks:
-        match.clocks[seat] = Clock(moment(entry.time), match.pace)
+        match.clocks[seat] = match.clock(seat, entry.time)

@@ -7,15 +7,14 @@ import contextlib
 import copy
 import hmac
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from verifier.conventions import No, moment, must, seconds, sha256
+from verifier.conventions import No, must, sha256
 from verifier.ends import Closing, ask, end_game, end_sealed, unrevealed
 from verifier.letters import Letter, Player, Want, game_of, letter_named, letter_of, proven
 from verifier.papers import read_receipt
 from verifier.rules import Refused, Result, Step, first_false, settled
-from verifier.state import Clock, Match, Told
+from verifier.state import Match, Told
 from verifier.traces import trace
 from verifier.turn import check_reports
 
@@ -100,6 +99,7 @@ def sealed(match: Match, entry: Entry) -> None:
     match.phase, match.prev = "playing", entry.head
     match.said.clear()
     match.silent.clear()
+    match.draw_on_banks(entry.time)
     match.clocks.clear()
     match.due.append(("asks", 0))
 
@@ -111,6 +111,7 @@ def seal(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str]])
     path, player = f"letters/game-{match.game}-seal-seat-{seat}.eml", match.players[seat]
     letter = letter_of(match, entry, path, seat, paper, aside, turn="0", level="key")
     match.once(paper["mail"], "seal", seat, match.game, 0)
+    match.answered(seat, paper["received"])
     for commands, key in proven(letter, player, None, waited="waited", turn=0):
         want = Want(match, player.name, [match.prev], mailbox=False)
         for command in commands if len(commands) == 1 else ():
@@ -214,9 +215,11 @@ def asks(match: Match, entry: Entry, by: int) -> None:
         match.silent[by] = []
     asked = [seat for seat in match.seats if seat in match.position.due]
     pace = match.terms["pace"]
-    new = Clock(moment(entry.time), seconds(pace))
+    if by and by not in asked:
+        match.answered(by, match.mail[1])
+    match.draw_on_banks(entry.time)
     match.clocks = {
-        seat: match.clocks[seat] if seat in match.owing and seat in match.clocks else replace(new)
+        seat: match.clocks[seat] if seat in match.owing and seat in match.clocks else match.clock(seat, entry.time)
         for seat in asked
         if pace
     }
@@ -241,6 +244,7 @@ def reveal(match: Match, entry: Entry) -> None:
     path = f"letters/reveal-{entry.seq}-seat-{seat}.eml"
     letter = letter_named(match, entry, path, body["mail"], body["received"])
     match.once(body["mail"], "reveal", seat, match.game)
+    match.answered(seat, body["received"])
     command = said_in(match, letter, player, "reveal", [match.prev], "")
     texts = {(name, *words): text for name, words, text in sections(command)}
     (seed,) = [key[1] for key in texts if key[0] == "seed"]

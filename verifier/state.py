@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from verifier.conventions import No, Wrong, must, seconds, sha256
+from verifier.conventions import No, Wrong, moment, must, seconds, sha256
 from verifier.rules import Options, Result, rules
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
     from types import ModuleType
 
     from verifier.letters import Player
+
+SLACK = timedelta(hours=3)
+"""The time by which clocks may differ whose zone is not known."""
 
 
 @dataclass
 class Clock:
     since: datetime
     time: timedelta
+    bank: timedelta = timedelta()
+    """The part of the time that is the seat's bank, as far as it is certain."""
+    answered: datetime | None = None
 
 
 @dataclass
@@ -74,6 +80,7 @@ class Match:
     began: datetime | None = None
     defaults: list[tuple[int, int, int, datetime]] = field(default_factory=list)
     clocks: dict[int, Clock] = field(default_factory=dict)
+    banks: dict[int, timedelta] = field(default_factory=dict)
     results: list[Result] = field(default_factory=list)
     totals: list[int] = field(default_factory=list)
     previous: str = ""
@@ -113,6 +120,22 @@ class Match:
     def pace(self) -> timedelta:
         """5.3: the time for what is due, of which the rules may give a turn a part."""
         return seconds(int(self.terms["pace"] * (self.position.pace if self.phase == "playing" else 1)))
+
+    def clock(self, seat: int, time: str) -> Clock:
+        """5.3: a clock that starts now."""
+        bank = self.banks.get(seat, seconds(self.terms["bank"]))
+        return Clock(moment(time), self.pace + bank, bank)
+
+    def draw_on_banks(self, time: str) -> None:
+        """5.3: what is left of each bank."""
+        for seat, clock in self.clocks.items():
+            ran = (clock.answered or moment(time)) + SLACK - clock.since
+            drawn = max(timedelta(), ran - (clock.time - clock.bank))
+            self.banks[seat] = max(timedelta(), clock.bank - drawn)
+
+    def answered(self, seat: int, received: str) -> None:
+        if seat in self.clocks:
+            self.clocks[seat].answered = moment(received)
 
     @property
     def asked(self) -> list[int]:

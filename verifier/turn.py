@@ -42,6 +42,7 @@ def opening(match: Match, entry: Entry, seat: int, commitment: str, aside: Seque
     path = f"letters/game-{match.game}-setup-seat-{seat}.eml"
     letter = letter_of(match, entry, path, seat, paper, aside, rules=match.rules_hash)
     match.once(paper["mail"], "setup", seat, match.game, 0)
+    match.answered(seat, paper["received"])
     for read, _ in proven(letter, player, paper.get("evidence"), waited="waited", turn=0):
         commands = in_one_letter(letter, paper, read, seat, player.name)
         want = Want(match, player.name, [match.prev], "evidence" in paper)
@@ -109,6 +110,8 @@ def receipt(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str
     if default and seat in match.missed:
         match.defaults.append((match.game, seat, int(paper["rev"]), match.missed[seat]))
     match.once(paper["mail"], "orders", seat, match.game, number)
+    if not default:
+        match.answered(seat, paper["received"])
     for read, key in proven(letter, player, paper.get("evidence"), waited="waited", turn=number):
         if key == paper["key"]:
             commands = in_one_letter(letter, paper, read, seat, player.name)

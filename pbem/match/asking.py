@@ -74,7 +74,7 @@ def ask_for_orders(step: Step) -> None:
 def banks(step: Step) -> dict[int, int]:
     """The rest of each bank once the request is over."""
     drawn = {
-        seat: clock.left_in_bank(clock.answered or step.world.now)
+        seat: clock.left_in_bank(clock.answered or step.world.now, at_least=step.world.is_past)
         for seat, clock in step.match.clocks.items()
         if step.match.terms.bank
     }

@@ -298,7 +298,7 @@ class Remaking(msgspec.Struct):
         """A step at the moment of the entry, with the salts from its papers."""
         now, body = utc(self.entry.time), self.entry.body
         version, key = str(body.get("version")), str(body.get("server_key"))
-        return Step(self.match, _Past(now, bytes, version, key, remaking=self))
+        return Step(self.match, _Past(now, bytes, version, key, is_past=True, remaking=self))
 
     def signed(
         self, wanted: SignedForm[Requested], seat: int, path: str, paper: Opening | Receipt

@@ -125,9 +125,10 @@ class Clock(msgspec.Struct, frozen=True):
             total += min(ended, end) - began if ended else end - began
         return int(total.total_seconds())
 
-    def left_in_bank(self, until: datetime) -> int:
-        """The rest of the bank if the answer came in then."""
-        drawn = max(0, self.run(until) - (self.time - self.bank))
+    def left_in_bank(self, until: datetime, *, at_least: bool = False) -> int:
+        """The rest of the bank if the answer came in then; at least that, whatever the zone and unknown stops."""
+        ran = int((until + SLACK - self.since).total_seconds()) if at_least else self.run(until)
+        drawn = max(0, ran - (self.time - self.bank))
         return max(0, self.bank - drawn)
 
     def given(self, seconds: int, now: datetime, *, missed: bool = False) -> Clock:

@@ -107,6 +107,8 @@ class Environment(msgspec.Struct, frozen=True):
     """The wall clock and the vacations of a player, by name."""
     oldest_unhandled: datetime | None = None
     """The arrival of the oldest letter that is not handled; None: all are. No deadline after it is missed yet."""
+    is_past: bool = False
+    """True if the players' clocks are only known as far as the transcript tells of them."""
     outages: Callable[[datetime], Sequence[Stop]] = lambda _: ()
     """The times in which the server was out of reach, of those that ended after a moment."""
     rehearse: Callable[[Match, Callable[[], object]], None] = lambda _match, _turn: None

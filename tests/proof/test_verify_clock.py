@@ -62,6 +62,33 @@ def test_weekends_that_do_not_count_are_no_time(tmp_path: Path, deadline: str, h
     assert both(retold(found, 2, deadline=f"2026-03-{deadline}:00:00Z")) is holds_still
 
 
+@pytest.mark.parametrize(
+    ("given", "bank"),
+    [(False, timedelta(days=9, hours=-3)), (True, timedelta())],
+    ids=["drawn on once", "a gift: how much is left is the server's word"],
+)
+def test_a_bank_is_time(tmp_path: Path, bank: timedelta, *, given: bool) -> None:
+    """Of ten days, one was drawn when the orders of turn 1 came."""
+    referee = Referee(tmp_path)
+    ann, bob = referee.begun(f"{SMALL}\nmiss: forfeit\npace: 5d\ngrace: 0\nbank: 10d", SETUPS)
+    if given:
+        referee.send(ann, "extend m1 1d\n")
+    referee.wait(6 * DAY)
+    referee.turn((bob, ""))
+    referee.wait(DAY)
+    referee.turn((ann, "Rv1"))
+    asked = referee.now
+    referee.turn((ann, "Rv3"))
+    referee.wait(20 * DAY)
+    found = bundle.read(attachment(ann.find("the end"), ".zip"))
+    referee.close()
+    holds(found)
+    miss = nth(found, "missed", 0)
+    least = asked + 5 * DAY + bank - timedelta(hours=3)
+    assert both(retold(found, miss, deadline=f"{least:%Y-%m-%dT%H:%M:%SZ}")) is True
+    fails_for_both(retold(found, miss, deadline=f"{least - timedelta(seconds=1):%Y-%m-%dT%H:%M:%SZ}"))
+
+
 @pytest.mark.parametrize("seat", [1, 3])
 def test_a_miss_is_of_the_seat_that_was_silent(passed: Bundle, seat: int) -> None:
     fails_for_both(retold(passed, nth(passed, "missed", 1), seat=seat))

@@ -241,7 +241,7 @@ def _remake_extended(remaking: Remaking) -> Step:
     step = remaking.at_work()
     for other in extend(step, seat, form, signed):
         if other not in match.missed:
-            step.set_clock(other, replace(match.clocks[other], time=match.clocks[other].time + seconds))
+            step.set_clock(other, replace(match.clocks[other], time=match.clocks[other].time + seconds, bank=0))
     return step
 
 

@@ -68,7 +68,7 @@ def _remake_missed(remaking: Remaking) -> Step:
     deadline = utc(remaking.entry.body["deadline"])
     pauses = tuple(stop for stop in clock.stops if stop.reason == PAUSE)
     late = replace(clock, since=deadline, time=0, bank=0, stops=pauses, weekends=True)
-    if _before(deadline, replace(late, weekends=clock.weekends), clock.since, clock.time - clock.bank):
+    if _before(deadline, replace(late, weekends=clock.weekends), clock.since, clock.time):
         raise remaking.untrue(None, "the deadline is earlier than what was agreed")
     if _before(step.world.now, late, deadline, clock.grace):
         raise remaking.untrue(None, "the grace after the deadline was not over")
