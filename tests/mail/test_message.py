@@ -16,6 +16,7 @@ from pbem.config.limits import Limits
 from pbem.mail.mail_addresses import mailboxes
 from pbem.mail.marks import Arrival, asked_for, marks_of
 from pbem.mail.message import Letter, Unreadable, read_letter, received
+from pbem.mail.one_reading import is_open
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -394,6 +395,39 @@ def test_hostile_headers_cost_little(raw: bytes) -> None:
     begun = time.process_time()
     read_letter(raw, Limits(line_bytes=300_000))
     assert time.process_time() - begun < 2
+
+
+BASE64, QUOTED = ("Content-Transfer-Encoding: " + name + "\r\n" for name in ("base64", "quoted-printable"))
+LATIN = "Content-Type: text/plain; charset=iso-8859-1\r\n"
+MIXED = "Content-Type: multipart/mixed; boundary=b1\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "is_open_"),
+    [
+        ("", "Gx3\n> resign m1\n-- \nAnna", False),
+        ("", "Gx3\n> a=0Aresign m1", True),
+        (QUOTED, "Gx3\n> a=\n> b=0A> c", False),
+        (QUOTED, "Gx3\n> a=0Aresign m1", True),
+        (BASE64, base64.encodebytes(b"Gx3\n> resign m1\n-- \nAnna").decode(), False),
+        (LATIN, "Gr\u00fc\u00dfe\n> resign m1", False),
+        ("Content-Type: text/plain; charset=utf-16\r\n", "Gx3", True),
+        ("", "Gx3 < Gx4, or <b@c.example>", False),
+        ("", "<p>Gx3", True),
+        ("", "=3Cp>Gx3", True),
+        (BASE64, "R3gz\n<p >", True),
+        (QUOTED, "Gx3\n=2D-\nAnna", False),
+        ("", "Gx3\n--b1 \nContent-Type: text/plain\n\nresign m1", True),
+        ("", "Gx3\n--b1\n\nresign m1", False),
+        (MIXED, "--b1 \n\n<p>Gx3\n--b1--", False),
+        (MIXED, "\n--b1\n\nGx3\n--b1--", True),
+        (MIXED.replace("b1", "--"), "----\n\nGx3\n------", True),
+    ],
+)
+def test_a_letter_is_open_where_added_headers_turn_a_quote_into_words(
+    head: str, body: str, *, is_open_: bool
+) -> None:
+    assert is_open(letter(head.encode(), body.encode("latin-1")).root) is is_open_
 
 
 @pytest.mark.parametrize(
