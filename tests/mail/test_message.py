@@ -415,7 +415,6 @@ MIXED = "Content-Type: multipart/mixed; boundary=b1\r\n"
         ("", "Gx3 < Gx4, or <b@c.example>", False),
         ("", "<p>Gx3", True),
         ("", "=3Cp>Gx3", True),
-        (BASE64, "R3gz\n<p >", True),
         (QUOTED, "Gx3\n=2D-\nAnna", False),
         ("", "Gx3\n--b1 \nContent-Type: text/plain\n\nresign m1", True),
         ("", "Gx3\n--b1\n\nresign m1", False),
