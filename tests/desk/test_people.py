@@ -183,6 +183,10 @@ def test_an_observer_gets_the_public_view_and_nothing_else(referee: Referee) -> 
 
 def test_who_may_observe_what(referee: Referee) -> None:
     ann, bob, cy = referee.registered("ann"), referee.registered("bob"), referee.registered("cy")
+    referee.send(ann, "new spaceships\nprivacy: Private\nend\nnew spaceships\nseats: 3\nend\n")
+    told = " ".join(ann.text.split())
+    assert "`private`: a private match is not on the open list: name your opponents" in told
+    assert "`3`: Spaceships is for 2 players" in told
     referee.send(ann, "new spaceships with bob\nprivacy: private\nend\n")
     assert "nobody else may watch" in bob.text
     referee.send(bob, form_in(bob.text, "accept", lines=1))
@@ -209,6 +213,8 @@ def test_an_observer_sees_the_end(referee: Referee) -> None:
     assert "The setup of ann" in ended
     assert not list(cy.find("the end").iter_attachments())
     assert "bob has won the match" in cy.text
+    referee.send(cy, "observe m1 # again\n")
+    assert "this match is over, and there is nothing more to watch" in cy.text
     assert attachment(bob.find("the end"), ".zip")
 
 
