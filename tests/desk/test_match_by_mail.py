@@ -95,6 +95,34 @@ def test_whatever_changes_something_of_a_player_with_a_key_is_signed(referee: Re
     assert not referee.desk.people.is_program("ann")
 
 
+def test_what_cannot_be_done_is_refused_with_its_reason(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, FLEETS)
+    referee.turn((ann, "Rv5"), (bob, ""))
+    referee.send(ann, "new spaceships with bob@mail.example\nend\n")
+    assert "accept m2" in body(bob.last), "an address is as good as a name"
+    some = "ab" * 32
+    for text, told in {
+        "accept m2": "repeat the hash of the agreed rules: `accept m2 <hash>`",
+        f"accept m2 {some}": f"the hash of what was proposed is {referee.match(2).rules_hash}",
+        "address add ann@mail.example": "this address is yours already",
+        "clear m1 turn 1": "that turn is not being played",
+        f"confirm ann\nserver play.example\nchallenge {some}\nend": "ann@mail.example",
+        f"confirm carl\nserver play.example\nchallenge {some}\nend": "this address has no pending registration",
+        "diary m2": "nothing has happened yet: not everybody has accepted",
+        "new spaceships\nserver play.example\n3 days\nend": "Options are written `option: value`.",
+        "press m1\nend": "the message is empty",
+        "preview m1 turn 1\nGx3\nend": "turn 2 is being played",
+        "register anne": "your address is already registered as ann",
+        "set timezone Mars/Olympus": "no such time zone",
+        "sheet chess": "no such game; there are: ",
+        "substitute m1 carl for dora": "dora has no seat in this match",
+        f"substitute m1 carl for bob {some}": "the hash is for the newcomer to say: leave it out",
+        "transcript m2": "the transcript begins when everybody has accepted",
+    }.items():
+        referee.send(ann, f"{text}\n")
+        assert told in " ".join(ann.text.split()), text
+
+
 def test_every_letter_is_marked_and_threaded(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, FLEETS)
     for letter in (*ann.letters, *bob.letters):
