@@ -155,6 +155,8 @@ class TestRevoking:
         assert fingerprint(old) not in said(ann).partition("registered")[2]
         send(referee, ann, f"key add\n{line(old)}\n", new)
         assert "was used here before" in said(ann)
+        send(referee, ann, f"key revoke {fingerprint(old)}\n", new)
+        assert f"{fingerprint(old)} is revoked already" in said(ann)
         referee.open_desk()
         referee.send(bob, bob.filled("orders", "final\n"))
         assert "strike    Rv1  hit" in body(ann.find("game 1, turn 1"))

@@ -106,6 +106,8 @@ def test_what_cannot_be_done_is_refused_with_its_reason(referee: Referee) -> Non
         f"accept m2 {some}": f"the hash of what was proposed is {referee.match(2).rules_hash}",
         "address add ann@mail.example": "this address is yours already",
         "clear m1 turn 1": "that turn is not being played",
+        "clear m1\norders m1 turn 2\nGx3\nend": "this letter also submits what it withdraws: send one of the two",
+        "orders m1 turn 2\nGx3\nend\nclear m1": "this letter also withdraws what it submits: send one of the two",
         f"confirm ann\nserver play.example\nchallenge {some}\nend": "ann@mail.example",
         f"confirm carl\nserver play.example\nchallenge {some}\nend": "this address has no pending registration",
         "diary m2": "nothing has happened yet: not everybody has accepted",
@@ -121,6 +123,9 @@ def test_what_cannot_be_done_is_refused_with_its_reason(referee: Referee) -> Non
     }.items():
         referee.send(ann, f"{text}\n")
         assert told in " ".join(ann.text.split()), text
+    referee.send(bob, "decline m2\n")
+    referee.send(ann, "press m2\nA pity.\nend\n")
+    assert "this match was declined" in ann.text
 
 
 def test_every_letter_is_marked_and_threaded(referee: Referee) -> None:

@@ -67,7 +67,13 @@ def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: 
 
 def test_an_unknown_match_and_a_fault_of_ours_are_answered(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
     assert referee.instruct("pause", "m7") == ("refused", "there is no match m7")
-    ann, _ = referee.begun()
+    ann, bob = referee.begun()
+    referee.send(ann, new(ann, "shoot-em-up", "bob"))
+    assert referee.instruct("end", "m2") == ("done", "m2 is declined")
+    for person in (ann, bob):
+        assert "The operator of the server" in body(person.find("declined"))
+    referee.send(bob, "accept m2\n")
+    assert "this match is declined; there is nothing to accept" in bob.text
     monkeypatch.setattr("pbem.match.events.interventions.pause", lambda *_: 1 // 0)
     state, answer = referee.instruct("pause")
     assert state == "refused"
@@ -80,8 +86,11 @@ def test_an_unknown_match_and_a_fault_of_ours_are_answered(referee: Referee, mon
 def test_after_a_restore_every_match_stands_still_before_any_letter_is_handled(referee: Referee) -> None:
     ann, bob = referee.begun()
     referee.turn((ann, ""))
+    referee.send(ann, new(ann, "shoot-em-up", "bob"))
     assert begin_anew(referee, 4) == 5
+    proposals = sum("accept m2" in body(letter) for letter in bob.letters)
     referee.turn((bob, ""))
+    assert sum("accept m2" in body(letter) for letter in bob.letters) == proposals + 1, "he may have accepted it"
     assert types(referee) == ["agreed", "commitments", "restored"]
     told = body(bob.find("the server was restored"))
     assert "turn 1 is due" in told

@@ -183,7 +183,10 @@ def test_an_observer_gets_the_public_view_and_nothing_else(referee: Referee) -> 
 
 def test_who_may_observe_what(referee: Referee) -> None:
     ann, bob, cy = referee.registered("ann"), referee.registered("bob"), referee.registered("cy")
-    referee.send(ann, "new spaceships\nprivacy: Private\nend\nnew spaceships\nseats: 3\nend\nnew spaceships\nseats: many\nend\n")
+    referee.send(
+        ann,
+        "new spaceships\nprivacy: Private\nend\nnew spaceships\nseats: 3\nend\nnew spaceships\nseats: many\nend\n",
+    )
     told = " ".join(ann.text.split())
     assert "`private`: a private match is not on the open list: name your opponents" in told
     assert told.count(": Spaceships is for 2 players") == 2
