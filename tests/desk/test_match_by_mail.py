@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.inquiries import held, sentence_of
-from in_a_box.referee import Mailbox, Referee, attachment, body
+from in_a_box.referee import Mailbox, Referee, attachment, body, confirming
 from in_a_box.small_games import FLEETS, SMALL
 from in_a_box.stores import at_rest, of_sqlite
 
+from pbem.identity import ssh
 from pbem.store.errors import FullError
 from pbem.store.inbox import Envelope
 
@@ -126,6 +127,15 @@ def test_what_cannot_be_done_is_refused_with_its_reason(referee: Referee) -> Non
     referee.send(bob, "decline m2\n")
     referee.send(ann, "press m2\nA pity.\nend\n")
     assert "this match was declined" in ann.text
+    eve, fay = referee.person("eve"), referee.person("fay")
+    referee.send(eve, f"register eve\n{ssh.public(ann.key)}\n", sign=False)
+    assert "this key is already registered" in " ".join(eve.text.split())
+    for one in (eve, fay):
+        referee.send(one, f"register gil\n{ssh.public(one.key)}\n", sign=False)
+    for one in (eve, fay):
+        referee.send(one, confirming(one))
+    assert "You are registered" in eve.text
+    assert "this name has been taken meanwhile; register another" in " ".join(fay.text.split())
 
 
 def test_every_letter_is_marked_and_threaded(referee: Referee) -> None:

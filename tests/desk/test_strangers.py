@@ -62,10 +62,10 @@ def test_case_35_an_address_gets_three_short_letters_a_day(referee: Referee, tex
 
 def under_many_addresses(referee: Referee, count: int) -> list[Mailbox]:
     """A mailbox, and others whose letters it gets as well."""
-    found = [referee.person("victim")]
-    for number in range(1, count):
+    found = []
+    for number in range(count):
         one = referee.person(f"victim{number}")
-        one.address = f"{'Victim' if number % 2 else 'victim'}+{number}@mail.example"
+        one.address = f"{'Vic.tim' if number % 2 else 'victim'}+{number}@{'g' if number % 3 else 'google'}mail.com"
         referee.people[one.address] = one
         found.append(one)
     return found
