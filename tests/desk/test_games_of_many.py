@@ -97,6 +97,9 @@ def test_who_has_no_matches_hears_of_those_to_join(referee: Referee) -> None:
     carl = referee.registered("carl")
     referee.send(carl, "list\n")
     assert "You have no matches; `list open` shows those" in carl.text
+    for person, of in ((carl, "powers"), (ann, "m1")):
+        referee.send(person, f"sheet {of}\n")
+        assert "this game has no boards" in person.text
     referee.send(ann, "new powers\nseats: 3\nend\n")
     referee.send(carl, "list open\n", sign=False)
     assert "answer this letter with a line such as `join m2`" in carl.text

@@ -87,6 +87,16 @@ def test_terms_are_accepted_one_reply_away(referee: Referee, words: str) -> None
     assert referee.match().phase == "setup"
 
 
+def test_who_registers_in_html_is_asked_to_answer_as_text(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.person("bob")
+    referee.send(ann, "new spaceships with bob@mail.example\nend\n")
+    for _ in range(2):
+        reply(referee, bob, "register bob")
+        assert referee.desk.players.by_name("bob") is None
+    answer(referee, bob, "register bob")
+    assert referee.desk.players.by_name("bob") is not None
+
+
 @pytest.mark.parametrize(
     "words", ["resign m1 match", "draw m1 offer", "vacation 1 mar to 3 mar", "set language de", "stop", "decline m1"]
 )

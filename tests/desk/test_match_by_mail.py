@@ -136,6 +136,8 @@ def test_what_cannot_be_done_is_refused_with_its_reason(referee: Referee) -> Non
         referee.send(one, confirming(one))
     assert "You are registered" in eve.text
     assert "this name has been taken meanwhile; register another" in " ".join(fay.text.split())
+    referee.send(fay, "resign\n", sign=False)
+    assert "name the match, such as m17" in fay.text
 
 
 def test_every_letter_is_marked_and_threaded(referee: Referee) -> None:

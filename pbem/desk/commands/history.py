@@ -34,6 +34,7 @@ from pbem.store.database import from_db
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
+    from types import ModuleType
 
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.match_archive import MatchRepository
@@ -157,11 +158,18 @@ def sheet(seats: Seats, letters: LetterWriter, caller: Caller, command: Command[
     game = command.request.rules
     if game not in GAMES:
         raise Refused(no_such_game("sheet", game))
-    if part_of(game, "boards") is None:
-        raise refused("sheet", game, Phrase("this game has no boards"))
+    _boards_of(game)
     title, name = rules(game).title, f"{game}-sheet.pdf"
     content = partial(letters.blank_sheet, game, title, caller.language)
     return Reply("sheet", {"title": title, "file_name": name, "m": None}, [(name, "application/pdf", content)])
+
+
+def _boards_of(game: str) -> ModuleType:
+    """The boards of a game; raises `Refused` if it has none."""
+    boards: ModuleType | None = part_of(game, "boards")
+    if boards is None:
+        raise refused("sheet", game, Phrase("this game has no boards"))
+    return boards
 
 
 def _filled_sheet(seats: Seats, letters: LetterWriter, caller: Caller, command: Command[MailSheet]) -> Reply:
@@ -169,9 +177,9 @@ def _filled_sheet(seats: Seats, letters: LetterWriter, caller: Caller, command: 
     if caller.player is None:
         raise refused("sheet", command.match, NOT_REGISTERED)
     seated = seated_at(seats, command, caller.player.name, caller.now)
-    match, boards = seated.match, part_of(seated.match.terms.game, "boards")
+    match, boards = seated.match, _boards_of(seated.match.terms.game)
     view = match.view(seated.seat)
-    if boards is None or view is None:
+    if view is None:
         raise refused("sheet", match.id, Phrase("the game has not begun; `sheet GAME` brings an empty one"))
     facts = seated.facts()
     mine = [turn.orders.get(seated.seat, "").split("\n") for turn in match.turns]
