@@ -354,13 +354,18 @@ def test_a_tournament_of_two_stories_is_convicted_by_the_log(watching: Watching)
     watching.post()
     watching.wait()
     club.play_out()
-    found = read_tournament(watching.referee.desk.director.archive.bundle(1, letters=True), TournamentEntry)
+    honest = watching.referee.desk.director.archive.bundle(1, letters=True)
+    told = [kept("a letter", raw) for raw in club.people["ann"].letters.came]
+    stranger = VerifierKey("stranger.example", COSIGNATURE, bytes(32))
+    *_, saw, never = compared(honest, told, [watching.double.verifier, stranger])
+    assert (saw.standing, saw.found) == ("ok", "w.example saw entry 6 of 10, by 2026-03-01T12:00:00Z at the latest")
+    assert never.standing == "OPEN"
+    found = read_tournament(honest, TournamentEntry)
     entries = list(found.entries[:6])
     entries[5] = replace(entries[5], time="2027-01-01T00:00:00Z")
     key = watching.referee.signing_key
     signatures = [key.sign(tournament_statement(SERVER, "t1", one.seq, one.head)) for one in entries]
     content = write_tournament(Bundle(entries, signatures, found.papers))
-    told = [kept("a letter", raw) for raw in club.people["ann"].letters.came]
     checks = [check for check in compared(content, told, [watching.double.verifier]) if check.what == "log"]
     assert {check.standing for check in checks} == {"FAIL"}
     assert "it has another entry 6 than the bundle" in checks[0].found
