@@ -89,6 +89,7 @@ LETTERS: dict[str, tuple[str, Callable[[Side, Ed25519PrivateKey], bytes]]] = {
     "doubled": ("doubled", lambda side, _: last(side)),
     "oversized": ("foreign", lambda side, _: last(side) + b"x" * LIMITS.message_bytes),
     "other mail": ("foreign", lambda *_: b"From: eve@mail.example\r\nSubject: hello\r\n\r\nHello\r\n"),
+    "headers without an end": ("foreign", lambda side, _: b"X: y\r\n" * 9000 + last(side)),
     "no mail": ("foreign", lambda *_: b"\xff\x00" * 500),
 }
 """Lies, by name: the fate of a letter, and the way it is made of the last one, or with the server's key."""

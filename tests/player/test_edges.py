@@ -12,6 +12,7 @@ import sqlite3
 import stat
 import subprocess
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -135,6 +136,20 @@ class TestComing:
         (again,) = source.letters(nothing_seen)
         assert again.handle == found.handle, "a mail program showed it"
         assert list(source.letters({found.handle}.__contains__)) == []
+
+    def test_an_mbox_file_is_read_when_it_has_changed(self, tmp_path: Path) -> None:
+        source = mail_in.source(account(f"mbox:{tmp_path / 'an%20mbox'}"))
+        assert list(source.letters(nothing_seen)) == [], "many systems take an empty file away"
+        handles: set[str] = set()
+        for raws in ([RAW], [], [RAW.replace(b"hidden", b"second")]):
+            with closing(mailbox.mbox(tmp_path / "an mbox")) as box:
+                for raw in raws:
+                    box.add(raw)
+            found = list(source.letters(handles.__contains__))
+            assert [one.raw.replace(b"\r\n", b"\n") for one in found] == [raw.replace(b"\r\n", b"\n") for raw in raws]
+            handles |= {one.handle for one in found}
+            assert list(source.letters(nothing_seen)) == []
+        assert len(handles) == 2
 
 
 class _Office:
