@@ -13,6 +13,7 @@ from in_a_box.machine import Machine
 from in_a_box.referee import BOB, Mailbox, Referee, new
 from in_a_box.restores import back_up, put_back
 from machines.deaths import Death, Killed
+from msgspec.structs import replace
 from player.program_matches import STANDARD, agrees, bob, closed, entered, house, plan_of, play, propose, read
 
 from pbem.cli.opponent import _Lines
@@ -70,6 +71,27 @@ class TestAMatch:
         house.live()
         assert len(house.memory.prepared("annul", "m1")) == 1
         assert house.letters.matches.standing("m1").phase == "setup"
+
+
+def test_what_came_back_goes_again_at_the_next_start(referee: Referee, house: Machine, bob: Mailbox) -> None:
+    propose(referee, house, bob)
+    (accepted,) = house.memory.prepared("accept", "m1")
+    house.memory.settle(accepted.id, "bounced")
+    house.live()
+    assert house.sent.count(accepted.raw) == 1
+    house.restart()
+    house.live()
+    assert house.sent.count(accepted.raw) == 2
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_letters_of_another_key_than_that_of_its_configuration_register_nobody(
+    referee: Referee, house: Machine, *, known: bool
+) -> None:
+    key = referee.desk.archive.key if known else "0" * 64
+    house.program.settings = replace(house.program.settings, server_key=key)
+    house.live()
+    assert (house.memory.account().name, house.memory.account().server_key) == ("house" if known else None, key)
 
 
 class TestWishes:
