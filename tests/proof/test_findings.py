@@ -140,6 +140,14 @@ class TestLettersThatWereKept:
         told = {"files": (files(sha256_hex(position)),), **attached("p.json", position)}
         assert findings(against("ssh-rsa"), **told) == (Finding(standing, "position of game 1, turn 5", said, 2),)
 
+    def test_a_position_with_other_options(self) -> None:
+        said = f"p.json shows other options than those of the game; {SERVER} signed both, and told two stories"
+        for cost, standing, found in ((3, "agrees", ""), (4, "two stories", said)):
+            place: dict[str, Any] = {"game": 1, "seat": 1, "turn": 1, "prev": good("ssh-rsa").entries[1].head}
+            position = document("position 1", **place, options={"fleet": f"cost:{cost}"})
+            (finding,) = findings(against("ssh-rsa"), **brought("p.json", position))
+            assert (finding.standing, finding.found, finding.seq) == (standing, found, 2)
+
     def test_a_paper_that_is_written_as_none_is(self) -> None:
         """Signed as one of this match: that it was sent is beyond doubt, and what it means is not known."""
         strange = b"pbem receipt 9\n"

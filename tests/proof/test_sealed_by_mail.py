@@ -57,7 +57,10 @@ def test_what_one_player_was_told_beside_what_was_signed_is_held_against_the_bun
         referee.send(seats[1].box, "report m1\n")
     play(referee, seats)
     assert referee.match().phase == "closed"
-    assert re.search("shows (another position than follows|a key that no entry)", str(accused(referee)))
+    assert re.search(
+        r"position of game 1, turn \d+'.* shows (another position than follows|a key that no entry)",
+        str(accused(referee)),
+    )
 
 
 def test_what_nobody_signed_is_held_against_the_bundle_while_the_match_goes_on(
