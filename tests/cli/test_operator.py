@@ -200,7 +200,8 @@ def test_a_letter_is_tried_again_or_dropped(house: House) -> None:
     number = str(house.found("inbox", "list")[0]["id"])
     failed = str(house.found("outbox", "list")[0]["id"])
     house.run("inbox", "retry", number)
-    assert house.found("inbox", "show", number)["state"] == "waiting"
+    found = house.found("inbox", "show", number)
+    assert (found["state"], found["recipients"]) == ("waiting", ["pbem@play.example"])
     house.run("inbox", "drop", number, "--yes")
     assert house.found("inbox", "show", number)["outcome"] == "dropped by the operator"
     house.run("outbox", "retry", failed)
