@@ -173,6 +173,8 @@ class TestARunningGame:
             begun(match, *match.entries, replace(first, body=other_game, time=time)),
         ):
             fails(forged, f"entry {len(forged.entries)}: `commitments` does not follow here")
+        dealt = begun(before, *running.entries[:at], replace(first, body={**first.body, "chance": "0" * 64}))
+        fails(dealt, "`chance` is for games with dice or cards")
 
     def test_a_match_whose_end_is_not_revealed_is_not_proved(self, match: Bundle) -> None:
         entries = [entry for entry in match.entries if entry.type != "revealed"]
