@@ -339,8 +339,7 @@ def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterato
         except (bundle.NotABundle, LookupError, TypeError, AttributeError):
             continue
         check = _match(tournament, known.get(match), match, content, heads)
-        if match not in checks or _WORST.index(check.standing) < _WORST.index(checks[match].standing):
-            checks[match] = check
+        checks[match] = min(checks.get(match, check), check, key=lambda one: _WORST.index(one.standing))
     for match in sorted(known.keys() | checks.keys(), key=lambda name: int(name[1:])):
         yield checks.get(match) or TournamentCheck("OPEN", match, "no bundle of this match is here")
 

@@ -80,6 +80,7 @@ class TestWhatHolds:
             *("m1", "m2", "m3", "table"),
         ]
         assert "2 : 0" in found[-4].found
+        assert [check.seq for check in found if check.seq] == [entry.seq for entry in club.entries]
 
     def test_a_file_without_letters(self, club: SignedClub, running: SignedClub) -> None:
         """As on public pages: letters show addresses."""
