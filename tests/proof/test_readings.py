@@ -249,10 +249,24 @@ class TestKeptLetters:
     def test_the_head_that_programs_read(self) -> None:
         head, signature, key = "ab" * 32, "0c" * 64, "de" * 32
         item = {"match": "m7", "head": {"seq": 12, "head": head, "signature": signature}}
-        for document, expected in (
-            ({"server": SERVER, "key": key, "items": [item]}, (SignedHead(SERVER, "m7", 12, head, signature, key),)),
-            ([item], ()),
-        ):
+        whole = {"server": SERVER, "key": key, "items": [3, item]}
+        damaged = (b"!", b"[" * 999, b'{"items": NaN}', b'{"items": 7}')
+        before = b"".join(b"X-Pbem-Bulletin: %b\r\n" % base64.b64encode(said) for said in damaged)
+        for document, expected in ((whole, (SignedHead(SERVER, "m7", 12, head, signature, key),)), ([item], ())):
             packed = base64.b64encode(json.dumps(document).encode())
-            raw = b"From: pbem@play.example\r\nX-Pbem-Bulletin: " + packed + b"\r\n\r\nHello\r\n"
-            assert kept("letter", raw).for_programs == expected
+            raw = b"From: pbem@play.example\r\nX-Pbem-Bulletin: =\r\n" + before + b"X-Pbem-Bulletin: " + packed
+            assert kept("letter", raw + b"\r\n\r\nHello\r\n").for_programs == expected
+
+    def test_what_cannot_be_read_keeps_nothing_else_from_being_read(self) -> None:
+        """A letter that was forwarded, and has more headers than any."""
+        terms = f"  match     m1\n  hash      {'ab' * 32}\n"
+        inner = b"--b\r\nContent-Type: message/rfc822\r\n\r\n" + b"X: y\r\n" * 9000 + b"\r\nHello\r\n"
+        raw = self.of_parts(terms).replace(b"--b\r\n", inner + b"--b\r\n", 1)
+        assert kept("letter", raw).terms == (("m1", "ab" * 32),)
+
+    def test_an_encrypted_letter(self) -> None:
+        raw = b"Subject: [m1] turn 2\r\nMessage-ID: <1@play.example>\r\n" + self.of_parts("Version: 1")
+        raw = raw.replace(b"text/plain", b"application/pgp-encrypted")
+        found = kept("letter", raw)
+        assert (found.source, found.message_id, found.subject) == ("letter", "<1@play.example>", "[m1] turn 2")
+        assert found.unread.startswith("it is encrypted: keep what `gpg --decrypt`")
