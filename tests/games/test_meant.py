@@ -19,6 +19,7 @@ SHIPS = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS1 Bv5 Bw5"
         ("spaceships", "SYW3 krv1 GX3 M2 ox4 mgx OX4", "sYw3 kRv1 Gx3 m2 Ox4 mGx Ox4"),
         ("spaceships", "S yw3 B gx1 gx3", "s Yw3 B Gx1 Gx3"),
         ("spaceships", SHIPS.lower(), SHIPS),
+        ("spaceships", re.sub("(?m)^([A-Z]+1?) ", r"\1: ", SHIPS), SHIPS),
         ("spaceships", "hello gx9 end", "hello gx9 end"),
         (
             "spaceships",

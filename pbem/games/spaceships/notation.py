@@ -59,8 +59,8 @@ _CASED: Final = re.compile(r"([roygb]?)([v-z]?)", re.I)
 
 
 def meant(text: str) -> str:
-    """The probable meaning of a text: plain dashes, and each word in the capitals of the notation."""
-    return WORDS.sub(_word_meant, plain(text))
+    """The probable meaning of a text: plain dashes, no colons, and each word in the capitals of the notation."""
+    return WORDS.sub(_word_meant, plain(text).replace(":", " "))
 
 
 def _word_meant(written: re.Match[str]) -> str:
