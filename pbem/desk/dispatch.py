@@ -238,7 +238,8 @@ class Dispatch:
         if reading.short and (whole := understood(self.seats, self.mailboxes, *below_salutation(caller))):
             command, reply, left = whole
             taken = {"", *map(str.strip, command.echo.split("\n"))}
-            others = (run for run in beside(reading) if not taken.issuperset(map(str.strip, run.split("\n"))))
+            runs = (run.split("\n") for run in beside(reading))
+            others = ("\n".join(line for line in run if line.strip() not in taken) for run in runs)
             ignored, replies = [*left, *others], [(command, self._offered(caller, command, reply))]
         return replies, replace(reading, ignored=[*ignored, *left_out])
 

@@ -364,6 +364,7 @@ def test_what_stands_below_a_salutation_comes_back_to_be_confirmed(referee: Refe
     assert referee.match().phase == "setup"
     if "\nBob" not in letter or "Grüße" in letter:  # which shows where the last line ends
         phone.reply(letter.format(BOB.replace("\n", "\n\n")))
+        assert "Not understood" not in body(phone.bob.last)
         phone.reply("yes")
     else:
         phone.reply(BOB)
