@@ -178,8 +178,9 @@ _FAULTS, _FAULT = 20, 500
 
 
 _FOOTER = re.compile(
-    r"Sent (?:from|via|with) (?:my )?\w.{0,100}|Get Outlook for .{1,100}|Outlook für .{1,100} beziehen.{0,60}"
-    r"|Gesendet (?:von|mit|über) .{1,100}|Von (?:meine[mr] )?.{1,60} gesendet\.?"
+    r"Sent (?:from|via|with) (?:my )?\w.{0,100}|Get (?:Outlook|BlueMail) for .{1,100}|Yahoo Mail: .{1,60}"
+    r"|Outlook für .{1,100} (?:beziehen|herunterladen).{0,60}|Holen Sie sich Outlook für .{1,100}"
+    r"|Gesendet (?:von|mit|über|via) .{1,100}|Von (?:meine[mr] )?.{1,60} gesendet\.?"
     r"|Diese Nachricht wurde von .{1,100} gesendet\.?"
 )
 """The footers that phones and their mail programs write beneath a letter, in English and German."""
