@@ -69,6 +69,16 @@ def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> No
     assert "What you submitted before still stands" in bob.text
 
 
+def test_a_yes_in_doubt_asks_for_the_orders_themselves(post: Post) -> None:
+    """What stands below every letter of some people makes no orders doubtful."""
+    _, bob = post.begun()
+    post.reply(bob, "gx3", to=reply_to(bob.find("begins")))
+    post.reply(bob, "yes\n\nThis letter is for its recipient alone.")
+    assert "Otherwise answer this letter with the orders themselves." in bob.text
+    post.reply(bob, "Gx3\n\nThis letter is for its recipient alone.")
+    assert post.standing(2) == "Gx3"
+
+
 def test_what_a_mail_program_broke_into_lines_is_read_whole(post: Post) -> None:
     """Also a setup as our letters show one, a ship in each line."""
     _, bob = post.agreed()
