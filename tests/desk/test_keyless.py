@@ -165,6 +165,16 @@ def test_a_match_that_is_resigned_before_its_game_proves_it(phones: Phones) -> N
     hold_for_both(content)
 
 
+def test_the_html_that_asks_for_a_setup_breaks_its_lines_only_where_a_phone_does(phones: Phones) -> None:
+    ann, bob = phones.proposed()
+    phones.reply(bob, "Yes, let us play!")
+    part = ann.find("send your setup").get_body(("html",))
+    assert part is not None
+    paragraphs = re.findall(r"<p\b[^>]*>(.*?)</p>", " ".join(part.get_content().split()))
+    assert any(one.startswith("Your space has") and one.endswith("Capitals matter.") for one in paragraphs)
+    assert any("or with <code>clear</code>" in one for one in paragraphs)
+
+
 def test_a_setup_is_not_withdrawn_with_orders(phones: Phones) -> None:
     """Default orders are no setup; and no turn is due yet."""
     _, bob = phones.proposed()
