@@ -89,6 +89,18 @@ def test_a_finished_public_match_has_its_page(referee: Referee) -> None:
         assert ssh.verify(ssh.read_signature(ssh.BEGIN + armor.strip()), key, text.encode())
 
 
+def test_a_game_without_a_turn_is_not_offered_to_watch(referee: Referee) -> None:
+    ann, bob = play(referee)
+    referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
+    referee.send(bob, form_in(bob.text, "accept", lines=1))
+    referee.send(ann, ann.filled("setup", SMALL_ANN))
+    referee.send(bob, bob.filled("setup", SMALL_BOB))
+    referee.send(bob, "resign m2 match\n")
+    first = files(referee)["index.html"]
+    assert "m2.html" in first
+    assert 'watch"><a href="m1.html">' in first
+
+
 def test_no_address_gets_out(referee: Referee) -> None:
     ann, _ = play(referee)
     referee.send(ann, "new spaceships\nend\n")
