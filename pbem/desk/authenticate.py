@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from pbem.desk import account_keys, completion, outcomes
+from pbem.desk import account_keys, outcomes, short_answers
 from pbem.desk.caller import Caller, Incoming, MailboxProof, Novelty, Trust
 from pbem.desk.daily_limits import (
     PASSED_ON,
@@ -140,7 +140,7 @@ class Authentication:
             misdated=misdated(mail.letter, mail.received),
             quiet=quiet,
         )
-        if kept and completion.understood(self.seats, self.mailboxes, *below_salutation(caller)) is None:
+        if kept and short_answers.understood(self.seats, self.mailboxes, *below_salutation(caller)) is None:
             return _automatic(kept)
         return caller
 
@@ -227,12 +227,14 @@ class Authentication:
         """The letter with the commands that it gives without a form, and with its proofs; raises `NeedsDns`."""
         # A key of the player's counts, but not one that waits for its challenge: it may be anybody's.
         player, by_key = account_keys.writer(self.keys, mail.address, mail.player, mail.verdict)
-        reading = completion.taking_part(mail.reading) or mail.reading
+        reading = short_answers.taking_part(mail.reading) or mail.reading
         mail = replace(mail, player=player, by_key=by_key, understood=replace(mail.understood, reading=reading))
         # A player without a key may say what is due without a form.
         if mail.verdict.kind == "none" and mail.keyless_name:
             own = [token for token in mail.mailed if token.place and token.is_of(mail.address, mail.keyless_name)]
-            letter, reading = completion.without_form(self.seats, self.mailboxes, mail.letter, mail.understood, own)
+            letter, reading = short_answers.without_form(
+                self.seats, self.mailboxes, mail.letter, mail.understood, own
+            )
             mail = replace(mail, letter=letter, understood=replace(mail.understood, reading=reading))
         # The time of arrival, before the evidence is made: evidence and papers must name the same time.
         if player is not None:

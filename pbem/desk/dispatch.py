@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from pbem.desk import account_keys, outcomes, seats
 from pbem.desk.caller import Caller, MailboxProof, Novelty, Trust, refused
 from pbem.desk.commands.account import stop_mail
-from pbem.desk.completion import NOT_SIGNED, against_yes, beside, completed, proposing, stands, understood
+from pbem.desk.completion import NOT_SIGNED, completed, proposing, stands
 from pbem.desk.daily_limits import (
     CHANGES_NOTHING,
     COMMAND,
@@ -28,6 +28,7 @@ from pbem.desk.daily_limits import (
 from pbem.desk.outcomes import ELSEWHERE, NOT_REGISTERED, Reply, refusal
 from pbem.desk.plain_words import below_salutation
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
+from pbem.desk.short_answers import against_yes, beside, understood
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.desk.together import to_answer, unfit_together
 from pbem.games import Fault, Refused, refuse

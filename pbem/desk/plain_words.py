@@ -1,7 +1,7 @@
 """Plain words that mean a command: a refusal, a resignation, a turn without orders. None of them is obeyed.
 
-Only an answer can tell whether they were meant: it offers the form to send back (`pbem.desk.completion`). What counts
-without a form is in `pbem.proof.one_letter`. Implements protocol.md, "Commands".
+Only an answer can tell whether they were meant: it offers the form to send back (`pbem.desk.short_answers`). What
+counts without a form is in `pbem.proof.one_letter`. Implements protocol.md, "Commands".
 """
 
 from __future__ import annotations
