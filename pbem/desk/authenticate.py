@@ -25,7 +25,6 @@ from pbem.desk.daily_limits import (
     WITHOUT_COMMAND,
 )
 from pbem.desk.outcomes import SHORT
-from pbem.desk.plain_words import below_salutation
 from pbem.desk.seats import find_seat, number_of
 from pbem.desk.strangers import EACH, one_mailbox
 from pbem.desk.together import to_answer
@@ -140,7 +139,7 @@ class Authentication:
             misdated=misdated(mail.letter, mail.received),
             quiet=quiet,
         )
-        if kept and short_answers.understood(self.seats, self.mailboxes, *below_salutation(caller)) is None:
+        if kept and short_answers.understood(self.seats, self.mailboxes, caller) is None:
             return _automatic(kept)
         return caller
 
@@ -231,11 +230,7 @@ class Authentication:
         mail = replace(mail, player=player, by_key=by_key, understood=replace(mail.understood, reading=reading))
         # A player without a key may say what is due without a form.
         if mail.verdict.kind == "none" and mail.keyless_name:
-            own = [token for token in mail.mailed if token.place and token.is_of(mail.address, mail.keyless_name)]
-            letter, reading = short_answers.without_form(
-                self.seats, self.mailboxes, mail.letter, mail.understood, own
-            )
-            mail = replace(mail, letter=letter, understood=replace(mail.understood, reading=reading))
+            mail = short_answers.without_form(self.seats, self.mailboxes, mail)
         # The time of arrival, before the evidence is made: evidence and papers must name the same time.
         if player is not None:
             mail = replace(mail, received=self._arrival(player, to_answer(mail.reading)[0], mail.received))

@@ -11,8 +11,7 @@ import textwrap
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from pbem.desk.reply_tokens import least
 from pbem.games import Fault, parts
 from pbem.mail.commands import ALONE, COMMANDS, AnyCommand, parse
 from pbem.match.state import Match, standing
@@ -22,7 +21,7 @@ from pbem.proof.one_letter import FINAL, MOST, faults_of, says_something
 from pbem.requests import PLACE, Accept, SubmitOrders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from pbem.desk.seats import SeatContext
 
@@ -37,13 +36,6 @@ NOT_SIGNED = Phrase("this must be signed with your key; `help signing` says how"
 """The fault of a form of a player's with a key that no key signed."""
 
 
-class _Completed(msgspec.Struct, frozen=True):
-    """A form with its place, legal as it is, and what was mended in it."""
-
-    form: str
-    slips: tuple[Fault, ...] = ()
-
-
 def completed(
     seated: SeatContext, command: AnyCommand, faults: tuple[Fault, ...]
 ) -> tuple[tuple[Fault, ...], str | None]:
@@ -51,28 +43,22 @@ def completed(
     match, seat = seated.match, seated.seat
     form, request = command.form, command.request
     if isinstance(request, Accept) and match.phase == "proposed":
-        return faults, _agreement(match, request, command.faults)
+        # Only the lack of the hash, or words beside it, can be mended.
+        is_whole = request.hash and not command.faults
+        others = [fault for fault in command.faults if fault.message != ALONE]
+        return faults, None if is_whole or others else accepting(match)
     here_and_now = form.turn in {match.turn, None} and form.game in {match.game, None}
     if command.name != match.play.due(match, seat) or not here_and_now:
         return faults, None
     text = command.unclosed if command.block is None else command.block
-    found = complete(match, seat, text, final=getattr(request, "final", False), rev=form.rev)
-    if found is None:
-        return faults, None
+    mended = complete(match, seat, text, final=getattr(request, "final", False), rev=form.rev)
     judged = faults_of(match, seat, text)
     others = [fault for fault in faults if fault not in judged]
-    remaining = [
-        fault
-        for fault in others
-        if not (fault in command.faults or fault.message == NOT_SIGNED or _is_of_place(fault))
-    ]
-    return (faults, None) if remaining else ((*others, *found.slips), found.form)
-
-
-def _agreement(match: Match, request: Accept, faults: Sequence[Fault]) -> str | None:
-    """The whole acceptance of a proposal, if only that the letter says more, or the lack of the hash, is wrong."""
-    is_whole = request.hash and not faults
-    return None if is_whole or any(fault.message != ALONE for fault in faults) else accepting(match)
+    removed = (fault in command.faults or fault.message == NOT_SIGNED or _is_of_place(fault) for fault in others)
+    if mended is None or not all(removed):
+        return faults, None
+    whole, slips = mended
+    return (*others, *slips), whole
 
 
 def _is_of_place(fault: Fault) -> bool:
@@ -101,8 +87,10 @@ def proposing(command: AnyCommand, server: str, player: str) -> str | None:
     return form if whole else None
 
 
-def complete(match: Match, seat: int, text: str, *, final: bool = False, rev: int | None = None) -> _Completed | None:
-    """The form of what is due, with this text; None if nothing is due, or nothing legal is one slip away."""
+def complete(
+    match: Match, seat: int, text: str, *, final: bool = False, rev: int | None = None
+) -> tuple[str, list[Fault]] | None:
+    """The form of what is due, with this text, and its slips; None if nothing legal is one slip away."""
     if not says_something(text) or len(text) > MOST or match.play.due(match, seat) is None:
         return None
     judged: set[str] = set()  # most readings are one and the same, and a game takes its time over many faults
@@ -110,7 +98,7 @@ def complete(match: Match, seat: int, text: str, *, final: bool = False, rev: in
     for meant, at_once in _readings(match, text, final=final):
         # Of a thumb that is up, nothing is left: that orders nothing, and so not even that nothing is done.
         if says_something(meant) is says and meant not in judged and not faults_of(match, seat, meant):
-            return _Completed(_form(match, seat, meant, final=at_once, rev=rev), tuple(_slips(text, meant)))
+            return _form(match, seat, meant, final=at_once, rev=rev), list(_slips(text, meant))
         judged.add(meant)
     return None
 
@@ -131,9 +119,7 @@ def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bo
 
 def _form(match: Match, seat: int, text: str, *, final: bool, rev: int | None) -> str:
     playing = match.phase == "playing"
-    before = match.submissions.get(seat)
-    least = before.rev + 1 if before else 1
-    place = here(match, seat, max(rev or least, least), SubmitOrders())
+    place = here(match, seat, max(rev or 0, least(match, seat)), SubmitOrders())
     lines = [f"orders {match.id} turn {match.turn}" if playing else f"setup {match.id} game {match.game}"]
     lines += [f"server {place.server}", f"player {place.player}", f"prev {place.prev}", f"rev {place.rev}"]
     if final and playing:

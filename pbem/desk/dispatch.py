@@ -26,7 +26,6 @@ from pbem.desk.daily_limits import (
     WITHOUT_COMMAND,
 )
 from pbem.desk.outcomes import ELSEWHERE, NOT_REGISTERED, Reply, refusal
-from pbem.desk.plain_words import below_salutation
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.short_answers import against_yes, beside, understood
 from pbem.desk.strangers import enough, one_mailbox
@@ -236,7 +235,7 @@ class Dispatch:
                 reply = self._reply(caller, command, reading.commands)
             replies.append((command, reply))
         replies += [(command, self._without_effect(caller, command)) for command in reading.meant or []]
-        if reading.short and (whole := understood(self.seats, self.mailboxes, *below_salutation(caller))):
+        if (whole := understood(self.seats, self.mailboxes, caller)) is not None:
             command, reply, left = whole
             taken = {"", *map(str.strip, command.echo.split("\n"))}
             runs = (run.split("\n") for run in beside(reading))

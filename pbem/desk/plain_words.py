@@ -19,14 +19,13 @@ from pbem.match.state import RUNNING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pbem.desk.caller import Caller
+    from pbem.mail.commands import Reading
     from pbem.match.state import Match
 
 
 class _Meaning(NamedTuple):
-    """One row: the command; whether this seat may give it now; the words that mean it; and the form that does it."""
+    """One row: whether this seat may give the command now; the words that mean it; and the form that does it."""
 
-    command: str
     fits: Callable[[Match, int], bool]
     words: re.Pattern[str]
     form: Callable[[Match], str]
@@ -40,9 +39,8 @@ _NO = re.compile(
 )
 
 _MEANINGS = (
-    _Meaning("decline", lambda match, _: match.phase == "proposed", _NO, lambda match: f"decline {match.id}"),
+    _Meaning(lambda match, _: match.phase == "proposed", _NO, lambda match: f"decline {match.id}"),
     _Meaning(
-        "resign",
         lambda match, _: match.phase in RUNNING,
         re.compile(
             r"(?:i |ich )?(?:resign|surrender|concede|give up|kapituliere|aufgeben"
@@ -52,7 +50,6 @@ _MEANINGS = (
         lambda match: ways_to_resign(match)[0],
     ),
     _Meaning(
-        "orders",
         lambda match, seat: match.play.due(match, seat) == "orders" and match.rules.empty_orders,
         re.compile(r"nothing|none|no orders|pass|i pass|nichts|keine(?: befehle)?|(?:ich )?passe", re.I),
         lambda match: f"orders {match.id} turn {match.turn}\nfinal\nend",
@@ -68,16 +65,15 @@ _SALUTATION = re.compile(
 )
 
 
-def below_salutation(caller: Caller) -> tuple[Caller, str]:
-    """A letter as if it had no salutation, and its first words then."""
-    reading, short = caller.reading, masked(caller.reading.short)
+def below_salutation(reading: Reading) -> Reading:
+    """The reading of a letter without a form as if it had no salutation."""
+    short = masked(reading.short)
     found = _SALUTATION.match(short)
     if found is None:
-        return caller, short
+        return reading
     above, said = {*short.split("\n")}, short[found.end() :]
     ignored = [*filter(None, [said]), *(run for run in reading.ignored if run.strip() not in above)]
-    understood = replace(caller.understood, reading=replace(reading, ignored=ignored))
-    return replace(caller, understood=understood), said or next(iter(own_lines(ignored)), short)
+    return replace(reading, short=said or next(iter(own_lines(ignored)), short), ignored=ignored)
 
 
 def refuses(text: str) -> bool:
@@ -85,10 +81,10 @@ def refuses(text: str) -> bool:
     return _NO.fullmatch(" ".join(text.split()).strip(" .!,;")) is not None
 
 
-def meant(match: Match, seat: int, text: str) -> tuple[str, str] | None:
-    """The command that the first sentence of a text probably means, and its form; None if none, or a question."""
+def meant(match: Match, seat: int, text: str) -> str | None:
+    """The form of the command that the first sentence of a text probably means; None if none, or a question."""
     end = _SENTENCE_END.search(text)
     assert end is not None
     said = " ".join(text[: end.start()].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").split()).strip(" ,;")
     rows = (row for row in _MEANINGS if end[0] != "?" and row.words.fullmatch(said) and row.fits(match, seat))
-    return next(((row.command, row.form(match)) for row in rows), None)
+    return next((row.form(match) for row in rows), None)
