@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from pbem.mail.commands import AnyCommand, Reading
-    from pbem.mail.commands.table import CommandSpec
 
 _COMMANDS = 20
 """The most commands of one letter that are answered."""
@@ -43,17 +42,16 @@ def unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Fault
         return Fault(command.name, None, Phrase("opponents get this letter: send nothing else in it"))
     if spec.shown != "never" and len({one.match for one in together if one.match}) > 1:
         return Fault(command.name, command.match, Phrase("one match per letter: this letter names several"))
-    if any(_shows_secrets(spec, COMMANDS[other.name]) for other in others):
+    specs = [COMMANDS[other.name] for other in others]
+    shows = (
+        (spec.secret and other.shown != "never") or (spec.shown == "at once" and other.private) for other in specs
+    )
+    if any(shows):
         return Fault(command.name, None, Phrase("opponents get this letter: send nothing secret in it"))
     for clash, reason in _CLASHES:
         if any(clash(command, other) for other in others):
             return Fault(command.name, command.match, reason)
     return None
-
-
-def _shows_secrets(spec: CommandSpec, other: CommandSpec) -> bool:
-    """True if a command is secret and opponents get the letter for the other one, or the other way round."""
-    return (spec.secret and other.shown != "never") or (spec.shown == "at once" and other.private)
 
 
 def _replaces(command: AnyCommand, other: AnyCommand) -> bool:

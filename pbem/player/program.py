@@ -154,8 +154,16 @@ class Program:
                 self.letters.registration.register(*self._key, now)
             self.letters.registration.confirm_again(now)
             return
-        self._say_what_it_is(now)
-        self._look_around(now)
+        known = self.memory.known(ProgramKnown)
+        if not known.marked:
+            with self.memory.noting(ProgramKnown) as noted:
+                noted.marked = True
+                self.letters.tell("set program yes", now)
+        joins = duration(self.settings.play.joins) is not None
+        if joins and (known.looked is None or abs(now - known.looked) >= _LOOKS):
+            with self.memory.noting(ProgramKnown) as noted:
+                noted.looked = now
+                self.letters.ask("list open", now)
         self.agent.act(now)
         for match, why in self.agent.hindered.items():
             log.warning("%s: %s", match, why)
@@ -174,24 +182,7 @@ class Program:
             if not waits:
                 self._waiting.discard(match)
 
-    def _say_what_it_is(self, now: datetime) -> None:
-        """Have the server mark this player as a program, once."""
-        if self.memory.known(ProgramKnown).marked:
-            return
-        with self.memory.noting(ProgramKnown) as known:
-            known.marked = True
-            self.letters.tell("set program yes", now)
-
     # The open list.
-
-    def _look_around(self, now: datetime) -> None:
-        """Ask for the open list, once an hour."""
-        looked = self.memory.known(ProgramKnown).looked
-        if duration(self.settings.play.joins) is None or (looked and abs(now - looked) < _LOOKS):
-            return
-        with self.memory.noting(ProgramKnown) as known:
-            known.looked = now
-            self.letters.ask("list open", now)
 
     def _join(self, now: datetime) -> None:
         """Take the last free seat of a match that waited long, one match at a time: people come first."""
@@ -299,7 +290,9 @@ class Program:
         asked = matches_like(standing, self.agent).asks(standing)
         position = self._position(standing) if asked or standing.offers else None
         wish = strategy(plan.game).wish(plan.level, position) if position else None
-        self._answer_offers(standing, wish, now)
+        for what in standing.offers:
+            answer = "accept" if what == "draw" and wish == "draw" else "decline"
+            self._say(match, f"{what} {match} {answer}", now)
         if not asked:
             return not standing.asked and self._claim(standing, place, now)
         if self._was_refused(standing, now) or self._early(standing, place, now):
@@ -414,12 +407,6 @@ class Program:
         return None if told is None else Position(self._options(standing), standing.seat, *told)
 
     # Sentences.
-
-    def _answer_offers(self, standing: MatchView, wish: str | None, now: datetime) -> None:
-        match = standing.match
-        for what in standing.offers:
-            answer = "accept" if what == "draw" and wish == "draw" else "decline"
-            self._say(match, f"{what} {match} {answer}", now)
 
     def _offer(self, standing: MatchView, wish: str | None, now: datetime) -> None:
         """Offer a draw, once a game."""

@@ -43,7 +43,9 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
     """`orders`: all orders of this turn; orders for a later turn, and default orders, are stored."""
     seated.match.play.refuse_secrets(seated.match, command.name)
     turn = seated.match.turn
-    if _untouched(seated, command):
+    # Empty orders may be a form that nobody touched: a player who means them says `final`.
+    due = seated.match.playing is not None and (command.form.turn != turn or seated.seat in seated.match.choosing)
+    if due and command.request.untouched:
         allowed = seated.match.rules.empty_orders
         asked = {"turn": command.form.turn or 0, "allowed": allowed, "consent": False, "faults": ()}
         return Reply("untouched", asked | seated.facts(), at=seated, outcome="asked")
@@ -61,13 +63,6 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
     facts["replaced"] = before if before and before.text != submission.text else None
     seated.submit(step, submission)
     return Reply("orders", facts | receipt | seated.facts(), attachments, seated)
-
-
-def _untouched(seated: SeatContext, command: Command[SubmitOrders]) -> bool:
-    """True if a form came back empty although something is due: a player who means that says `final`."""
-    match = seated.match
-    due = command.form.turn != match.turn or seated.seat in match.choosing
-    return command.request.untouched and match.playing is not None and due
 
 
 def clear(seated: SeatContext, caller: Caller, command: Command[Clear]) -> Reply:

@@ -88,20 +88,17 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
     return Reply("press", seated.facts(), at=seated)
 
 
-def _seems_for_some(match: Match, seat: int, command: Command[SendPress]) -> bool:
-    """True if a message begins with the names of some others, behind `to` or `an`, or alone on the command's line."""
-    line = command.request.text.strip().partition("\n")[0]
-    names = {*line.partition(":")[0].lower().replace(",", " ").split()} <= others_called(match, seat).keys()
-    return is_for_some(match, seat, f"to {line}" if names and command.block_line == command.line else line)
-
-
 def _addressees(match: Match, seat: int, command: Command[SendPress]) -> list[int]:
     """The seats that are written to: all others, unless some are named; raises `Refused`."""
     asked, others = command.request, others_called(match, seat)
     there = ", ".join(playing(seen_by(match, seat), other) for other in match.seats if other != seat)
     unknown = Phrase("this is no other player of the match; there are {names}", names=there)
     refuse([Fault("to", name, unknown) for name in asked.to if name not in others])
-    if not (asked.to or asked.public) and _seems_for_some(match, seat, command):
+    # Names may stand behind `to` or `an`, or alone on the command's line.
+    line = asked.text.strip().partition("\n")[0]
+    names = {*line.partition(":")[0].lower().replace(",", " ").split()} <= others.keys()
+    begins = f"to {line}" if names and command.block_line == command.line else line
+    if not (asked.to or asked.public) and is_for_some(match, seat, begins):
         says = Phrase(
             "your message would go to all, but begins as if it were for some: write `press {match} to NAME`, or for"
             " everybody `press {match} public`",
