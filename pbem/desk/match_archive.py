@@ -154,10 +154,11 @@ class MatchRepository:
 
         It stays the same when the log grows. If no witness saw the last head yet, the result of `logged`.
         """
-        place = self._log.place(number, self._log.size) if self._log is not None else None
-        checkpoint = self._log.witnessed(place[0]) if self._log is not None and place else None
-        found = proof_in(self._log, place, checkpoint) if self._log is not None else None
-        return found or self.logged(number)
+        if self._log is None:
+            return None
+        place = self._log.place(number, self._log.size)
+        checkpoint = self._log.witnessed(place[0]) if place else None
+        return proof_in(self._log, place, checkpoint) or latest_proof(self._log, number)
 
     def _keep(self, number: int, match: Match, version: int) -> None:
         before = self._warm.get(number)
