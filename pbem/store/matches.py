@@ -111,10 +111,6 @@ class Registers(SealedRows):
         """Make the clock look at one at this time, whatever was planned."""
         self._database.execute(f"UPDATE {self._table} SET due = ? WHERE number = ?", (due, number))
 
-    def look_at_all(self, now: str) -> None:
-        """Make the clock look now at all in which it will have something to do."""
-        self._database.execute(f"UPDATE {self._table} SET due = ? WHERE due > ?", (now, now))
-
     def append(self, number: int, expected: str, entries: Iterable[EntryRow]) -> None:
         """Append entries to one whose head is as expected; raises `HeadMoved` if it is not."""
         head = expected
@@ -131,6 +127,10 @@ class Matches(Registers):
 
     def __init__(self, database: Database, vault: Vault) -> None:
         super().__init__(database, vault, "match")
+
+    def look_at_all(self, now: str) -> None:
+        """Make the clock look now at all in which it will have something to do."""
+        self._database.execute("UPDATE matches SET due = ? WHERE due > ?", (now, now))
 
     def created(self, number: int) -> str:
         """The time at which a match was proposed."""
