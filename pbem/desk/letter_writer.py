@@ -101,6 +101,10 @@ class LetterWriter:
         """The choice of the player of this name, or the default."""
         return self._players.setting(player, name, SETTINGS[name][0])
 
+    def shows(self, player: str) -> bool:
+        """True if the player of this name wants HTML parts."""
+        return self.setting(player, "format") not in {"text", "words"}
+
     def room_for(self, player: str) -> int:
         """The largest bundle, in octets, that is mailed to this player."""
         # What is encrypted is in base64 a second time.

@@ -196,7 +196,7 @@ class MatchLetters:
 
     def _of_seat(self, match: Match, row: MatchRow, seat: int) -> Facts:
         """The facts that a view of a match has only for this seat."""
-        own = self.own_key(match.name(seat)) | ({"level": "key"} if match.terms.keys == "demanded" else {})
+        own = self.own_key(match.name(seat), match.terms.keys)
         others = {other: match.name(other) for other in match.seats if other != seat}
         here = {other: name for other, name in others.items() if not name.startswith("?")}
         sent = match.submissions.get(seat)
@@ -212,13 +212,11 @@ class MatchLetters:
             "unreachable": [name for other, name in others.items() if other in match.unreachable],
         }
 
-    def own_key(self, name: str) -> Facts:
+    def own_key(self, name: str, keys: str = "") -> Facts:
         """The level of a reader of a `LetterView`, and the format of the reader's key."""
-        keys = self._players.keys(name)
-        return {
-            "level": self._players.level(name),
-            "format": way(keys[-1].format, keys[-1].public) if keys else "ssh",
-        }
+        own = self._players.keys(name)
+        way_to_sign = way(own[-1].format, own[-1].public) if own else "ssh"
+        return {"level": self._players.level(name, keys), "format": way_to_sign}
 
     def _stands(self, match: Match, row: MatchRow, seat: int, address: str, latest: Match | None) -> MatchView:
         last = latest or match
@@ -301,7 +299,9 @@ class MatchLetters:
         For a player without a key, the Reply-To holds a token: it proves the mailbox, and only once.
         """
         keyless = self._players.level(match.name(seat)) == "mailbox"
-        detail = self._mailboxes.detail_for(match, seat, talks=_talks(kind)) if keyless else match.id
+        # Plain words in answer to a letter that talks are a message.
+        talks = kind in NOTICES and NOTICES[kind].talks
+        detail = self._mailboxes.detail_for(match, seat, talks=talks) if keyless else match.id
         reply_to = self._composer.reply_address(detail)
         out = OutgoingLetter(
             draft.subject_about(match.id, match.rules.title, subject),
@@ -327,14 +327,10 @@ class MatchLetters:
         m = self.view(match, row, seat)
         facts["has_places"] = bool(self._composer.delimiter)
         out.text = self._writer.template(f"letters/{template}.txt", m=m, **facts)
-        if template in NOTICES and NOTICES[template].html and self.shows(match.name(seat)):
+        if template in NOTICES and NOTICES[template].html and self._writer.shows(match.name(seat)):
             board = parts.pictured(match.rules)
             out.html = self._writer.template(f"letters/{template}.html", m=m, board=board, **facts)
         return out
-
-    def shows(self, name: str) -> bool:
-        """True if the player of this name wants HTML parts."""
-        return self._writer.setting(name, "format") not in {"text", "words"}
 
     def _appointment(self, match: Match, seat: int, now: datetime) -> list[Attachment]:
         """The seat's deadline as a calendar file, when it has one."""
@@ -497,11 +493,6 @@ class MatchLetters:
         m = self.view(match, row, seat)
         out.text = self._writer.template("letters/again.txt", m=m, game=game, again=again)
         return out if again else None
-
-
-def _talks(kind: str) -> bool:
-    """True if plain words in answer to a letter of this kind are a message."""
-    return kind in NOTICES and NOTICES[kind].talks
 
 
 def _of_missed(notice: Notice, latest: Match) -> Facts:

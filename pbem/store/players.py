@@ -188,10 +188,10 @@ class Players:
         row = self.by_name(player)
         return row.keys if row else ()
 
-    def level(self, player: str) -> str | None:
-        """The level that this player's letters need, see `PlayerRow.level`; None if there is no such player."""
+    def level(self, player: str, keys: object = "") -> str | None:
+        """The level that this player's letters need, by terms about `keys`, too; None if there is no such player."""
         row = self.by_name(player)
-        return row.level if row else None
+        return "key" if keys == "demanded" else row.level if row else None
 
     def owner(self, fingerprint: str) -> str | None:
         """The name of the player who has this key, or had it."""

@@ -247,7 +247,7 @@ class Director:
 
     def facts(self, t: Tournament, reader: str) -> Facts:
         """The facts of a tournament for a reader: the `t` of the templates."""
-        level = "key" if t.terms.match.get("keys") == "demanded" else self.players.level(reader)
+        level = self.players.level(reader, t.terms.match.get("keys", ""))
         return facts_of(t, reader) | {"address": self.address, "level": level}
 
     def letter(self, t: Tournament, name: str, subject: Phrase, news: list[tuple[str, object]]) -> OutgoingLetter:
@@ -258,7 +258,7 @@ class Director:
         facts = {"t": self.facts(t, name), "news": news, "attached": proof is not None}
         out = OutgoingLetter(Phrase("[pbem {id}] {subject}", id=t.id, subject=subject), "")
         out.text = self.letters.template("letters/tournament.txt", **facts)
-        if self.letters.setting(name, "format") not in {"text", "words"}:
+        if self.letters.shows(name):
             out.html = self.letters.template("letters/tournament.html", **facts)
         out.references = [self.letters.thread(t.id)]
         out.bulletin = self.archive.items(t, name)
