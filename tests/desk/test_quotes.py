@@ -284,6 +284,16 @@ def test_words_of_another_text_that_may_change_orders_leave_them_in_doubt(table:
     assert "Gx4" in told
 
 
+def test_orders_beside_another_text_in_answer_to_a_message_come_back(table: Table) -> None:
+    """The gateway's words are no message then."""
+    table.referee.send(table.ann, "press m1\nShall we talk on Sunday?\nend\n")
+    came = len(table.ann.letters)
+    told = sends_texts(table, table.bob.last, "CAUTION: External sender", "Gx4")
+    assert "Nothing has changed yet" in told
+    assert "Gx4" in told
+    assert not [letter for letter in table.ann.letters[came:] if "writes to you" in body(letter)]
+
+
 def test_a_letter_that_comes_again_is_known_by_the_text_that_counted(table: Table) -> None:
     """Other orders to the same address are no repetition, and the same below another warning are one."""
     begins = table.begins
