@@ -23,7 +23,7 @@ from pbem.games import Fault, Refused, refuse, titles
 from pbem.identity import STATES, BadKey, encryption
 from pbem.identity.security_keys import way
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS, SETTINGS, AnyCommand, Command
+from pbem.mail.commands import COMMANDS, SETTINGS, Command
 from pbem.match.naming import SEAT_NAME
 from pbem.match.seat_clock import written, zone_named
 from pbem.match.transcript import sha256_hex
@@ -77,8 +77,9 @@ def register(keys: Keyring, offers: Offers, caller: Caller, command: Command[Reg
     except Refused as fault:
         if caller.player is not None or command.request.key or _is_too_often(keys, caller):
             raise
-        # The answer to this refusal registers by another name, at once.
-        told = refusal(command, fault.faults[0].message, _ask(keys, caller, command.request.name))
+        # The answer to this refusal registers by whatever name it gives, at once.
+        reply_to = keys.mailboxes.ask("register", caller.address, command.request.name, caller.now)
+        told = refusal(command, fault.faults[0].message, reply_to)
         told.facts = {**told.facts, "faults": [*fault.faults]}
         return told
 
@@ -106,7 +107,7 @@ def _register(keys: Keyring, offers: Offers, caller: Caller, command: Command[Re
     found = keys.players.challenges(caller.address)
     same = next((old for old in found if (old.name, old.key.fingerprint) == (name, key.fingerprint)), None)
     if same is None and len(found) >= _WAITING and not caller.tokens:
-        return _too_many(keys, caller, command)
+        return refusal(command, IN_YOUR_NAME, keys.mailboxes.write_back(caller.address, None, caller.now))
     # Asked again, the same form stands: whoever asks in that name must not make the form at hand void.
     challenge = same.challenge if same else keys.seats.world(caller.now).salt()
     waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge, match)
@@ -128,19 +129,10 @@ def _is_reserved(config: Config, caller: Caller, name: str) -> bool:
     return name in _NO_NAMES or SEAT_NAME.fullmatch(name) is not None
 
 
-def _too_many(keys: Keyring, caller: Caller, command: AnyCommand) -> Reply:
-    return refusal(command, IN_YOUR_NAME, keys.mailboxes.write_back(caller.address, None, caller.now))
-
-
 def _is_too_often(keys: Keyring, caller: Caller) -> bool:
     """True if so many registrations of this address wait that somebody else may have asked for them."""
     waiting = keys.mailboxes.asked("register", caller.address, _A_DAY, caller.now)
     return waiting >= _WAITING and not caller.tokens
-
-
-def _ask(keys: Keyring, caller: Caller, name: str) -> str:
-    """A reply address that registers whoever answers there, by whatever name the answer gives."""
-    return keys.mailboxes.ask("register", caller.address, name, caller.now)
 
 
 def _register_mailbox(keys: Keyring, offers: Offers, caller: Caller, command: Command[Register]) -> Reply:
@@ -148,8 +140,8 @@ def _register_mailbox(keys: Keyring, offers: Offers, caller: Caller, command: Co
     proof, name, match = caller.proof, command.request.name, command.request.match
     if proof is None:
         if _is_too_often(keys, caller):
-            return _too_many(keys, caller, command)
-        reply_to = _ask(keys, caller, name)
+            return refusal(command, IN_YOUR_NAME, keys.mailboxes.write_back(caller.address, None, caller.now))
+        reply_to = keys.mailboxes.ask("register", caller.address, name, caller.now)
         return Reply("register_mailbox", {"name": name, "match": match}, reply_to=reply_to, outcome="asked")
     if proof.missing is not None:
         raise refused("register", None, proof.missing)
