@@ -68,11 +68,9 @@ def _is_of_place(fault: Fault) -> bool:
 
 def stands(seated: SeatContext, command: AnyCommand) -> bool:
     """True if the seat has submitted before what this command submits, and it stands, or is stored for later."""
-    match, seat, name = seated.match, seated.seat, command.name
-    if name == "setup":
-        return match.phase == "setup" and standing(match.setups, seat) is not None
-    stored = any(of == seat for of, _ in match.stored)
-    return name == "orders" and match.phase == "playing" and (stored or standing(match.orders, seat) is not None)
+    match, seat = seated.match, seated.seat
+    stored = any(of == seat for of, _ in match.stored) or standing(match.submissions, seat) is not None
+    return stored and (command.name, match.phase) in {("setup", "setup"), ("orders", "playing")}
 
 
 def proposing(command: AnyCommand, server: str, player: str) -> str | None:
@@ -93,9 +91,13 @@ def complete(
     """The form of what is due, with this text, and its slips; None if nothing legal is one slip away."""
     if not says_something(text) or len(text) > MOST or match.play.due(match, seat) is None:
         return None
+    # The text as it is, then as it was probably meant: with `final` where it belongs, and without slips.
+    bare = FINAL.sub("", text)
+    readings = [(_COMMENT.sub("", text), final), (bare, True)]
+    readings += [(parts.meant(match.rules, text), final), (parts.meant(match.rules, bare), True)]
     judged: set[str] = set()  # most readings are one and the same, and a game takes its time over many faults
-    says = says_something(FINAL.sub("", text))
-    for meant, at_once in _readings(match, text, final=final):
+    says = says_something(bare)
+    for meant, at_once in readings:
         # Of a thumb that is up, nothing is left: that orders nothing, and so not even that nothing is done.
         if says_something(meant) is says and meant not in judged and not faults_of(match, seat, meant):
             return _form(match, seat, meant, final=at_once, rev=rev), list(_slips(text, meant))
@@ -106,15 +108,6 @@ def complete(
 def accepting(match: Match) -> str:
     """The line that accepts a proposal."""
     return f"accept {match.id} {match.rules_hash}"
-
-
-def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bool]]:
-    """The text as it is, then as it was probably meant: with `final` where it belongs, and without slips."""
-    yield _COMMENT.sub("", text), final
-    without = FINAL.sub("", text)
-    yield without, True
-    yield parts.meant(match.rules, text), final
-    yield parts.meant(match.rules, without), True
 
 
 def _form(match: Match, seat: int, text: str, *, final: bool, rev: int | None) -> str:

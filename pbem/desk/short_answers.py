@@ -74,6 +74,8 @@ _MORE = Fault("yes", None, Phrase("your letter says more than `yes`, and that ma
 
 _UNQUOTED = Fault("yes", None, Phrase("your letter does not quote what you agree to, or not all of it"))
 
+_LATER = Phrase("nothing is due from you now; `status {match}` brings the form for a later turn")
+
 _ACCEPT = Fault("yes", None, Phrase("`accept` counts whatever else your letter says or quotes"))
 
 
@@ -212,11 +214,9 @@ def _is_in_doubt(answer: _Answer, given: AnyCommand) -> bool:
 def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:
     """The text that an answer is about, of several that do not count: the first that is nearly right or consents."""
     shorts = [parse(text, signed=False).short for text in texts]
-    if sum(map(len, shorts)) <= MOST:
-        for text, short in zip(texts, shorts, strict=True):
-            if consents(short) or (short and nearly(match, seat, short) is not None):
-                return text
-    return texts[0]
+    judged = zip(texts, shorts, strict=True) if sum(map(len, shorts)) <= MOST else ()
+    near = (text for text, short in judged if consents(short) or nearly(match, seat, short) is not None)
+    return next(near, texts[0])
 
 
 class _Doubtful(NamedTuple):
@@ -321,7 +321,8 @@ def _submission(words: _Doubtful) -> Offered | None:
         wrong = nearly(match, seat, text)
         if not wrong and not _is_order(match, seat, text):
             return None
-        wrong = wrong or (faults_of(match, seat, text) if due else _not_due(match))
+        later = _LATER.given(match=match.id)
+        wrong = wrong or (faults_of(match, seat, text) if due else (Fault("turn", None, later),))
         talk = words.mailboxes.is_talk(caller.letter) or short.lower().startswith("press")
         return words.offer(command, "nearly", [*map(escaped, wrong)], left, due=due, match=match.id, talk=talk)
     faults, yes = [Fault("orders", None, BROKEN)] if WRAPPED.search(short) else [], False
@@ -333,12 +334,6 @@ def _submission(words: _Doubtful) -> Offered | None:
         # A yes never orders nothing.
         yes = against is None and says_something(FINAL.sub("", text))
     return words.offer(command, "completed", faults, left, form=form, yes=yes)
-
-
-def _not_due(match: Match) -> tuple[Fault]:
-    """The words about orders of somebody who can give none in the present turn."""
-    says = Phrase("nothing is due from you now; `status {match}` brings the form for a later turn", match=match.id)
-    return (Fault("turn", None, says),)
 
 
 def _prose(words: _Doubtful) -> Offered | None:
