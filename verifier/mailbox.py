@@ -107,7 +107,9 @@ def tags(text: str) -> dict[str, str]:
 
 
 ENCODING = {"content-type", "content-transfer-encoding"}
-PREAMBLE = re.compile(rb"\A(?:(?:This is a multi-?part message in MIME format\.)?\r\n)*")
+PREAMBLE = re.compile(
+    rb"\A(?:(?:This is an? [A-Za-z/ -]{9,30} message (?:in MIME format\.|\(RFC 4880 and 3156\)))?\r\n)*"
+)
 TAG = re.compile(rb"<[!/]?[A-Za-z][A-Za-z0-9]*[\s/>]")
 IN_PARTS = re.compile(rb"(?m)^--\S+[ \t]*\r?\n[!-9;-~]+:")
 

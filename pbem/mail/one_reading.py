@@ -131,7 +131,9 @@ def _asked(part: Part) -> Hashable:
 
 _BOUNDARY = re.compile(r"(?=.*[A-Za-z0-9])\S+")
 """A boundary that is no line of a text, such as the one above an answered letter."""
-_PREAMBLE = re.compile(rb"\A(?:(?:This is a multi-?part message in MIME format\.)?\r?\n)*+")
+_PREAMBLE = re.compile(
+    rb"\A(?:(?:This is an? [A-Za-z/ -]{9,30} message (?:in MIME format\.|\(RFC 4880 and 3156\)))?\r?\n)*+"
+)
 """The lines that mail programs write above the first part, in which no answer begins."""
 _TAG = re.compile(rb"<[!/]?[A-Za-z][A-Za-z0-9]*[\s/>]")
 """The source of a page, in which no quote bears marks; no address or link matches."""

@@ -185,6 +185,10 @@ WORDS_OF_HIS_OWN: dict[str, tuple[bytes, bytes]] = {
     "parts as Apple Mail writes them": (DELIMITED, b"\r\n" + IN_PARTS),
     "parts as Thunderbird writes them": (DELIMITED, b"This is a multi-part message in MIME format.\r\n" + IN_PARTS),
     "parts as Outlook writes them": (DELIMITED, b"This is a multipart message in MIME format.\r\n\r\n" + IN_PARTS),
+    "parts as Thunderbird signs them": (
+        DELIMITED,
+        b"This is an OpenPGP/MIME signed message (RFC 4880 and 3156)\r\n" + IN_PARTS,
+    ),
     "Cyrillic": (LATIN % b"windows-1251", ORDERED + b"# \xcf\xf0\xe8\xe2\xe5\xf2\r\n> so\r\n"),
     "links and addresses": (b"", ORDERED + b"# <https://play.example/> <ann@mail.example> a <b, 1<2\r\n"),
     "below an answer": (b"", ORDERED + OUTLOOK + b"well =0A so\r\n"),
