@@ -38,12 +38,9 @@ UNCLEAR: Final = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202
 """Characters that some programs read as the end of a line or of the text, and others as a blank, or not at all."""
 
 
-def normal_text(verdict: Verdict, read: Callable[[bytes], Letter] = read_letter) -> str:
-    """The text that a signature covers, in its one normal form, read only from the signed bytes.
-
-    `read` parses signed bytes that are a MIME entity; raises `Unreadable` if that exceeds the limits.
-    """
-    return _in_normal_form(verdict, read(verdict.signed) if verdict.entity else None)
+def normal_text(verdict: Verdict) -> str:
+    """The text that a signature covers, in its one normal form, read only from the signed bytes."""
+    return _in_normal_form(verdict, read_letter(verdict.signed) if verdict.entity else None)
 
 
 def _in_normal_form(verdict: Verdict, entity: Letter | None) -> str:
