@@ -27,7 +27,7 @@ from pbem.desk.daily_limits import (
 )
 from pbem.desk.outcomes import ELSEWHERE, NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
-from pbem.desk.short_answers import against_yes, beside, understood
+from pbem.desk.short_answers import against_yes, understood
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.desk.together import to_answer, unfit_together
 from pbem.games import Fault, Refused, refuse
@@ -236,11 +236,8 @@ class Dispatch:
             replies.append((command, reply))
         replies += [(command, self._without_effect(caller, command)) for command in reading.meant or []]
         if (whole := understood(self.seats, self.mailboxes, caller)) is not None:
-            command, reply, left = whole
-            taken = {"", *map(str.strip, command.echo.split("\n"))}
-            runs = (run.split("\n") for run in beside(reading))
-            others = ("\n".join(line for line in run if line.strip() not in taken) for run in runs)
-            ignored, replies = [*left, *others], [(command, self._offered(caller, command, reply))]
+            command, reply, ignored = whole
+            replies = [(command, self._offered(caller, command, reply))]
         return replies, replace(reading, ignored=[*ignored, *left_out])
 
     def _left(self, caller: Caller, replies: Sequence[Answered], *, optout: bool, used: bool) -> tuple[int, int]:

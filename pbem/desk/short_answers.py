@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pbem.store.tokens import Token
 
     Offered = tuple[AnyCommand, Reply, list[str]]
-    """A command with the words that mean it as its echo; the answer; and the lines that it leaves out."""
+    """A command with the words that mean it as its echo; the answer; and the words that it leaves out."""
 
 _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 
@@ -84,10 +84,10 @@ def taking_part(reading: Reading) -> Reading | None:
     lines = {line for run in reading.ignored for line in _HASHED.findall(run)}
     if reading.commands or len(lines) != 1 or not consents(_SENTENCE_END.split(reading.short, maxsplit=1)[0]):
         return None
-    return replace(reading, commands=parse(lines.pop()).commands, ignored=beside(reading), short="")
+    return replace(reading, commands=parse(lines.pop()).commands, ignored=_beside(reading), short="")
 
 
-def beside(reading: Reading) -> list[str]:
+def _beside(reading: Reading) -> list[str]:
     """The ignored runs of lines without those of the first paragraph."""
     said = {*masked(reading.short).split("\n")}
     return [run for run in reading.ignored if run.strip() not in said]
@@ -174,7 +174,7 @@ def _sentence(answer: _Answer) -> Reading | None:
         return None
     counts = reading.meant is None or not COMMANDS[sentence.name].signed
     lists = {"commands" if counts else "meant": [sentence]}
-    return replace(reading, ignored=beside(reading), short="", **lists)
+    return replace(reading, ignored=_beside(reading), short="", **lists)
 
 
 def _given(answer: _Answer) -> Reading | None:
@@ -186,7 +186,7 @@ def _given(answer: _Answer) -> Reading | None:
     # Nobody could tell later to which address it went if that is not signed.
     if given is None or _is_in_doubt(answer, given) or not answer.voucher.covers_to:
         return None
-    return replace(reading, commands=[given], ignored=beside(reading), short="")
+    return replace(reading, commands=[given], ignored=_beside(reading), short="")
 
 
 _COUNTING = (_message, _sentence, _given)
@@ -201,7 +201,7 @@ def _is_in_doubt(answer: _Answer, given: AnyCommand) -> bool:
     submits, rev = isinstance(request, SubmitSetup | SubmitOrders), given.form.rev or 0
     if (submits or isinstance(request, Clear)) and not answer.token.used and rev < least(match, seat):
         return True
-    own = own_lines(beside(reading))
+    own = own_lines(_beside(reading))
     lines = [*own, *own_lines([run for text in answer.others for run in parse(text, signed=False).ignored])]
     is_consent = consents(short) and named(match, short) is None
     if (is_consent and own) or len(short) + sum(map(len, lines)) > MOST:
@@ -255,12 +255,19 @@ def understood(seats: Seats, mailboxes: ReplyTokens, caller: Caller) -> Offered 
     at = answered_at(seats, caller) if caller.reading.short and caller.trust is not Trust.STRANGER else None
     if at is None:
         return None
+    others = _beside(caller.reading)
     reading = plain_words.below_salutation(caller.reading)
     caller = replace(caller, understood=replace(caller.understood, reading=reading))
     # What a key has to sign, at the present place, is not guessed from a yes or from prose.
     meanings = _IN_DOUBT if caller.keyless_name else (_submission,)
     words = _Doubtful(mailboxes, caller, at, masked(reading.short))
-    return next(filter(None, (meaning(words) for meaning in meanings)), None)
+    offered = next(filter(None, (meaning(words) for meaning in meanings)), None)
+    if offered is None:
+        return None
+    command, reply, left = offered
+    taken = {"", *map(str.strip, command.echo.split("\n"))}
+    runs = (run.split("\n") for run in others)
+    return command, reply, [*left, *("\n".join(line for line in run if line.strip() not in taken) for run in runs)]
 
 
 def _unproved_sentence(words: _Doubtful) -> Offered | None:
@@ -296,7 +303,7 @@ def _consent(words: _Doubtful) -> Offered | None:
     elif proposed and consents(short) and not consents(short, to_terms=True):
         faults = [_RECEIVED]
     else:
-        is_unquoted = consents(short) and not own_lines(beside(caller.reading))
+        is_unquoted = consents(short) and not own_lines(_beside(caller.reading))
         faults = [_UNQUOTED if is_unquoted else _MORE, *([_ACCEPT] if proposed else [])]
     consent = Command("accept", short[: len(short) - len(rest)], "", 1, SignedForm(Accept()))
     if proposed:
