@@ -34,7 +34,6 @@ from pbem.store.database import from_db
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
-    from types import ModuleType
 
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.match_archive import MatchRepository
@@ -55,6 +54,8 @@ _NAMED = 200
 
 _LISTED = 50
 """The most matches that the open list shows."""
+
+_NO_BOARDS = Phrase("this game has no boards")
 
 
 def status(seats: Seats, caller: Caller, command: Command[ShowStatus]) -> Reply:
@@ -158,18 +159,11 @@ def sheet(seats: Seats, letters: LetterWriter, caller: Caller, command: Command[
     game = command.request.rules
     if game not in GAMES:
         raise Refused(no_such_game("sheet", game))
-    _boards_of(game)
+    if part_of(game, "boards") is None:
+        raise refused("sheet", game, _NO_BOARDS)
     title, name = rules(game).title, f"{game}-sheet.pdf"
     content = partial(letters.blank_sheet, game, title, caller.language)
     return Reply("sheet", {"title": title, "file_name": name, "m": None}, [(name, "application/pdf", content)])
-
-
-def _boards_of(game: str) -> ModuleType:
-    """The boards of a game; raises `Refused` if it has none."""
-    boards: ModuleType | None = part_of(game, "boards")
-    if boards is None:
-        raise refused("sheet", game, Phrase("this game has no boards"))
-    return boards
 
 
 def _filled_sheet(seats: Seats, letters: LetterWriter, caller: Caller, command: Command[MailSheet]) -> Reply:
@@ -177,10 +171,11 @@ def _filled_sheet(seats: Seats, letters: LetterWriter, caller: Caller, command: 
     if caller.player is None:
         raise refused("sheet", command.match, NOT_REGISTERED)
     seated = seated_at(seats, command, caller.player.name, caller.now)
-    match, boards = seated.match, _boards_of(seated.match.terms.game)
+    match, boards = seated.match, part_of(seated.match.terms.game, "boards")
     view = match.view(seated.seat)
-    if view is None:
-        raise refused("sheet", match.id, Phrase("the game has not begun; `sheet GAME` brings an empty one"))
+    if boards is None or view is None:
+        early = Phrase("the game has not begun; `sheet GAME` brings an empty one")
+        raise refused("sheet", match.id, early if boards else _NO_BOARDS)
     facts = seated.facts()
     mine = [turn.orders.get(seated.seat, "").split("\n") for turn in match.turns]
     title, name = match.rules.title, f"{match.id}-game-{match.game}-sheet.pdf"
