@@ -139,7 +139,7 @@ def asked_for(letter: Letter) -> str | None:
     A language that it asks for comes before the one it is written in; of several, the preferred one counts.
     """
     for header in ("accept-language", "content-language"):
-        ranges = [_RANGE.fullmatch(one) for value in letter.values(header) for one in value[:500].split(",")]
+        ranges = [_RANGE.fullmatch(one) for value in letter.values(header) for one in value.split(",")]
         wanted = [(float(found[2] or 1), found[1].lower()) for found in ranges if found]
         for quality, language in sorted(wanted, key=lambda one: -one[0]):
             if quality and language in LANGUAGES:
