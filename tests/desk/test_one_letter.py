@@ -297,6 +297,11 @@ def test_nobody_uses_up_a_letter_by_its_signature_above_another(table: Table) ->
     table.proof()
 
 
+def test_a_signature_by_a_key_of_elsewhere_takes_nothing_from_a_letter(table: Table) -> None:
+    table.reply(table.referee.signed(table.bob, "orders m1 turn 1\nGx3\nend\n"), table.begins)
+    assert table.orders() == "Gx3"
+
+
 def test_no_revision_follows_the_highest(table: Table) -> None:
     """Papers have nine digits for it: what is withdrawn or replaced then was a fault of the server."""
     table.reply(table.bob.filled("orders", "Gx3").replace("\nrev 1\n", "\nrev 999999999\n"), table.begins)

@@ -326,6 +326,7 @@ def test_a_file_beside_the_text_is_no_text() -> None:
     file = b"Content-Type: text/plain; name=form.txt\r\nContent-Disposition: inline\r\n\r\nresign m1"
     assert read_letter(HEAD + multipart(file, b"\r\nhelp")).text == "help"
     assert read_letter(HEAD + multipart(b"\r\n\r\n", file)).text == "resign m1"
+    assert read_letter(HEAD + multipart(b"\r\n\r\n", file.replace(b"inline", b"attachment"))).text == "\n"
 
 
 @pytest.mark.parametrize("texts", [[b"help", b"games"], [b"orders m1 turn 1\r\nGx3\r\nend", b"words", b"stop"]])
