@@ -48,9 +48,7 @@ class _Misses:
         """The misses by game and seat, then by turn."""
         self._times: dict[int, tuple[datetime, datetime]] = {}
         """The deadline and the time of entry of each miss, by its number."""
-        for entry in bundle.entries:
-            if entry.type != "missed":
-                continue
+        for entry in (one for one in bundle.entries if one.type == "missed"):
             begun = places.get(("begun", entry.body["game"], None))
             if begun is None or begun.type not in OPEN or entry.seq < begun.seq:
                 turns = self._by_seat.setdefault((entry.body["game"], entry.body["seat"]), {})

@@ -140,9 +140,7 @@ def compare_text(letter: ShownMatchLetter) -> Iterator[Finding]:
 def _terms(letter: ShownMatchLetter) -> Iterator[Finding]:
     """The hash of the agreed terms in a letter from before or after the match began."""
     ours = str(letter.index.bundle.entries[0].body["rules"])
-    for match, told in dict.fromkeys(letter.kept.terms):
-        if match != letter.index.match.id:
-            continue
+    for told in dict.fromkeys(told for match, told in letter.kept.terms if match == letter.index.match.id):
         if told == ours:
             yield Finding("agrees", "terms", "", 1)
         else:
@@ -158,9 +156,7 @@ def _commitments(letter: ShownMatchLetter) -> Iterator[Finding]:
     """
     index, kept = letter.index, letter.kept
     is_alone = {(head.server, head.match) for head in kept.heads} == {index.place} and not letter.ahead
-    for match, game, told in kept.commitments:
-        if match not in {"", index.match.id}:
-            continue
+    for match, game, told in (one for one in kept.commitments if one[0] in {"", index.match.id}):
         begun = [entry for entry in index.bundle.entries if "commitments" in entry.body]
         begun = [entry for entry in begun if entry.body["game"] == game] if match else begun
         if agreeing := [entry.seq for entry in begun if told in index.commitments(entry)]:
