@@ -159,7 +159,7 @@ class _Delivery(socketserver.StreamRequestHandler):
         self._say("220 LMTP")
         recipients = 0
         while line := self.rfile.readline(4096):
-            words = line.split(b":", 1)[0].strip().upper()
+            words = line.partition(b":")[0].strip().upper()
             if words.startswith(b"LHLO"):
                 self._say("250-localhost", "250-8BITMIME", f"250 SIZE {_MOST}")
             elif words.startswith(b"RCPT"):

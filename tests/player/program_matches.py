@@ -97,7 +97,7 @@ def agrees(bundle: bytes, opened: Sequence[bytes]) -> str:
 def convicted(bundle: bytes, opened: Sequence[bytes]) -> str:
     """Why a program did not."""
     (finding,) = judged(bundle, opened)
-    assert finding.standing == "contradicts", finding
+    assert (finding.standing, finding.seq is None) == ("contradicts", False), finding
     return finding.found
 
 

@@ -117,7 +117,7 @@ def compare_reports(file: AttachedFile) -> Iterator[Finding]:
             reason = f"the bundle has no {missing}"
             yield differs(index, what, reason, index.last.seq, is_signed=file.is_signed)
         return
-    if sha256_hex(file.content) == entry.body.get("shown", {}).get(str(seat)):
+    if sha256_hex(file.content) == entry.body["shown"].get(str(seat)):
         yield Finding("agrees", what, "", entry.seq)
         return
     reason = f"{file.name} is not the file that entry {entry.seq} names for seat {seat}"
