@@ -43,6 +43,7 @@ def fails(content: bytes | Bundle, *words: str) -> str:
     checks = checked(content)
     assert [check.holds for check in checks] == [True] * (len(checks) - 1) + [False], checks[-1]
     found = checks[-1].found
+    assert "None" not in found, "a fact is missing"
     for word in words:
         assert word in found, found
     return found

@@ -140,6 +140,8 @@ def test_a_letter_counts_once_at_each_address_and_came_when_its_evidence_says() 
     (there,) = re.findall(rb"\nTo: (.*)\n", papers["letters/game-1-turn-2-seat-2.eml"].replace(b"\r", b""))
     again = resigning(lambda raw: re.sub(rb"\nTo: [^\r]*", b"\nTo: " + there, raw), token=used)
     fails_for_both(again, "let another letter count before")
+    for year in (2025, 2026):
+        assert both(resigning(bytes, b"Date: 1 Mar %d 12:00 +0000\r\n" % year)) is (year == 2026)
 
 
 QUOTED_PRINTABLE, BASE64 = (b"Content-Transfer-Encoding: %b\r\n" % way for way in (b"quoted-printable", b"base64"))

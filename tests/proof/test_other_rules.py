@@ -174,7 +174,8 @@ def test_what_is_missing_is_found(path: str, said: str, proof: bytes) -> None:
 def test_what_nobody_names_is_found(proof: bytes) -> None:
     found = bundle.read(proof)
     papers = {**found.papers, "letters/agreed-seat-3.eml": b"x"}
-    fails_for_both(bundle.Bundle(found.entries, found.signatures, papers), "is named by no entry")
+    lie = bundle.Bundle(found.entries, found.signatures, papers)
+    fails_for_both(lie, "letters/agreed-seat-3.eml: is named by no entry")
 
 
 @pytest.mark.parametrize(
