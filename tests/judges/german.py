@@ -7,8 +7,8 @@ import re
 WIDTH = 78
 
 _SIGNED = re.compile(
-    r"(?:orders|setup) m\d+ (?:turn|game) \d+|server \S+|player [a-z0-9_-]+|prev [0-9a-f]{64}|rev \d+|final|end|key keep"
-    r"|confirm \S+|challenge \S+|fingerprint \S+|proof \S+|accept m\d+ [0-9a-f]{64}|claim m\d+|register \S+"
+    r"(?:orders|setup) m\d+ (?:turn|game) \d+|server \S+|player [a-z0-9_-]+|prev [0-9a-f]{64}|rev \d+|final|end"
+    r"|key keep|confirm \S+|challenge \S+|fingerprint \S+|proof \S+|accept m\d+ [0-9a-f]{64}|claim m\d+|register \S+"
     r"|(?:draw|annul) m\d+ accept"
 )
 _TYPED = re.compile(r" {4}((?:ssh-keygen|gpg|openssl|pbem|status|register) .*?)(?: {3}.*)?")
