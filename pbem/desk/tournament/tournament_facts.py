@@ -138,8 +138,7 @@ def item_of(t: Tournament, reader: str, signature: bytes) -> JsonObject:
 
 def _entrant(t: Tournament, name: str) -> Facts:
     entrant = t.entrants[name]
-    level = "key" if entrant.player.keys else "mailbox"
-    return {"name": name, "player": entrant.player.name, "team": entrant.team, "level": level, "out": entrant.out}
+    return {"name": name, "player": entrant.player.name, "out": entrant.out}
 
 
 def _group(t: Tournament, rows: Sequence[TableRow]) -> list[Facts]:
