@@ -62,10 +62,10 @@ def test_case_35_an_address_gets_three_short_letters_a_day(referee: Referee, tex
 
 def under_many_addresses(referee: Referee, count: int) -> list[Mailbox]:
     """A mailbox, and others whose letters it gets as well."""
-    found = []
-    for number in range(count):
+    found = [referee.person("victim")]
+    for number in range(1, count):
         one = referee.person(f"victim{number}")
-        one.address = f"{'Vic.tim' if number % 2 else 'victim'}+{number}@{'g' if number % 3 else 'google'}mail.com"
+        one.address = f"{'Victim' if number % 2 else 'victim'}+{number}@mail.example"
         referee.people[one.address] = one
         found.append(one)
     return found
@@ -76,9 +76,13 @@ def test_case_35_what_goes_to_one_mailbox_under_many_addresses_is_counted_togeth
     referee: Referee, text: str
 ) -> None:
     victims = under_many_addresses(referee, 9)
+    dotted = ("vic.tim@gmail.com", "victim@googlemail.com", "victim+1@gmail.com", "v.ictim@gmail.com")
+    for one, address in zip(victims[:4], dotted, strict=True):
+        one.address = address
+        referee.people[one.address] = one
     for one in victims:
         forged(referee, one, text)
-    assert sum(len(one.letters) for one in victims) == EACH
+    assert [sum(len(one.letters) for one in some) for some in (victims[:4], victims[4:])] == [EACH, EACH]
 
 
 def test_case_35_all_such_answers_together_are_limited(referee: Referee) -> None:
