@@ -195,7 +195,7 @@ class TestForEver:
         referee.send(ann, "claim m1 # now\n")
         assert "Your claim is granted" in ann.text
         end = ann.find("the end")
-        assert "game 1 ends without a winner before the first turn, because\nnobody played on." in body(end)
+        assert "game 1 ends without a winner before turn 1, because nobody\nplayed on." in body(end)
         assert "because nobody played on" in body(ann.find("the match is closed"))
         held(end)
         referee.send(ann, "standings\n", sign=False)
