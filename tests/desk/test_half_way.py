@@ -72,7 +72,7 @@ class TestCompletedForms:
         told = " ".join(ann.text.split())
         assert "Yours are final: the turn does not wait in case you change them" in told
         assert "Until then you may send others" not in told
-        assert ("at once if all of them are final, otherwise when they have settled" in told) == (settle != "0")
+        assert ("at once if all of them are final, otherwise 10 minutes after the last" in told) == (settle != "0")
         referee.send(ann, ann.filled("orders", "Gx4", 2))
         kept = standing(referee)
         assert kept
