@@ -420,7 +420,8 @@ MIXED = "Content-Type: multipart/mixed; boundary=b1\r\n"
         ("", "Gx3\n--b1 \nContent-Type: text/plain\n\nresign m1", True),
         ("", "Gx3\n--b1\n\nresign m1", False),
         (MIXED, "--b1 \n\n<p>Gx3\n--b1--", False),
-        (MIXED, "\n--b1\n\nGx3\n--b1--", True),
+        (MIXED, "\n--b1\n\nGx3\n--b1--", False),
+        (MIXED, "Gy3\n--b1\n\nGx3\n--b1--", True),
         (MIXED.replace("b1", "--"), "----\n\nGx3\n------", True),
     ],
 )
