@@ -319,7 +319,8 @@ def _submission(words: _Doubtful) -> Offered | None:
     first, _, rest = short.partition("\n")
     # Some mail programs make each line a paragraph; others break lines, but the second may not be an order.
     readings = [(short, ""), ("\n".join(own_lines(caller.reading.ignored)), "")]
-    readings.append((first, rest) if nearly(match, seat, rest) is None else (short, ""))
+    apart = says_something(FINAL.sub("", first)) and nearly(match, seat, rest) is None
+    readings.append((first, rest) if apart else (short, ""))
     tried = ((text, left, complete(match, seat, NAMED.sub("", text))) for text, left in readings)
     text, left, mended = next((one for one in tried if one[2]), (*readings[-1], None))
     request = SubmitOrders() if match.phase == "playing" else SubmitSetup()

@@ -107,3 +107,9 @@ def test_what_is_wrong_with_what_is_nearly_an_order_is_told(post: Post, written:
     assert post.standing(2) is None
     post.reply(bob, "Gx3 Gy1")
     assert post.standing(2) == "Gx3 Gy1"
+
+
+def test_final_above_what_is_no_order_does_not_order_nothing(post: Post) -> None:
+    _, bob = post.begun()
+    post.reply(bob, "final\nGx9")
+    assert "Not understood, and ignored:\n\n  final\n  Gx9\n" in bob.text
