@@ -42,7 +42,8 @@ test: check
 
 # Minutes, not seconds: everything in `test` and what is marked long; and no letter of the desk's tests accuses it.
 test-long: check
-	$(BIN)/pytest --accused -m "not browser"
+	$(BIN)/pytest -n 2 --dist loadfile --accused -m "not long and not browser"
+	$(BIN)/pytest -n 2 --dist worksteal --accused -m "long and not browser"
 
 # Diplomacy's adjudicator by the 164 cases of the DATC: seconds. The package's other tests are among the long ones.
 datc: venv
