@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from datetime import UTC, datetime
+from email import policy
 from email.message import EmailMessage
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -226,7 +227,8 @@ class House:
     def send(self, person: Mailbox, text: str, *, sign: bool = True, folder: str = "INBOX") -> None:
         """A letter that the provider took in; the daemon dies soon after. Returns when something was answered."""
         had = len(person.letters)
-        letter = EmailMessage()
+        # As mail programs write it: Python's own way would encode a Message-ID that is longer than a line.
+        letter = EmailMessage(policy.default.clone(max_line_length=998))
         to, last = ACCOUNT, person.letters[-1] if person.letters else None
         if last is not None:
             to = str(last["Reply-To"] or last["From"]).partition("<")[2].rstrip(">") or str(last["Reply-To"])
