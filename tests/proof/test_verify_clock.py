@@ -62,6 +62,25 @@ def test_weekends_that_do_not_count_are_no_time(tmp_path: Path, deadline: str, h
     assert both(retold(found, 2, deadline=f"2026-03-{deadline}:00:00Z")) is holds_still
 
 
+def test_weekends_are_no_time_of_a_gift_either(tmp_path: Path) -> None:
+    """After a miss the clock starts again, on Friday at noon."""
+    referee = Referee(tmp_path)
+    ann, bob = referee.begun(f"{SMALL}\npace: 6d\ngrace: 0\nweekends: free", SETUPS)
+    referee.wait(12 * DAY)
+    referee.turn((bob, ""))
+    referee.send(bob, "extend m1 2d\n")
+    referee.wait(12 * DAY)
+    referee.send(bob, "claim m1\n")
+    found = bundle.read(attachment(ann.find("the end"), ".zip"))
+    referee.close()
+    holds(found)
+    miss = nth(found, "missed", -1)
+    assert found.entries[miss].body["deadline"] == "2026-03-17T12:00:00Z"
+    fails_for_both(
+        retold(found, miss, deadline="2026-03-15T12:00:00Z"), "the deadline is earlier than what was agreed"
+    )
+
+
 @pytest.mark.parametrize(
     ("given", "bank"),
     [(False, timedelta(days=9, hours=-3)), (True, timedelta())],

@@ -67,10 +67,10 @@ def _remake_missed(remaking: Remaking) -> Step:
     clock = remaking.match.clocks[seat]
     deadline = utc(remaking.entry.body["deadline"])
     pauses = tuple(stop for stop in clock.stops if stop.reason == PAUSE)
-    late = replace(clock, since=deadline, time=0, bank=0, stops=pauses, weekends=True)
-    if _before(deadline, replace(late, weekends=clock.weekends), clock.since, clock.time):
+    late = replace(clock, since=deadline, time=0, bank=0, stops=pauses)
+    if _before(deadline, late, clock.since, clock.time):
         raise remaking.untrue(None, "the deadline is earlier than what was agreed")
-    if _before(step.world.now, late, deadline, clock.grace):
+    if _before(step.world.now, replace(late, weekends=True), deadline, clock.grace):
         raise remaking.untrue(None, "the grace after the deadline was not over")
     if not remaking.match.asked(seat):  # which the transcript shows of a reveal
         raise remaking.untrue(None, "nothing was due from this seat")
