@@ -147,8 +147,8 @@ def is_open(letter: Part) -> bool:
     if letter.is_multipart:
         first = _PREAMBLE.sub(b"", body).partition(b"\n")[0].rstrip(b" \t\r")
         return not _BOUNDARY.fullmatch(boundary) or first != f"--{boundary}".encode("utf-8", "surrogateescape")
-    encodings = {"quoted-printable", letter.encoding}  # the former undoes no tag
-    if any(_TAG.search(unencoded(body, encoding)) for encoding in encodings) or _IN_PARTS.search(body):
+    encodings = {"quoted-printable", letter.encoding}
+    if any(_TAG.search(unencoded(body, encoding)) for encoding in {"", *encodings}) or _IN_PARTS.search(body):
         return True
     if _words(own_text(letter.text)) != _words(own_text(decoded(letter.content))):
         return True

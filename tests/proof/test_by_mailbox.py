@@ -172,6 +172,7 @@ WORDS_OF_OTHERS: dict[str, tuple[bytes, bytes]] = {
         QUOTED_PRINTABLE,
         b"=EF=BB=BF=3Chtml>\r\n=3Cpre>\r\n" + ORDERED + b"=3C/pre>\r\n",
     ),
+    "the source of a page behind half a line end": (QUOTED_PRINTABLE, ORDERED + b"=\r><pre>\r\n"),
     "a part of parts, as plain text": (LATIN % b"utf-8", b"Several parts\r\n" + IN_PARTS),
     "another delimiter than the first": (DELIMITED, b"--A\r\n\r\nhello\r\n--A--\r\n" + IN_PARTS),
     "the same below an empty line": (DELIMITED, b"\r\n--A\r\n\r\nhello\r\n--A--\r\n" + IN_PARTS),
