@@ -72,7 +72,7 @@ def below_salutation(reading: Reading) -> Reading:
     if found is None:
         return reading
     above, said = {*short.split("\n")}, short[found.end() :]
-    ignored = [*filter(None, [said]), *(run for run in reading.ignored if run.strip() not in above)]
+    ignored = [*filter(None, said.split("\n")), *(run for run in reading.ignored if run.strip() not in above)]
     return replace(reading, short=said or next(iter(own_lines(ignored)), short), ignored=ignored)
 
 

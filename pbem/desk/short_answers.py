@@ -226,6 +226,8 @@ class _Doubtful(NamedTuple):
     caller: Caller
     at: SeatContext
     short: str
+    ignored: Sequence[str]
+    """The ignored runs of lines; neither these nor `short` hold a salutation."""
 
     @property
     def older(self) -> list[Fault]:
@@ -255,18 +257,16 @@ def understood(seats: Seats, mailboxes: ReplyTokens, caller: Caller) -> Offered 
     at = answered_at(seats, caller) if caller.reading.short and caller.trust is not Trust.STRANGER else None
     if at is None:
         return None
-    others = _beside(caller.reading)
     reading = plain_words.below_salutation(caller.reading)
-    caller = replace(caller, understood=replace(caller.understood, reading=reading))
     # What a key has to sign, at the present place, is not guessed from a yes or from prose.
     meanings = _IN_DOUBT if caller.keyless_name else (_submission,)
-    words = _Doubtful(mailboxes, caller, at, masked(reading.short))
+    words = _Doubtful(mailboxes, caller, at, masked(reading.short), reading.ignored)
     offered = next(filter(None, (meaning(words) for meaning in meanings)), None)
     if offered is None:
         return None
     command, reply, left = offered
     taken = {"", *map(str.strip, command.echo.split("\n"))}
-    runs = (run.split("\n") for run in others)
+    runs = (run.split("\n") for run in _beside(reading))
     return command, reply, [*left, *("\n".join(line for line in run if line.strip() not in taken) for run in runs)]
 
 
@@ -277,7 +277,7 @@ def _unproved_sentence(words: _Doubtful) -> Offered | None:
     """
     said = _SENTENCE_END.split(words.short, maxsplit=1)[0]
     no = plain_words.refuses(said)
-    ignored = words.caller.reading.ignored if no or consents(said) else []
+    ignored = words.ignored if no or consents(said) else []
     lines = {line for run in ignored for line in _OFFER.findall(run)}
     offers = {f"{what} decline" if no else what + accept for what, accept in lines}
     sentence = named(words.at.match, offers.pop() if len(offers) == 1 else words.short)
@@ -303,7 +303,7 @@ def _consent(words: _Doubtful) -> Offered | None:
     elif proposed and consents(short) and not consents(short, to_terms=True):
         faults = [_RECEIVED]
     else:
-        is_unquoted = consents(short) and not own_lines(_beside(caller.reading))
+        is_unquoted = consents(caller.reading.short) and not own_lines(_beside(caller.reading))
         faults = [_UNQUOTED if is_unquoted else _MORE, *([_ACCEPT] if proposed else [])]
     consent = Command("accept", short[: len(short) - len(rest)], "", 1, SignedForm(Accept()))
     if proposed:
@@ -318,7 +318,7 @@ def _submission(words: _Doubtful) -> Offered | None:
     due = match.play.due(match, seat)
     first, _, rest = short.partition("\n")
     # Some mail programs make each line a paragraph; others break lines, but the second may not be an order.
-    readings = [(short, ""), ("\n".join(own_lines(caller.reading.ignored)), "")]
+    readings = [("\n".join(own_lines(words.ignored)), ""), (short, "")]
     apart = says_something(FINAL.sub("", first)) and nearly(match, seat, rest) is None
     readings.append((first, rest) if apart else (short, ""))
     tried = ((text, left, complete(match, seat, NAMED.sub("", text))) for text, left in readings)

@@ -113,3 +113,30 @@ def test_final_above_what_is_no_order_does_not_order_nothing(post: Post) -> None
     _, bob = post.begun()
     post.reply(bob, "final\nGx9")
     assert "Not understood, and ignored:\n\n  final\n  Gx9\n" in bob.text
+
+
+@pytest.mark.parametrize("written", ["Gx3\n\nGx4", "Hi,\n\nGx3\nGx4", "Hi,\nGx3\nGx4", "Hi Ann, Gx3\n\nGx4"])
+def test_orders_of_several_lines_come_back_whole(post: Post, written: str) -> None:
+    _, bob = post.begun()
+    post.reply(bob, written)
+    assert post.standing(2) is None
+    assert "Not understood" not in bob.text
+    post.reply(bob, "yes")
+    assert post.standing(2) == "Gx3 Gx4"
+
+
+def test_final_above_orders_makes_them_final(post: Post) -> None:
+    _, bob = post.begun()
+    post.reply(bob, "final\n\nGx3")
+    assert "rev 1\nfinal\nGx3\nend" in bob.text
+    post.reply(bob, "yes")
+    assert post.standing(2) == "Gx3"
+
+
+@pytest.mark.parametrize("written", ["Hi,\n\nyes", "Hello Ann! Yes, gladly!"])
+def test_a_yes_below_a_salutation_brings_the_true_reason(post: Post, written: str) -> None:
+    """It quotes the terms, and all of it was understood."""
+    bob = post.proposed()
+    post.reply(bob, written)
+    assert "says more than `yes`" in " ".join(bob.text.split())
+    assert "Not understood" not in bob.text
