@@ -25,7 +25,7 @@ from pbem.desk.daily_limits import (
     UNKNOWN_HEAD,
     WITHOUT_COMMAND,
 )
-from pbem.desk.outcomes import ELSEWHERE, NOT_REGISTERED, Reply, refusal
+from pbem.desk.outcomes import NOT_REGISTERED, OTHER_ADDRESS, Reply, refusal
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.short_answers import against_yes, understood
 from pbem.desk.strangers import enough, one_mailbox
@@ -362,7 +362,7 @@ class Dispatch:
             raise Refused(*command.faults)
         spec = COMMANDS[command.name]
         if spec.for_players and caller.player is None:
-            raise refused(command.name, None, ELSEWHERE if caller.is_elsewhere else NOT_REGISTERED)
+            raise refused(command.name, None, OTHER_ADDRESS if caller.is_elsewhere else NOT_REGISTERED)
         if spec.shown != "never" and caller.misdated:
             raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
         left_out: dict[str, str] = {}

@@ -42,11 +42,11 @@ SHORT = Phrase("[pbem] Your letter")
 
 NOT_REGISTERED = Phrase("your address is not registered here; write `help register`")
 
-ELSEWHERE = Phrase(
-    "you answered a letter that went to another address, and only from there your answer counts. Players with a key"
+OTHER_ADDRESS = Phrase(
+    "you answered a letter that went to another address, and your answer counts only from there. Players with a key"
     " may have several addresses: see `help keys`"
 )
-"""What a player's second mailbox is told."""
+"""The refusal of an answer from a mailbox that is not the one we wrote to."""
 
 IN_YOUR_NAME = Phrase(
     "so many such letters came in your name that somebody else may have written them. Answer this letter with your"

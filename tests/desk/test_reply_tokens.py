@@ -250,7 +250,7 @@ def test_an_answer_from_a_second_address_says_which_one_counts(post: Post, said:
     alias = post.referee.person("bob.miller")
     post.reply(alias, said, to=reply_to(bob.find("begins")))
     told = " ".join(alias.text.split())
-    assert "only from there your answer counts" in told
+    assert "your answer counts only from there" in told
     assert "register" not in told
 
 
