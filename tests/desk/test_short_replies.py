@@ -140,3 +140,14 @@ def test_a_yes_below_a_salutation_brings_the_true_reason(post: Post, written: st
     post.reply(bob, written)
     assert "says more than `yes`" in " ".join(bob.text.split())
     assert "Not understood" not in bob.text
+
+
+def test_an_empty_form_for_a_later_turn_leaves_what_is_stored_for_it(post: Post) -> None:
+    _, bob = post.begun()
+    empty = "orders m1 turn 5\nend"
+    post.reply(bob, empty, to=reply_to(bob.find("begins")))
+    assert "Then add the line `final`." in bob.text
+    assert "still stands" not in bob.text, "nothing does"
+    post.reply(bob, empty.replace("end", "Gx3\nend"))
+    post.reply(bob, empty)
+    assert "What you submitted before still stands." in bob.text

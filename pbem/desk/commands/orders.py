@@ -47,7 +47,8 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
     due = seated.match.playing is not None and (command.form.turn != turn or seated.seat in seated.match.choosing)
     if due and command.request.untouched:
         allowed = seated.match.rules.empty_orders
-        asked = {"turn": command.form.turn or 0, "allowed": allowed, "consent": False, "faults": ()}
+        stored = seated.match.stored.get((seated.seat, command.form.turn or DEFAULT))
+        asked = {"turn": command.form.turn or 0, "allowed": allowed, "consent": False, "faults": (), "stored": stored}
         return Reply("untouched", asked | seated.facts(), at=seated, outcome="asked")
     if command.form.turn == DEFAULT or (command.form.turn or 0) > turn:
         return store(seated, command, caller)
