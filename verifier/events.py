@@ -86,7 +86,7 @@ def extended(match: Match, entry: Entry) -> None:
         if other in match.missed:
             match.clocks[other] = Clock(moment(entry.time), seconds(body["seconds"]))
             del match.missed[other]
-            match.silent[other].pop()
+            match.silent[other] = match.silent[other][:-1]
         else:
             clock.time, clock.bank = clock.time + seconds(body["seconds"]), timedelta()
 

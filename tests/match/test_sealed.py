@@ -11,6 +11,7 @@ from judges.refusals import messages
 from playing.sealed_match import SealedMatch, changed, said_otherwise
 
 from pbem.games import Refused, Result, rules
+from pbem.match.events.clocks import extend
 from pbem.match.events.endings import agree
 from pbem.match.events.sealed_events import judge, reveal, seal, table_of
 from pbem.match.events.silence import claim
@@ -273,6 +274,20 @@ def test_a_late_step_is_taken_where_the_others_wait() -> None:
     (slow,) = (seat for seat in (1, 2) if table.match.owes(seat))
     table.wait(11)
     table.tell(table.owners[slow - 1])
+    assert table.match.missed == frozenset()
+    table.proved()
+
+
+def test_who_was_late_and_still_owes_a_step_is_given_time() -> None:
+    """The first of the late steps ended the silence, and so there is no miss to be forgiven."""
+    table = small(1)
+    table.tell(table.owners[0])
+    slow = table.owners[1]
+    assert len(table.match.owes(2)) > 1
+    table.wait(11)
+    table.tell(slow, most=1)
+    assert table.match.missed == {2}
+    table.say(table.owners[0], "extend m1 1d", extend)
     assert table.match.missed == frozenset()
     table.proved()
 
