@@ -42,14 +42,13 @@ def setup(seated: SeatContext, caller: Caller, command: Command[SubmitSetup]) ->
 def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) -> Reply:
     """`orders`: all orders of this turn; orders for a later turn, and default orders, are stored."""
     seated.match.play.refuse_secrets(seated.match, command.name)
-    turn = seated.match.turn
+    match, turn = seated.match, seated.match.turn
     # Empty orders may be a form that nobody touched: a player who means them says `final`.
-    due = seated.match.playing is not None and (command.form.turn != turn or seated.seat in seated.match.choosing)
+    due = match.playing is not None and (command.form.turn != turn or seated.seat in match.choosing)
     if due and command.request.untouched:
-        allowed = seated.match.rules.empty_orders
-        stored = seated.match.stored.get((seated.seat, command.form.turn or DEFAULT))
-        asked = {"turn": command.form.turn or 0, "allowed": allowed, "consent": False, "faults": (), "stored": stored}
-        return Reply("untouched", asked | seated.facts(), at=seated, outcome="asked")
+        stored = match.stored.get((seated.seat, command.form.turn or DEFAULT))
+        asked = {"turn": command.form.turn or 0, "allowed": match.rules.empty_orders, "consent": False, "faults": ()}
+        return Reply("untouched", asked | {"stored": stored} | seated.facts(), at=seated, outcome="asked")
     if command.form.turn == DEFAULT or (command.form.turn or 0) > turn:
         return store(seated, command, caller)
     before = standing(seated.match.orders, seated.seat)
