@@ -70,7 +70,7 @@ def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> No
 
 
 def test_a_yes_in_doubt_asks_for_the_orders_themselves(post: Post) -> None:
-    """What stands below every letter of some people makes no orders doubtful."""
+    """Orders are not made doubtful by what stands below every letter of some people."""
     _, bob = post.begun()
     post.reply(bob, "gx3", to=reply_to(bob.find("begins")))
     post.reply(bob, "yes\n\nThis letter is for its recipient alone.")

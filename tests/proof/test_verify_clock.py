@@ -87,7 +87,7 @@ def test_weekends_are_no_time_of_a_gift_either(tmp_path: Path) -> None:
     ids=["drawn on once", "a gift: how much is left is the server's word"],
 )
 def test_a_bank_is_time(tmp_path: Path, bank: timedelta, *, given: bool) -> None:
-    """Of ten days, one was drawn when the orders of turn 1 came."""
+    """One of ten days was drawn when the orders of turn 1 came."""
     referee = Referee(tmp_path)
     ann, bob = referee.begun(f"{SMALL}\nmiss: forfeit\npace: 5d\ngrace: 0\nbank: 10d", SETUPS)
     if given:
