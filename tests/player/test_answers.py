@@ -91,7 +91,6 @@ class TestAnswered:
             {"match": None},
             {"match": "m2"},
             {"command": "whoami"},
-            {"mail": "0" * 64},
             "cGJlbSByZWNlaXB0",
             "Paper of m1",
         ],
@@ -115,6 +114,18 @@ class TestAnswered:
         assert not [event for event in events if event.kind == "answer"]
         assert [waits.id for waits in playing.memory.in_state("sent")] == [sent.id]
         assert playing.memory.alarms()
+
+    @pytest.mark.parametrize("first", ["ours", "a copy"])
+    def test_by_a_receipt_that_names_a_copy(self, playing: Side, referee: Referee, first: str) -> None:
+        """The server answers both letters with one receipt, and an answer may be lost."""
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        both = [sent.raw, sent.raw.replace(b"Message-ID: <", b"Message-ID: <again.")]
+        assert both[0] != both[1]
+        for raw in both if first == "ours" else reversed(both):
+            referee.deliver(raw, playing.person.address, sent.to)
+        del playing.person.letters.came[-2]
+        assert playing.receive()[-1].kind == "answer"
+        assert not playing.memory.alarms()
 
     @pytest.mark.parametrize("how", ["not signed", "misdated"])
     def test_a_copy_that_is_refused_does_not_refuse_it_for_good(
