@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from in_a_box.referee import Referee, sent_from
+from in_a_box.referee import SERVER, Referee, attachment, sent_from
 from in_a_box.table import TO, Side
 
 from pbem.desk.strangers import EACH
+from pbem.match.transcript import voucher
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,6 +129,26 @@ class TestAnswered:
         del playing.person.letters.came[-2]
         assert playing.receive()[-1].kind == "answer"
         assert not playing.memory.alarms()
+
+    @pytest.mark.parametrize("player", ["ann", "bob"])
+    def test_not_by_the_receipt_of_the_opponent(self, playing: Side, referee: Referee, player: str) -> None:
+        """A server could drop these orders, and its bundle would hold."""
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+        came = playing.person.letters.came
+        own = attachment(playing.person.last, ".receipt.txt")
+        other = own.replace(b"player ann\n", f"player {player}\n".encode())
+        hashes = [hashlib.sha256(paper).hexdigest() for paper in (own, other)]
+        signatures = [referee.signing_key.sign(voucher(SERVER, "m1", one)).hex() for one in hashes]
+        old_part, new_part = (base64.encodebytes(paper).replace(b"\n", b"\r\n") for paper in (own, other))
+        raw = came[-1].replace(old_part, new_part)
+        for old, new in (hashes, signatures):
+            for at in range(0, len(old), 64):
+                raw = raw.replace(old[at : at + 64].encode(), new[at : at + 64].encode())
+        assert (raw == came[-1]) is (player == "ann")
+        came[-1] = raw
+        assert bool([event for event in playing.receive() if event.kind == "answer"]) is (player == "ann")
+        assert bool(playing.memory.alarms()) is (player == "bob")
 
     @pytest.mark.parametrize("how", ["not signed", "misdated"])
     def test_a_copy_that_is_refused_does_not_refuse_it_for_good(

@@ -167,7 +167,9 @@ def _is_proof(letter: Letter, heard: HeardBulletin, item: JsonObject, ours: Sent
         if is_signature(heard.key, one.signature, voucher(heard.server, ours.match, one.sha256))
     }
     place = re.findall("(?:game|turn) [0-9]+", ours.place)
-    lines = {f"match {ours.match}", f"rev {ours.rev}", *place}
+    # It may name a copy of our letter that came before, but nobody else's.
+    player = re.findall(r"(?m)^player \S+$", ours.form)
+    lines = {f"match {ours.match}", f"rev {ours.rev}", *place, *player}
     ways = (way for one in said.attached for way in one.ways if sha256_hex(way) in vouched)
     return any(lines <= {*way.decode("utf-8", "replace").split("\n")} for way in ways)
 
