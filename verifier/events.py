@@ -160,6 +160,8 @@ def claimed(match: Match, entry: Entry) -> None:
     if silence and all(seat in match.missed for seat in against):
         leave_or_lose(match, against)
     else:
+        playing = match.position.remaining if match.phase == "playing" else match.seats
+        must(set(against) <= set(playing), "a seat that is out")
         must(all(lost(match, entry, seat) for seat in against), "they are not away for so long")
         abandon(match, "abandoned")
 
@@ -276,13 +278,15 @@ def substituted(match: Match, entry: Entry) -> None:
     leaver = match.player(seat)
     nominated, who = match.nominated.get(seat, ("", {}))
     must(nominated == name, f"{name} was not asked")
-    others_ = [one for one in match.seats if one not in {*who, *gone_from(match)} and not gone(match, entry, one)]
+    said = {one for one, who_said in who.items() if who_said == match.player(one).name}
+    asked = [one for one in match.seats if one == seat or one not in gone_from(match)]
+    others_ = [one for one in asked if one not in said and not gone(match, entry, one)]
     most = match.terms.get("substitutes") == "majority" and seat not in others_
-    must(not others_ or (most and len(who.keys() - gone_from(match) - {seat}) > len(others_)), "not enough said so")
+    must(not others_ or (most and len(said - gone_from(match) - {seat}) > len(others_)), "not enough said so")
     player = read_player(match, seat, body["player"], entry.seq)
     match.said.pop(("substituted", seat), None)
-    said = {"*name": name, "*leaver": called(match, seat), "*hash": match.rules_hash}
-    sentence(match, entry, "substituted", player, **said)
+    form = {"*name": name, "*leaver": called(match, seat), "*hash": match.rules_hash}
+    sentence(match, entry, "substituted", player, **form)
     match.players[seat] = player
     match.former[seat, leaver.name] = leaver
     for kept in (match.missed, match.unreachable, match.nominated, match.silent):

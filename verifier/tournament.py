@@ -96,7 +96,7 @@ def entered(state: Tournament, entry: Entry) -> None:
     line = nominated if nominated and not nominated.out else next(iter(playing), None)
     if line:
         must(team in {None, line.team}, "another team")
-        line.own = line.own if line.player.name == player.name else 0
+        line.silent = line.silent if line.player.name == player.name else 0
         line.player, line.keys, line.mail, line.words = player, body["player"]["keys"], body["mail"], body["words"]
         return
     ladder = state.form == "ladder"
@@ -174,10 +174,9 @@ def result(state: Tournament, entry: Entry) -> None:
     for seat, name in enumerate(pairing.names, start=1):
         line = state.lines[name]
         line.active = moment(entry.time)
-        line.silent, line.own = line.silent + 1, line.own + (pairing.players[seat - 1] == line.player.name)
-        if seat not in body["silent"]:
-            line.silent = line.own = 0
-        if line.own > 1 and not line.out:
+        is_own = pairing.players[seat - 1] == line.player.name
+        line.silent = line.silent + is_own if seat in body["silent"] else 0
+        if line.silent > 1 and not line.out:
             line.leaving = line.leaving or "silent"
     one, other = pairing.names[:2]
     if body["winners"] == [1] and {one, other} <= {*state.ladder} and not pairing.annulled:
@@ -361,8 +360,6 @@ def step(state: Tournament, entry: Entry, before: Entry | None) -> None:
     if state.form == "ladder":
         state.pass_late(state.last)
         state.sink(state.last)
-    if entry.type == "withdrawn" and (line := state.lines.get(entry.body["player"])) and line.silent > 1:
-        line.leaving = line.leaving or "silent"
     needed = due(state)
     must(needed in {None, entry.type}, f"{needed} must follow")
     must(needed or entry.type not in {"withdrawn", "ended"}, f"{entry.type} cannot stand here")

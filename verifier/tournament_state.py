@@ -29,7 +29,6 @@ class Line:
     ordinal: int
     active: datetime
     silent: int = 0
-    own: int = 0
     """The silent matches in a row that began with its present player."""
     leaving: str = ""
     out: str = ""

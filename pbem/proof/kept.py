@@ -117,7 +117,7 @@ class Kept(msgspec.Struct, frozen=True):
     heads: tuple[SignedHead, ...] = ()
     papers: tuple[SignedPaper, ...] = ()
     commitments: tuple[tuple[str, int, Mapping[str, str]], ...] = ()
-    """Match and game of each list of commitments, and these by player; a letter of 1.0 says neither: "" and 0."""
+    """Match and game of each list of commitments, and these by player."""
     prevs: tuple[tuple[str, str, str], ...] = ()
     """Match, server and cited head of each form in it."""
     attached: tuple[Attached, ...] = ()

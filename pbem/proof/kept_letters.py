@@ -106,8 +106,7 @@ class _KeptWords:
         self.paper = re.compile(rf"{paper_begins}\s+sha256\s+(?P<hash>{_64}){signature}")
         at_level = f"(?:{_reading(known.gettext(', at the level mailbox'), {})})?"
         named = known.gettext("All setups for game %(game)s of %(id)s are in. The commitments to them:\n")
-        unnamed = known.gettext("All setups are in. The commitments to them:\n")  # of 1.0
-        commitments = f"(?:{_reading(named, {'game': _NUMBER, 'id': _MATCH})}|{_reading(unnamed, {})})"
+        commitments = _reading(named, {"game": _NUMBER, "id": _MATCH})
         # No more than there are seats: in a list without an end, the pattern would remember each number.
         self.commitments = re.compile(rf"{commitments}\s+(?P<listed>(?:[^\s,:]+{at_level}:\s+{_64}\s+){{1,9}})")
         self.commitment = re.compile(rf"(?<![^\s,:])([^\s,:]++){at_level}:\s+({_64})(?![0-9a-f])")
@@ -343,7 +342,7 @@ def _commitments(text: str) -> Iterator[tuple[str, int, dict[str, str]]]:
     for words in _languages():
         for match in words.commitments.finditer(text):
             listed = {found[1]: _hex(found[2]) for found in words.commitment.finditer(match["listed"])}
-            yield match["id"] or "", int(match["game"] or 0), listed
+            yield match["id"], int(match["game"]), listed
 
 
 def _terms(text: str) -> Iterator[tuple[str, str]]:

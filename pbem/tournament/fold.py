@@ -105,9 +105,6 @@ def fold(tournament: Tournament, entry: Entry) -> Tournament:
 def _demand_following(tournament: Tournament, entry: Entry) -> None:
     """Raise `TranscriptError` if another entry must stand here, or this one follows only by itself, and does not."""
     body = entry.body
-    # 1.0.0 counted the silence of the player before, too.
-    if entry.type == "withdrawn" and (line := tournament.entrants.get(body["player"])) and line.silent >= _SILENCE:
-        tournament = _with(tournament, replace(line, leaves=line.leaves or "silent"))
     due = follows(tournament) or (follows(tournament, entry.time) if entry.type in _AUTOMATIC else None)
     if (due is not None or entry.type in _AUTOMATIC) and due != (entry.type, _unnamed(body)):
         if due is None or due[0] != entry.type:
@@ -160,8 +157,8 @@ def _entered(tournament: Tournament, entry: Entry) -> Tournament:
     if entrant is not None:
         if body["team"] not in {None, entrant.team}:
             raise _refused("team", body["team"], Phrase("the team of an entry does not change"))
-        own = entrant.own_silent if entrant.player.name == player.name else 0
-        return _with(tournament, replace(entrant, **signed, own_silent=own))
+        silent = entrant.silent if entrant.player.name == player.name else 0
+        return _with(tournament, replace(entrant, **signed, silent=silent))
     return _with_new(tournament, Entrant(player.name, **signed, team=body["team"], active=entry.time))
 
 
@@ -298,10 +295,10 @@ def _resulted(tournament: Tournament, entry: Entry) -> Tournament:
     entrants = []
     for seat, name in enumerate(pairing.names, start=1):
         entrant = tournament.entrants[name]
-        own = entrant.own_silent + (pairing.players[seat - 1] == entrant.player.name)
-        silent, own = (entrant.silent + 1, own) if seat in result.silent else (0, 0)
-        leaves = entrant.leaves or ("silent" if own >= _SILENCE and not entrant.out else "")
-        entrants.append(replace(entrant, silent=silent, own_silent=own, leaves=leaves, active=entry.time))
+        is_own = pairing.players[seat - 1] == entrant.player.name
+        silent = entrant.silent + is_own if seat in result.silent else 0
+        leaves = entrant.leaves or ("silent" if silent >= _SILENCE and not entrant.out else "")
+        entrants.append(replace(entrant, silent=silent, leaves=leaves, active=entry.time))
     told = {"result": result, "over": entry.time, "before": tournament.time}
     return _ranked(_changed(_with(tournament, *entrants), pairing, **told), pairing, result)
 

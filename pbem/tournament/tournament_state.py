@@ -46,9 +46,7 @@ class Entrant(msgspec.Struct, frozen=True):
     active: str = ""
     """In a ladder, the time of the last game or of sinking to the end."""
     silent: int = 0
-    """The matches lost by silence since the last one that was not."""
-    own_silent: int = 0
-    """The matches among them that began with the present player."""
+    """The matches that began with the present player and were lost by silence, since the last one that was not."""
     leaves: str = ""
     """The reason for which the entrant is to be withdrawn: `left` or `silent`."""
     out: str = ""

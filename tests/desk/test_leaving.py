@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from world.mutations import signed_again
 
 from pbem.match.events import clocks
+from pbem.match.events import silence as silences
 from pbem.match.record import read
 from pbem.match.record import replay as replay_record
 from pbem.match.transcript import sha256_hex
@@ -533,7 +534,9 @@ def test_a_game_must_have_empty_orders_and_go_on(referee: Referee, game: str, co
     assert says in first.text
 
 
-def test_nobody_ends_the_match_because_who_left_is_out_of_reach(referee: Referee) -> None:
+def test_nobody_ends_the_match_because_who_left_is_out_of_reach(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The others play on, and wait for nobody: whoever is about to lose could else have the match abandoned."""
     ann, bob, carl = referee.table("shoot-em-up", "settle: 0\nunreachable: stands\npace: 4d", SETUPS)
     referee.send(carl, "resign m1 game 1\n")
@@ -548,6 +551,11 @@ def test_nobody_ends_the_match_because_who_left_is_out_of_reach(referee: Referee
     referee.send(ann, "claim m1\n")
     assert "first send what is due" in ann.text
     assert referee.match().phase == "playing"
+    with monkeypatch.context() as lax:
+        lax.setattr(silences, "_lost", lambda *_: {3})
+        referee.send(ann, "claim m1 # again\n")
+    assert referee.match().outcome == {"winners": [], "scores": [3, 3, 0], "reason": "abandoned"}
+    fails_for_both(proof(referee, bob), "nobody has missed the deadline")
 
 
 def test_a_claim_of_one_of_three_before_the_game_is_told_to_win_nothing(referee: Referee) -> None:

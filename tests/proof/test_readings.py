@@ -234,8 +234,6 @@ class TestKeptLetters:
         told = f"{begins}\n\n  ann: {'ab' * 32}\n  bob: {'cd' * 32}\n"
         listed = {"ann": "ab" * 32, "bob": "cd" * 32}
         assert kept("letter", self.of_parts(told)).commitments == (("m7", 2, listed),)
-        of_first = told.replace(" for game 2 of m7", "")
-        assert kept("letter", self.of_parts(of_first)).commitments == (("", 0, listed),)
 
     def test_an_attachment_loses_no_more_than_the_ends_of_its_lines(self) -> None:
         part = (

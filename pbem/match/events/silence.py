@@ -148,9 +148,7 @@ def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> Non
         raise Refused(Fault("claim", match.id, not_played(match)))
     # A claimant who missed the time, too, would lose: `claimable_seats` asks whether this seat has answered.
     missed = match.missed if match.terms.silence.claimable else frozenset[int]()
-    # Nobody waits for who is out of the game.
-    others = [other for other in match.in_game if other != seat and other not in missed]
-    unreachable = [other for other in others if out_of_reach(match, other, step.world.now)]
+    unreachable = sorted(_lost(match, step.world.now) - missed - {seat})
     if against := claimable_seats(match, seat) or unreachable:
         grant(step, seat, against, form, signed)
     elif not match.terms.silence.claimable:
@@ -172,11 +170,16 @@ def claimable_seats(match: Match, seat: int) -> list[int]:
     return sorted(match.missed - answered - {seat})
 
 
+def _lost(match: Match, now: datetime) -> set[int]:
+    """The seats whose players have been out of reach for long; nobody waits for those that are out of the game."""
+    return {seat for seat in match.in_game if out_of_reach(match, seat, now)}
+
+
 def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm[Claim], signed: Signed) -> None:
     """Grant this seat's claim against those. Raises `Refused` if it could never be granted."""
     match = step.match
     missed = match.terms.silence.claimable and not match.awaits and set(against) <= match.missed
-    unreachable = all(out_of_reach(match, other, step.world.now) for other in against)
+    unreachable = _lost(match, step.world.now).issuperset(against)
     if seat in match.left:
         raise Refused(Fault("claim", match.id, Phrase("you are out of this game, and the others play on")))
     if seat in against or not against or not (missed or unreachable):

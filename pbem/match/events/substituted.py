@@ -223,13 +223,6 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
         step.notices.append(Notice("setup", seat, step.match))
 
 
-def _as_in_1_0(match: Match, seat: int) -> Match:
-    """The match as 1.0.0 saw it: consents outlived their players, and who left had no say even in the own seat."""
-    nomination = match.nominated.get(seat, Nomination("", {}))
-    willing = {one: match.name(one) for one in (*nomination.willing, *({seat} & match.left.keys()))}
-    return replace(match, nominated={**match.nominated, seat: replace(nomination, willing=willing)})
-
-
 def _remake_substituted(remaking: Remaking) -> Step:
     """The newcomer's letter is read by the newcomer's keys, which count from this entry on."""
     match, seat = remaking.match, remaking.seat()
@@ -237,7 +230,7 @@ def _remake_substituted(remaking: Remaking) -> Step:
     remaking.match = seated(match, seat, player)
     asked = Substitute(match=match.id, name=player.name, leaver=called(match, seat), hash=match.rules_hash)
     _, form, signed = remaking.sentence("substituted", asked)
-    remaking.match = _as_in_1_0(match, seat)
+    remaking.match = match
     step = remaking.at_work()
     take_over(step, seat, player, form, signed)
     return step

@@ -121,6 +121,10 @@ class BundleIndex(TranscriptIndex):
         """The entry of the end of a game, as a paper names it."""
         return self._places.get(("ended", game, None)) if isinstance(game, int) else None
 
+    def begun(self, game: int) -> Entry | None:
+        """The entry of the beginning of a game."""
+        return self._places.get(("begun", game, None))
+
     def commitments(self, begun: Entry) -> list[dict[str, str | None]]:
         """The commitments of a game that begins with this entry, by the names that players had since."""
         listed = begun.body["commitments"]

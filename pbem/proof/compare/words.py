@@ -150,17 +150,14 @@ def _terms(letter: ShownMatchLetter) -> Iterator[Finding]:
 
 
 def _commitments(letter: ShownMatchLetter) -> Iterator[Finding]:
-    """The commitments that it lists, each to the setups of one game.
-
-    Letters of 1.0 name neither match nor game: in a digest of several matches, such a list may be of another one.
-    """
-    index, kept = letter.index, letter.kept
-    is_alone = {(head.server, head.match) for head in kept.heads} == {index.place} and not letter.ahead
-    for match, game, told in (one for one in kept.commitments if one[0] in {"", index.match.id}):
-        begun = [entry for entry in index.bundle.entries if "commitments" in entry.body]
-        begun = [entry for entry in begun if entry.body["game"] == game] if match else begun
-        if agreeing := [entry.seq for entry in begun if told in index.commitments(entry)]:
-            yield Finding("agrees", "commitments", "", agreeing[-1])
-        elif begun and (match or is_alone):
-            seq = begun[-1].seq
-            yield differs(index, "commitments", f"it tells other commitments than entry {seq}", seq)
+    """The commitments that it lists, each to the setups of one game."""
+    index = letter.index
+    for match, game, told in letter.kept.commitments:
+        begun = index.begun(game)
+        if match != index.match.id or begun is None:
+            continue  # of another match, or later than the bundle
+        if told in index.commitments(begun):
+            yield Finding("agrees", "commitments", "", begun.seq)
+        else:
+            reason = f"it tells other commitments than entry {begun.seq}"
+            yield differs(index, "commitments", reason, begun.seq)
