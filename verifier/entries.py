@@ -133,7 +133,7 @@ def check_entries(match: Match, entries: Sequence[Entry]) -> None:
             check_form(match, entry)
             must(before is None or entry.time >= before.time, "time runs backwards")
             if not match.judged:
-                step_without_rules(match, entry, before, running=running is not None and entry.seq >= running)
+                step_without_rules(match, entry, running=running is not None and entry.seq >= running)
             elif running is None or entry.seq < running:
                 step(match, entry, before)
             else:

@@ -53,8 +53,6 @@ class Match:
     """The seats that left while others played on: the turn that was due, and the seat."""
     before_leaving: dict[int, Any] = field(default_factory=dict)
     """The positions before these seats left."""
-    leaving: list[int] = field(default_factory=list)
-    """Without rules (13): the seats that may leave next, as they were claimed."""
     prev: str = ""
     replies: str = ""
     """The secret of the reply addresses for what is due."""

@@ -23,7 +23,7 @@ from pbem.match.terms import Terms
 from pbem.proof import bundle, verification
 from pbem.proof.prove import prove
 from pbem.proof.verification import Check, verify
-from verifier import terms, without_rules
+from verifier import terms
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -259,11 +259,7 @@ def test_nothing_of_a_sealed_match_stands_in_another(kind: str, body: dict[str, 
 def test_both_say_the_same_of_a_game_that_neither_knows(
     name: str, proof: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They agree on changes in matches of every kind, as if their game were another package's.
-
-    Of who left and who shares, only the second judges something there: tests/desk/test_leaving.py.
-    """
-    monkeypatch.setattr(without_rules, "judge_seats", lambda *_: None)
+    """They agree on changes in matches of every kind, as if their game were another package's."""
     content = proof if name == "marbles" else (VECTORS / "good" / f"{name}.pbem.zip").read_bytes()
     monkeypatch.setattr(verification, "GAMES", {})
     monkeypatch.setattr(terms, "GAMES", {})
