@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import socketserver
+import sys
 import threading
 import time
 from collections import Counter
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from pbem.networks import network_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     Asked = socket.socket | tuple[bytes, socket.socket]  # as socketserver has it
 
@@ -93,7 +94,7 @@ class LimitedThreads(socketserver.ThreadingMixIn, socketserver.TCPServer):
     at_once = 16
     longest = 30.0  # seconds for a whole connection
 
-    def __init__(self, place: tuple[str, int], handler: type[socketserver.BaseRequestHandler]) -> None:
+    def __init__(self, place: tuple[str, int], handler: Callable[..., socketserver.BaseRequestHandler]) -> None:
         self._served: dict[Asked, _Served] = {}
         self._count = threading.Lock()
         super().__init__(place, handler)
@@ -132,6 +133,11 @@ class LimitedThreads(socketserver.ThreadingMixIn, socketserver.TCPServer):
             for served in list(self._served.values()):
                 if served.silent > self.longest:
                     self._end(served)
+
+    def handle_error(self, request: Asked, client_address: object) -> None:
+        """Report what is wrong with us, and not a client that has gone away."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
     def shutdown_request(self, request: Asked) -> None:
         """Close a connection, and count it no more."""

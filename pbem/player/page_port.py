@@ -237,11 +237,6 @@ class PagePort(LimitedThreads, HTTPServer):
         """True if this is the session of who came with the token."""
         return self._entered.locked() and hmac.compare_digest(session.encode(), self._session.encode())
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Report what is wrong with us, and not a tab that was closed while it waited."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)  # type: ignore[arg-type]
-
     def stop(self) -> None:
         """Close the port, once the answers that are under way had their time."""
         self.shutdown()

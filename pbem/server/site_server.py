@@ -14,54 +14,38 @@ import threading
 from contextlib import contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import urlsplit
 
 import structlog
 
 from pbem.bound_process import bound
 from pbem.config.values import Listen
+from pbem.connections import LimitedThreads
 from pbem.server.opening import StartError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 AGAIN, SOON = 60.0, 2.0  # seconds between two looks for what changed; after trouble, such as no store yet
-VISITORS: Final = 64  # connections at the same time; the next is closed
 
 log = structlog.get_logger()
 
 
-class _Site(ThreadingHTTPServer):
+class _Site(LimitedThreads, HTTPServer):
     """Serves the files of a folder, each visitor in a thread."""
 
-    daemon_threads = True
+    at_once = 64
+    longest = 600.0
 
     def __init__(self, place: tuple[str, int], folder: Path) -> None:
-        self._room = threading.BoundedSemaphore(VISITORS)
         try:
             self.address_family = socket.getaddrinfo(*place)[0][0]
             super().__init__(place, partial(_SiteRequest, directory=str(folder)))
         except OSError as error:
             raise StartError(f"cannot listen at {Listen(*place)}: {error.strerror}") from error
-
-    def process_request(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
-        """Answer in a thread, if there is room for one."""
-        if self._room.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(
-        self, request: socket.socket | tuple[bytes, socket.socket], client_address: object
-    ) -> None:
-        """Answer, and make room for the next."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._room.release()
 
 
 class _SiteRequest(SimpleHTTPRequestHandler):

@@ -13,6 +13,7 @@ from machines.post_office import serving
 from machines.waiting import until
 from world.listening import free_port
 
+from pbem import connections
 from pbem.cli.group import group
 from pbem.server import site_server
 
@@ -56,7 +57,8 @@ def test_the_public_pages_are_served_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_there_is_a_limit_to_visitors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site_server, "VISITORS", 1)
+    monkeypatch.setattr(site_server._Site, "at_once", 1)
+    monkeypatch.setattr(connections, "PATIENCE", 60.0)
     monkeypatch.setattr(site_server, "bound", lambda *_: ("true",))
     with (
         site_server.served_site(("127.0.0.1", 0), tmp_path / "pbem.toml") as place,
