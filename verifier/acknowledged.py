@@ -87,7 +87,10 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
         return "later"
 
     where = "commitments" if kind == "opening" else "orders" if turn else "receipts"
-    played = bool(closing and closing.body.get(where, {}).get(seat) in variants(kept, said))
+    variants = {sha256(kept)}  # and with the branch that was played
+    if said["*"] != "opening" and "branch" not in said:
+        variants |= {sha256(kept + b"branch %d\n" % branch) for branch in range(1, 9)}
+    played = bool(closing and closing.body.get(where, {}).get(seat) in variants)
     played |= by_default and stood is not None and strip(stood) == strip(said)
     own = stood is not None and "orders" not in stood
     replaced = not at_once if by_default and own else stood and later(stood, said) and own != by_default
@@ -127,13 +130,6 @@ def same(one: Paper, said: Paper) -> bool:
 
 def set_aside(path: str) -> bool:
     return path.startswith("withdrawals/") or (path.startswith("receipts/") and "-unused-" in path)
-
-
-def variants(kept: bytes, said: Paper) -> set[str]:
-    """The hashes of this paper, and of the same with the branch that was played."""
-    if said["*"] == "opening" or "branch" in said:
-        return {sha256(kept)}
-    return {sha256(kept), *(sha256(kept + b"branch %d\n" % branch) for branch in range(1, 9))}
 
 
 def strip(paper: Paper) -> Paper:

@@ -6,14 +6,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from verifier.commands import Command, read_commands
-from verifier.conventions import Body, No, must
+from verifier.conventions import Body, No, must, sha256
 from verifier.ends import ask_setups
 from verifier.letters import Letter, Player, in_one_letter, letter_named, proven
 from verifier.papers import lines_of, read_replies
 from verifier.rules import Result
 from verifier.signature import Key, fingerprint, form_of, signed_text
-from verifier.terms import agrees, check_terms, named, terms_hash
+from verifier.terms import agrees, check_terms, named
 from verifier.text import parts_of
+from verifier.transcript import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +52,8 @@ def read_player(match: Match, seat: int, said: Mapping[str, Any], seq: int) -> P
 def begin(match: Match, body: Body) -> None:
     """The terms, and whose they are."""
     match.server, match.id, match.terms = body["server"], body["match"], body["terms"]
-    match.rules_hash = terms_hash(match.server, match.id, match.terms)
+    placed = {"match": match.id, "server": match.server, "terms": match.terms}
+    match.rules_hash = sha256(f"pbem terms 1\n{canonical(placed)}".encode())
     must(body["rules"] == match.rules_hash, "another hash of the terms")
     seats = [str(seat) for seat in range(1, len(match.terms["players"]) + 1)]
     must(list(body["players"]) == list(body["letters"]) == seats, "other seats")

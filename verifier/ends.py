@@ -111,15 +111,11 @@ def go_on_or_close(match: Match, entry: Entry, result: Result, closing: Closing 
         match.due.append(("closed", closing))
     elif match.terms["games"] == match.game or (target is not None and max(match.totals) >= target):
         single = match.terms["kind"] == "single" and result.reason != "rules"
-        match.due.append(("closed", (winners_of(match), result.reason if single else "agreed length")))
+        by_last = match.terms["kind"] == "single" or match.terms["victory"] == "last game"
+        winners = result.winners if by_last else best(match.totals).winners
+        match.due.append(("closed", (winners, result.reason if single else "agreed length")))
     else:
         ask_setups(match, entry, result)
-
-
-def winners_of(match: Match) -> tuple[int, ...]:
-    if match.terms["kind"] == "single" or match.terms["victory"] == "last game":
-        return match.results[-1].winners
-    return best(match.totals).winners
 
 
 def closed(match: Match, entry: Entry, said: Closing) -> None:

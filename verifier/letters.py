@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import email
 import email.utils
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any
 
 from verifier.commands import Command, read_commands, texts_in
@@ -69,8 +70,9 @@ def letter_named(match: Match, entry: Entry, path: str, digest: str, received: s
     if received is not None:
         must(moment(received) <= moment(entry.time), "received after the entry")
         dates = letter.message.get_all("Date") or []
-        date = read_date(str(dates[0])) if len(dates) == 1 else None
-        if date:
+        with contextlib.suppress(ValueError, OverflowError, TypeError):  # what is no date says none
+            (date,) = (email.utils.parsedate_to_datetime(str(one)) for one in dates)
+            date = date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
             came = moment(received)
             must(came - timedelta(days=10) <= date <= came + timedelta(days=1), "another date")
     return letter
@@ -91,14 +93,6 @@ def letter_of(
     must(all(paper[key] == value for key, value in right.items()), "a paper of something else")
     must(all(int(one["rev"]) < int(paper["rev"]) for one in aside if one["seat"] == str(seat)), "set aside later")
     return letter_named(match, entry, path, paper["mail"], paper["received"])
-
-
-def read_date(text: str) -> datetime | None:
-    try:
-        date = email.utils.parsedate_to_datetime(text)
-        return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
-    except (ValueError, OverflowError, TypeError):
-        return None
 
 
 @dataclass

@@ -80,17 +80,12 @@ class Place:
 
 
 def detail_in(to: Sequence[str]) -> str | None:
-    """The match and the token of the only reply address in To."""
-    addresses = [address.lower() for value in to for address in sent_to(value)]
-    found = {one[1] for address in addresses if (one := re.search(r"([a-z0-9]{0,20}\.[a-z2-7]{20})@", address))}
+    """The match and the token of the only reply address in To: not of a name, a group or a comment."""
+    parts = (part for value in to for part in re.split("[,;]", uncommented(value) or ""))
+    bare = (part.rpartition(":")[2].rpartition("<")[2].partition(">")[0].strip(" \t\r\n") for part in parts)
+    sent = [address.lower() for address in bare if ADDRESS.fullmatch(address)]
+    found = {one[1] for address in sent if (one := re.search(r"([a-z0-9]{0,20}\.[a-z2-7]{20})@", address))}
     return found.pop() if len(found) == 1 else None
-
-
-def sent_to(value: str) -> list[str]:
-    """The addresses to which one To sends the letter; none of a name, a group or a comment."""
-    bare = uncommented(value) or ""
-    last = (one.rpartition(":")[2].rpartition("<")[2].partition(">")[0] for one in re.split("[,;]", bare))
-    return [address for one in last if ADDRESS.fullmatch(address := one.strip(" \t\r\n"))]
 
 
 def first_paragraph(lines: Sequence[str]) -> list[str]:

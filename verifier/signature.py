@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
 from verifier.commands import COMMANDS, FIELDS, text_in, text_of
 from verifier.conventions import ed25519, must
-from verifier.text import Part, first, leaves, of_ssh, parts_of, string, strings, trimmed, unbase64, unlinked, visible
+from verifier.text import LINKED, Part, first, leaves, of_ssh, parts_of, string, strings, trimmed, unbase64, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -246,7 +246,8 @@ def ways(text: str) -> Iterator[bytes]:
         rest = text[start:]
         yield rest.encode()
         seen = visible(rest)
-        files = [form for one in (trimmed(seen), trimmed(unlinked(seen))) for form in (one, dense(one))]
+        unlinked = LINKED.sub(r"\1\4", seen)  # without the links that repeat names, and the line ends before them
+        files = [form for one in (trimmed(seen), trimmed(unlinked)) for form in (one, dense(one))]
         untyped = files[2].translate(TYPOGRAPHIC)
         laid_out = [*files, untyped, dense(untyped), *unflowed(rest.replace("\r\n", "\n"))]
         taken_apart = (way for one in (files[1], files[3], dense(untyped)) for way in broken(one))

@@ -120,10 +120,6 @@ def check_tournament(terms: Mapping[str, Any]) -> None:
         must(terms["tournament"]["terms"].get("match") == own, "terms that the tournament does not have")
 
 
-def terms_hash(server: str, match: str, terms: Mapping[str, Any]) -> str:
-    return sha256(f"pbem terms 1\n{canonical({'match': match, 'server': server, 'terms': terms})}".encode())
-
-
 def agrees(match: Match, seat: int, command: Command, *, by_key: bool) -> bool:
     if "tournament" in match.terms:
         return enters(match, command) and not (by_key and {"server", "player"} - command.said.keys())

@@ -220,11 +220,6 @@ def visible(text: str) -> str:
     return "\n".join(re.sub(r"\s", " ", line) for line in text.split("\n"))
 
 
-def unlinked(text: str) -> str:
-    """Without the links that repeat names, and the line ends before them."""
-    return LINKED.sub(r"\1\4", text)
-
-
 def plain(text: str) -> str:
     """A text as commands are read from it."""
     return LINKED.sub(r"\1\3\4", visible(text))
@@ -232,10 +227,6 @@ def plain(text: str) -> str:
 
 def trimmed(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
-
-
-def clean(text: str) -> str:
-    return trimmed(plain(text))
 
 
 DASH = "\u2010\u2011\u2012\u2013\u2014\u2015-"

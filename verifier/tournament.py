@@ -12,7 +12,7 @@ from verifier.entries import UNREADABLE, judging
 from verifier.forms import check_tournament_form, is_name
 from verifier.letters import letter_named, proven_texts
 from verifier.terms import ROUND_ROBINS, announces, check_tournament_terms, fewest, is_judged, tournament_hash
-from verifier.text import clean
+from verifier.text import plain, trimmed
 from verifier.tournament_state import Line, Pairing, Tournament, berger, groups, played, swiss, table
 from verifier.transcript import TOURNAMENT_LISTS, TOURNAMENT_PAPER, check_heads, read_file, read_transcript
 
@@ -38,7 +38,7 @@ def letter(state: Tournament, entry: Entry, player: Player, command: str, **said
     right = {"server": state.server, "player": player.name}
     wordless = {key.format for key in player.keys.values()} & {"openpgp", "smime"}
     for text, _ in proven_texts(named, player, body.get("evidence"), waited=""):
-        if sha256(clean(text).encode()) != body["words"] and not wordless:
+        if sha256(trimmed(plain(text)).encode()) != body["words"] and not wordless:
             continue
         for one in read_commands(text, signed="evidence" not in body):
             given = {key: one.said[key] for key in right if key in one.said}

@@ -24,12 +24,6 @@ def first_body(content: bytes) -> Body:
     return {}
 
 
-def names_tournament(state: Tournament, body: Body) -> bool:
-    terms = body.get("terms")
-    named = terms.get("tournament") if isinstance(terms, dict) else None
-    return isinstance(named, dict) and named.get("id") == state.id
-
-
 def check_matches(state: Tournament, bundles: Iterable[bytes]) -> None:
     """Judge each bundle of the tournament; one without, or with a result and none to its end, is open."""
     pairings = {one.match: one for one in state.pairings if one.match}
@@ -37,7 +31,10 @@ def check_matches(state: Tournament, bundles: Iterable[bytes]) -> None:
     for content in bundles:
         body = first_body(content)
         name = str(body.get("match"))
-        if body.get("server") != state.server or not (name in pairings or names_tournament(state, body)):
+        terms = body.get("terms")
+        named = terms.get("tournament") if isinstance(terms, dict) else None
+        ours = name in pairings or (isinstance(named, dict) and named.get("id") == state.id)
+        if body.get("server") != state.server or not ours:
             continue
         try:
             match = verified(content)

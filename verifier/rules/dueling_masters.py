@@ -311,7 +311,11 @@ class Game(Conditional):
                 report = {"seat": seat, "kind": "departure", "piece": piece.name, "square": name_of(piece.at)}
                 reports.append(report)
                 self.depart(piece, end)
-        self.finish()
+        self.result = by_planets(*self.scores)
+        stuck = not self.result and not self.mobile and not self.reaches(1) and not self.reaches(2)
+        if stuck or (not self.result and self.turn == self.most):
+            self.result = Result((1, 2), self.scores)
+        self.turn += self.result is None
         self.told = [*(self.told or [])[-1:], reports]
         return reports
 
@@ -356,13 +360,6 @@ class Game(Conditional):
                 seen.update(ends)
                 edge += ends
         return False
-
-    def finish(self) -> None:
-        self.result = by_planets(*self.scores)
-        stuck = not self.result and not self.mobile and not self.reaches(1) and not self.reaches(2)
-        if stuck or (not self.result and self.turn == self.most):
-            self.result = Result((1, 2), self.scores)
-        self.turn += self.result is None
 
 
 class Told:

@@ -268,7 +268,8 @@ def written_ships(text: str) -> tuple[list[Written], Faults]:
             ship = Written(one.start(), code, number or "")
             found.append(ship)
         elif first and ship:
-            cells = set(box(first, last or first))
+            sides = [range(min(ends), max(ends) + 1) for ends in zip(point(first), point(last or first), strict=True)]
+            cells = {cell for spot in product(*sides) if (cell := cell_at(spot))}
             if cells & taken:
                 faults.append((one.start(), Refused(10, "a cell twice")))
             taken |= cells
@@ -280,11 +281,6 @@ def written_ships(text: str) -> tuple[list[Written], Faults]:
             else:
                 ship = Written(one.start())
     return found, faults
-
-
-def box(one: str, other: str) -> list[str]:
-    sides = [range(min(a, b), max(a, b) + 1) for a, b in zip(point(one), point(other), strict=True)]
-    return [cell for spot in product(*sides) if (cell := cell_at(spot))]
 
 
 def setup(options: Options, seat: int, text: str) -> str:
