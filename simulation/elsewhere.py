@@ -294,13 +294,13 @@ class Remote(Sqlite):
             self.base.world.note("a silent server is deposed:", other.host)
             other.end()
 
-    def begin(self, *, wait: bool) -> None:
+    def begin(self) -> None:
         """Begin a transaction; raises `BusyError` if this connection was to decide, and no longer does."""
         self._reach_to_write()
         self._ask()
         self._in_transaction = True
         try:
-            super().begin(wait=wait)
+            super().begin()
         except BaseException:
             self.rollback()
             raise

@@ -42,7 +42,7 @@ from pbem.smtp.rounds import LONGEST_WAIT, TaskServices, is_set_within
 from pbem.smtp.storing import GroupCommit, Refusal
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
-from pbem.store.errors import BusyError, FullError, StoreError
+from pbem.store.errors import FullError, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.outbox import Outbox
 from pbem.store.owners import ALL, Owners, Role
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from pbem.store.inbox import Envelope, Look
     from pbem.store.vault import Vault
 
-QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
 TOGETHER = 64  # the most letters in one commit: with more, each would wait long for the others to be sealed
 TOO_MANY_TODAY = "450 4.7.1 too many letters from your network, come again tomorrow"
 IN_DOUBT = (4, 64)  # letters beyond that limit that may wait for examination, from each network and in all
@@ -114,7 +113,6 @@ class Daemon:
     def __post_init__(self) -> None:
         self._name = "" if isinstance(self.config.store, Path) else f"{self.random(8).hex()}."
         """This server's name among those sharing the store."""
-        self._quick = False
         self._lock: Lock | None = None
         self._stop = asyncio.Event()
         self._asked_to_look = asyncio.Event()
@@ -444,18 +442,7 @@ class Daemon:
         room = self._database.engine.room()
         if room is not None and room < self.config.limits.reserve_bytes:
             raise FullError("the room that is left is for the letters that are here")
-        a_day = self.config.limits.letters_per_day
-        clock = asyncio.get_running_loop().time
-        began = clock()
-        try:
-            # Switching to a thread and back costs more than a quick disk's fsync.
-            if not self._quick:
-                raise BusyError
-            rows = self._inbox.put_all(letters, self._clock, a_day, wait=False)
-        except BusyError:
-            rows = await self._in_thread(self._inbox.put_all, letters, self._clock, a_day)
-        # Never for a shared store, because a network may be slow at any moment.
-        self._quick = not self._name and clock() - began < QUICK
+        rows = await self._in_thread(self._inbox.put_all, letters, self._clock, self.config.limits.letters_per_day)
         self._came(len(letters))
         return [row is not None for row in rows]
 

@@ -120,17 +120,16 @@ class Database(AbstractContextManager["Database"]):
             return self.engine.try_to_decide()
 
     @contextmanager
-    def transaction(self, *, wait: bool = True) -> Iterator[Self]:
+    def transaction(self) -> Iterator[Self]:
         """One transaction: committed and on disk at the block's end, rolled back when the block raises.
 
-        Transactions do not nest (RuntimeError). Raises `BusyError` and `FullError`; then nothing was written. Without
-        `wait`, the store counts as busy if anybody else writes.
+        Transactions do not nest (RuntimeError). Raises `BusyError` and `FullError`; then nothing was written.
         """
         with self._thread, self.engine.translated():
             if self.in_transaction:
                 raise RuntimeError("a transaction is already open")
             self.begun += 1
-            self.engine.begin(wait=wait)
+            self.engine.begin()
             try:
                 yield self
                 self.noting()

@@ -150,23 +150,18 @@ class Inbox(SealedRows):
         return self.put_all([(envelope, raw)], lambda: received)[0] or 0
 
     def put_all(
-        self,
-        letters: Sequence[tuple[Envelope, bytes]],
-        now: Callable[[], datetime],
-        a_day: int | None = None,
-        *,
-        wait: bool = True,
+        self, letters: Sequence[tuple[Envelope, bytes]], now: Callable[[], datetime], a_day: int | None = None
     ) -> list[int | None]:
         """Store letters that came together, all of them on disk when this returns; returns their rows, in order.
 
         None stands for a letter that was not stored, because its client network would exceed `a_day` letters on this
         day (UTC). A known letter does not count again, bounces are counted separately, and letters without a network
-        are not counted. Raises `BusyError` (at once without `wait`) and `FullError`; then none was stored.
+        are not counted. Raises `BusyError` and `FullError`; then none was stored.
 
         The time of arrival is taken once nobody decides meanwhile: otherwise a letter could appear after a decision,
         with an earlier time.
         """
-        with self._database.transaction(wait=wait):
+        with self._database.transaction():
             self._database.engine.wait_to_write("inbox")
             time = to_db(now())
             return [self._put(envelope, raw, time, a_day) for envelope, raw in letters]

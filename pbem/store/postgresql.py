@@ -214,9 +214,8 @@ class Postgresql:
         """Within a transaction, wait until nobody keeps writers from a table; then nobody can before it ends."""
         self.run(f"LOCK TABLE {table} IN ROW EXCLUSIVE MODE")
 
-    def begin(self, *, wait: bool) -> None:
+    def begin(self) -> None:
         """Begin a transaction; raises `BusyError` if this connection was to decide, and no longer does."""
-        del wait  # PostgreSQL lets several connections write
         self._reach_to_write()
         self.in_transaction = True
         try:

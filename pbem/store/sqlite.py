@@ -149,16 +149,9 @@ class Sqlite:
     def wait_to_write(self, table: str) -> None:
         """Nothing: whoever has begun a transaction has waited."""
 
-    def begin(self, *, wait: bool) -> None:
-        """Begin the one transaction that may write; without `wait`, raises `BusyError` if another one is open."""
-        if wait:
-            self.connection.execute("BEGIN IMMEDIATE")
-            return
-        self.connection.execute("PRAGMA busy_timeout = 0")
-        try:
-            self.connection.execute("BEGIN IMMEDIATE")
-        finally:
-            self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}")
+    def begin(self) -> None:
+        """Begin the one transaction that may write."""
+        self.connection.execute("BEGIN IMMEDIATE")
 
     def commit(self) -> None:
         """Commit: the transaction is then on disk."""

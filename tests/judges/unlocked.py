@@ -45,8 +45,8 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], set[str]]:
     transaction = Database.transaction
 
     @contextmanager
-    def holding(database: Database, *, wait: bool = True) -> Iterator[Database]:
-        with transaction(database, wait=wait):
+    def holding(database: Database) -> Iterator[Database]:
+        with transaction(database):
             before = getattr(locked, "by", 0)
             locked.by = before + 1
             try:

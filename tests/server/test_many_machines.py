@@ -111,11 +111,8 @@ def test_a_role_that_nobody_has_is_said(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_while_the_database_lets_nobody_write_a_server_greets_and_lives(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_while_the_database_lets_nobody_write_a_server_greets_and_lives(tmp_path: Path) -> None:
     """Somebody stopped in the middle of a decision of the clock, for which no letter is kept."""
-    monkeypatch.setattr(daemons, "QUICK", 60.0)
 
     async def main() -> None:
         async with running(tmp_path) as house:

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from in_a_box.boxes import Inbox, Outbox
-from in_a_box.stores import POSTGRESQL, of_sqlite, place
+from in_a_box.stores import POSTGRESQL, place
 
 from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.disk import Disk
-from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS, REST, Envelope
 from pbem.store.owners import LEASE, Owners
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
@@ -168,18 +167,6 @@ def test_bad_key_files_are_named(tmp_path: Path) -> None:
     path.chmod(0o640)
     with pytest.raises(KeyFileError, match="read by others"):
         load_key(path)
-
-
-@of_sqlite
-def test_who_does_not_wait_is_told_at_once_that_another_writes(
-    tmp_path: Path, database: Database, inbox: Inbox
-) -> None:
-    letters = [(ENVELOPE, SECRET)]
-    with Database(place(tmp_path / "store.db")) as other:
-        with other.transaction(), pytest.raises(BusyError):
-            inbox.put_all(letters, lambda: NOW, wait=False)
-        assert inbox.put_all(letters, lambda: NOW, wait=False) == [1]
-    assert database.scalar("PRAGMA busy_timeout") == 5000
 
 
 def test_a_letter_is_received_once_nobody_else_writes(database: Database, inbox: Inbox) -> None:
