@@ -32,11 +32,6 @@ def toml(path: Path) -> dict[str, object]:
         raise ValueError("no TOML: brackets in brackets, too deep") from error
 
 
-def read_as(kind: type[_Read], path: Path) -> _Read:
-    """The values of a TOML file of another kind; raises OSError, and ValueError like `converted`."""
-    return converted(kind, toml(path))
-
-
 def converted(kind: type[_Read], table: dict[str, object]) -> _Read:
     """The values of such a table; raises ValueError with all faults, each in a sentence."""
     if wrong := list(table_faults(kind, table, "")):

@@ -23,7 +23,6 @@ from pbem.match import seat_clock
 from pbem.match.events import keys_changed
 from pbem.match.naming import hides_players
 from pbem.match.pinned_keys import HOW, KeyChange
-from pbem.match.state import standing
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, Span
 from pbem.requests import Recover
@@ -238,12 +237,6 @@ def enter(keys: Keyring, player: PlayerRow, change: KeyChange, now: datetime) ->
         step = seated.step(now)
         keys_changed.change(step, seated.seat, change)
         seated.commit(step)
-
-
-def what_waits(keys: Keyring, player: PlayerRow) -> list[str]:
-    """The matches in which something signed by the player waits for its turn."""
-    every = running(keys.seats, player.name)
-    return [seated.match.id for seated in every if standing(seated.match.submissions, seated.seat)]
 
 
 def tell_changed(keys: Keyring, player: PlayerRow, change: KeyChange, now: datetime, *, but: str) -> None:

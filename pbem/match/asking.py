@@ -164,9 +164,3 @@ def named_replies(entry: Entry) -> Iterator[tuple[str, str]]:
     """The paper of this kind that an entry names for orders, with its hash."""
     if "replies" in entry.body:
         yield f"evidence/replies-{entry.seq}.txt", entry.body["replies"]
-
-
-def named_proposal(entry: Entry) -> Iterator[tuple[str, str]]:
-    """The same of the agreement."""
-    if "proposal" in entry.body:
-        yield of_setups(0), entry.body["proposal"]

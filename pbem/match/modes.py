@@ -22,16 +22,10 @@ if TYPE_CHECKING:
 MODES: Sequence[type[Play]] = (RefereedMode, SealedMode)
 
 
-def mode_of(terms: Terms) -> Play:
-    """The mode in which a match of these terms is played."""
-    return SealedMode(terms.game) if terms.sealed else RefereedMode()
-
-
 def proposed(
     match: str, server: str, terms: Terms, *, phase: str = "proposed", replies: str = "", players: Sequence[str] = ()
 ) -> Match:
     """A match that was proposed, and has not begun; `players` are those who have a seat now, if that is known."""
+    mode = SealedMode(terms.game) if terms.sealed else RefereedMode()
     seated = tuple(Player(name, ()) for name in players)
-    return Match(
-        match, server, terms, terms.hash(server, match), mode_of(terms), phase, replies=replies, players=seated
-    )
+    return Match(match, server, terms, terms.hash(server, match), mode, phase, replies=replies, players=seated)

@@ -18,7 +18,7 @@ from pbem.match.pinned_keys import Player
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.match.state import Match, Submission
+    from pbem.match.state import Match
 
 SEAT_NAME = re.compile(r"seat-[0-9]+")
 """The pattern of the names of seats, which no player may have."""
@@ -68,7 +68,10 @@ def seen_by(match: Match, reader: int, latest: Match | None = None) -> Match:
             seat: clock if seat == reader else replace(clock, zone="UTC", stops=())
             for seat, clock in match.clocks.items()
         },
-        setups={seat: sent if seat == reader else _unproved(sent) for seat, sent in match.setups.items()},
+        setups={  # not who sent one, and at which level
+            seat: sent if seat == reader else replace(sent, letter=b"", evidence=b"", aside=())
+            for seat, sent in match.setups.items()
+        },
     )
 
 
@@ -101,8 +104,3 @@ def playing(seen: Match, seat: int) -> str:
 def _sides(match: Match, seat: int) -> Sequence[str]:
     """The words for what a seat plays, once there is a position."""
     return match.play.side(match, match.position, seat) if match.position is not None else ()
-
-
-def _unproved(submission: Submission) -> Submission:
-    """A submission without what shows who sent it, and at which level."""
-    return replace(submission, letter=b"", evidence=b"", aside=())

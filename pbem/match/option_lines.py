@@ -7,7 +7,7 @@ protocol.md, "A match".
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -103,9 +103,11 @@ class Time(msgspec.Struct, frozen=True):
             raise Refused(Fault(key, text, _TIMES[bool(least), self.none].given(**given)))
         return seconds
 
-    def written(self, value: object) -> str:
+    def written(self, value: Any) -> str:
         """The time in the largest unit that is exact."""
-        return "none" if self.none and not value else written_duration(value)  # type: ignore[arg-type]  # of `read`
+        if not value:
+            return "none" if self.none else "0"
+        return next(f"{value // size}{unit}" for unit, size in reversed(_UNITS.items()) if value % size == 0)
 
 
 class Day(msgspec.Struct, frozen=True):
@@ -163,10 +165,3 @@ def duration(text: str) -> int | None:
     if time:
         return int(time[1]) * _UNITS[time[2]]
     return 0 if text.strip() == "0" else None
-
-
-def written_duration(seconds: int) -> str:
-    """A time as `duration` reads it, in the largest unit that is exact."""
-    if not seconds:
-        return "0"
-    return next(f"{seconds // size}{unit}" for unit, size in reversed(_UNITS.items()) if seconds % size == 0)

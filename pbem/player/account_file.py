@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 import tomli_w
 
-from pbem.config.toml_file import converted, read_as
+from pbem.config.toml_file import converted, toml
 from pbem.durable import replace
 from pbem.networks import HOST
 from pbem.player import PlayerTrouble
@@ -95,7 +95,7 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_settings(kind: type[_Settings], path: Path) -> _Settings:
     """The values of a player's file; raises `BadAccount` with all of its faults."""
     try:
-        return read_as(kind, path)
+        return converted(kind, toml(path))
     except OSError as error:
         raise BadAccount(f"{path}: {error.strerror}") from error
     except ValueError as error:

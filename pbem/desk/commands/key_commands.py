@@ -17,12 +17,14 @@ from pbem.desk.commands import proposals
 from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE, DailyLimit
 from pbem.desk.outcomes import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.reply_tokens import split
+from pbem.desk.seats import running
 from pbem.desk.strangers import Strangers, one_mailbox
 from pbem.games import Fault, refuse
 from pbem.identity import STATES, BadKey, Key
 from pbem.identity.security_keys import way
 from pbem.match.pinned_keys import HOW, KeyChange
 from pbem.match.seat_clock import written
+from pbem.match.state import standing
 from pbem.phrase import Phrase
 from pbem.proof import key_changes
 from pbem.requests import AddAddress, AddKey, Confirm, KeepKeys, Recover, RevokeKey
@@ -106,7 +108,8 @@ def revoke(keys: Keyring, caller: Caller, command: Command[RevokeKey]) -> Reply:
     keys.changes.forget(player.name, asked_by=found[0])
     change = KeyChange("revoked", HOW["old-key"], (), tuple(found), {"old": caller.letter.raw})
     account_keys.stop_encrypting(keys, player, caller.now)
-    waiting = account_keys.what_waits(keys, player)
+    matches = running(keys.seats, player.name)
+    waiting = [seated.match.id for seated in matches if standing(seated.match.submissions, seated.seat)]
     account_keys.enter(keys, player, change, caller.now)
     account_keys.tell_changed(keys, player, change, caller.now, but=caller.address)
     return Reply("key_revoked", {"fingerprint": found[0], "waiting": waiting})

@@ -135,10 +135,6 @@ class _Picture:
         self.learned: set[str] = set()
         """Struck and learned: in the last turn played."""
 
-    def forget_what_is_fresh(self) -> None:
-        self.struck.clear()
-        self.learned.clear()
-
     def heard(self, cells: Iterable[str], what: str, *, struck: bool = True) -> None:
         self.cells.update(dict.fromkeys(cells, what))
         self.learned.update(cells)
@@ -180,7 +176,8 @@ def _sorted(wanted: Iterable[str]) -> list[str]:
 
 def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], _turn: int) -> None:
     for picture in pictures.values():
-        picture.forget_what_is_fresh()
+        picture.struck.clear()
+        picture.learned.clear()
     for report in reports:
         own, other = pictures[report["seat"]], pictures[3 - report["seat"]]
         kind, cell, result = report["kind"], report["cell"], report.get("result")

@@ -135,14 +135,9 @@ class Reading(msgspec.Struct, frozen=True):
 
 def asked_by_subject(subject: str) -> list[AnyCommand]:
     """The command that a subject line gives, if any; a text of one word, such as `Help!`, is read in the same way."""
-    word = _single_word(subject)
+    word = subject.strip(" .!?").lower()
     spec = COMMANDS.get(word)
     return parse(word).commands if spec is not None and spec.by_subject else []
-
-
-def _single_word(text: str) -> str:
-    """A text in lower case, without the punctuation that people put behind a single word."""
-    return text.strip(" .!?").lower()
 
 
 def asked_by_nothing() -> AnyCommand:

@@ -18,7 +18,6 @@ from pbem.match.asking import (
     file_replies,
     file_replies_of_proposal,
     file_replies_of_setups,
-    named_proposal,
     named_replies,
     of_setups,
 )
@@ -125,7 +124,8 @@ def _named_by_agreed(entry: Entry) -> Iterator[tuple[str, str]]:
     for seat, player in entry.body["players"].items():
         if "mailbox" in player:
             yield f"evidence/mailbox-1-seat-{seat}.txt", player["mailbox"]
-    yield from named_proposal(entry)
+    if "proposal" in entry.body:
+        yield of_setups(0), entry.body["proposal"]
 
 
 AGREED = EntryType(
