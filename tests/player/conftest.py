@@ -75,11 +75,11 @@ def playing(referee: Referee, tmp_path: Path, request: pytest.FixtureRequest) ->
     side.close()
 
 
-def begin(referee: Referee, path: Path | None) -> Side:
+def begin(referee: Referee, path: Path | None, options: str = SMALL) -> Side:
     ann = Side(referee, referee.person("ann"), path)
     ann.register()
     bob = referee.registered("bob")
-    referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
+    referee.send(bob, new(bob, "spaceships", "ann", options=options))
     ann.receive()
     ann.post(ann.letters.accept("m1", referee.now))
     referee.send(bob, bob.filled("setup", BOB))

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.referee import SERVER, Referee, attachment, sent_from
-from in_a_box.table import TO, Side
+from in_a_box.table import SMALL, TO, Side
+from player.changed_letters import bob_of, posted, rewritten
+from player.conftest import begin
 
 from pbem.desk.strangers import EACH
 from pbem.match.transcript import voucher
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.player.memory import SentForm
-
-from player.changed_letters import bob_of, posted, rewritten
 
 
 def copied(sent: SentForm, message_id: bytes) -> bytes:
@@ -37,6 +38,21 @@ def write(side: Side, message_id: str, words: str, *, vouched: bool = False) -> 
     above = sent_from(side.person.address) if vouched else ""
     sender = side.person.address if vouched else "eve@evil.example"
     side.referee.deliver((above + head).replace("\n", "\r\n").encode(), sender)
+
+
+def bring_another(side: Side, other: bytes) -> bool:
+    """Let the last letter bring another paper for its own, signed as well; true if that changed it."""
+    came, own = side.person.letters.came, attachment(side.person.last, ".txt")
+    hashes = [hashlib.sha256(paper).hexdigest() for paper in (own, other)]
+    signatures = [side.referee.signing_key.sign(voucher(SERVER, "m1", one)).hex() for one in hashes]
+    raw = before = came[-1]
+    old_part, new_part = (base64.encodebytes(paper).replace(b"\n", b"\r\n") for paper in (own, other))
+    raw = raw.replace(old_part, new_part)
+    for old, new in (hashes, signatures):
+        for at in range(0, len(old), 64):
+            raw = raw.replace(old[at : at + 64].encode(), new[at : at + 64].encode())
+    came[-1] = raw
+    return raw != before
 
 
 class TestAnswered:
@@ -130,25 +146,47 @@ class TestAnswered:
         assert playing.receive()[-1].kind == "answer"
         assert not playing.memory.alarms()
 
-    @pytest.mark.parametrize("player", ["ann", "bob"])
-    def test_not_by_the_receipt_of_the_opponent(self, playing: Side, referee: Referee, player: str) -> None:
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("player ann\n", "player ann\n"),
+            ("player ann\n", "player bob\n"),
+            ("\nreceived", "\norders default\nreceived"),
+            ("pbem receipt 1\n", "pbem withdrawal 1\n"),
+            ("server play.example\n", "server other.example\n"),
+            ("rev 1\n", "rev 1\nrev 1\n"),
+        ],
+    )
+    def test_not_by_the_receipt_of_something_else(self, playing: Side, referee: Referee, old: str, new: str) -> None:
         """A server could drop these orders, and its bundle would hold."""
         sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
         referee.deliver(sent.raw, playing.person.address, sent.to)
-        came = playing.person.letters.came
-        own = attachment(playing.person.last, ".receipt.txt")
-        other = own.replace(b"player ann\n", f"player {player}\n".encode())
-        hashes = [hashlib.sha256(paper).hexdigest() for paper in (own, other)]
-        signatures = [referee.signing_key.sign(voucher(SERVER, "m1", one)).hex() for one in hashes]
-        old_part, new_part = (base64.encodebytes(paper).replace(b"\n", b"\r\n") for paper in (own, other))
-        raw = came[-1].replace(old_part, new_part)
-        for old, new in (hashes, signatures):
-            for at in range(0, len(old), 64):
-                raw = raw.replace(old[at : at + 64].encode(), new[at : at + 64].encode())
-        assert (raw == came[-1]) is (player == "ann")
-        came[-1] = raw
-        assert bool([event for event in playing.receive() if event.kind == "answer"]) is (player == "ann")
-        assert bool(playing.memory.alarms()) is (player == "bob")
+        other = attachment(playing.person.last, ".receipt.txt").replace(old.encode(), new.encode())
+        assert bring_another(playing, other) is (old != new)
+        assert bool([event for event in playing.receive() if event.kind == "answer"]) is (old == new)
+        assert bool(playing.memory.alarms()) is (old != new)
+
+    @pytest.mark.parametrize("command", ["orders", "clear"])
+    def test_default_orders_not_by_the_receipt_of_a_turn(
+        self, referee: Referee, tmp_path: Path, command: str
+    ) -> None:
+        """Its revision is the same, and the turn was played by it: nobody could prove that a miss ignores them."""
+        side = begin(referee, tmp_path / "ann" / "memory.sqlite", f"{SMALL}\nmiss: default")
+        texts = ["Gx3"] if command == "orders" else ["Gx3", "Gx4"]
+        for text in texts:
+            side.post(said := side.letters.order("m1", text, referee.now))
+        other = attachment(side.person.last, ".receipt.txt")
+        default = side.letters.order("m1", "", referee.now, turn=DEFAULT)
+        if command == "clear":
+            side.post(default)
+            default = side.letters.withdraw("m1", DEFAULT, referee.now)
+        assert default.rev == said.rev
+        posted(side, default)
+        referee.deliver(default.raw, side.person.address, default.to)
+        assert bring_another(side, other)
+        assert not [event for event in side.receive() if event.kind == "answer"]
+        assert side.memory.alarms()
+        side.close()
 
     @pytest.mark.parametrize("how", ["not signed", "misdated"])
     def test_a_copy_that_is_refused_does_not_refuse_it_for_good(

@@ -13,17 +13,18 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS, parse
+from pbem.match.documents import Opening, Receipt, Withdrawal
 from pbem.match.transcript import sha256_hex, voucher, written
 from pbem.phrase import Phrase
 from pbem.player.known import AccountKnown
 from pbem.player.server_letter import Event
 from pbem.proof.compare.index import is_signature
-from pbem.proof.compare.words import BY_RECEIPT
+from pbem.proof.compare.papers import read_acknowledged
 from pbem.proof.kept_letters import kept
 from pbem.requests import InTournament
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from pbem.json_object import JsonObject
@@ -31,12 +32,15 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.player.memory import Memory, SentForm
     from pbem.player.server_letter import HeardBulletin
+    from pbem.proof.compare.ends import Sent
 
 
 MESSAGE_ID = re.compile(rb"<[!-;=?-~]{1,200}>")
 _QUOTED = 256 << 10
 _DUE = {"setup", "orders", "seal", "step", "reveal"}
 _PATIENCE = timedelta(hours=1)
+_PAPERS: Mapping[str, type[Sent]] = {"setup": Opening, "seal": Receipt, "orders": Receipt, "clear": Withdrawal}
+"""The papers that acknowledge what we sent, by its command."""
 
 
 class Answers:
@@ -158,7 +162,7 @@ def _is_proof(letter: Letter, heard: HeardBulletin, item: JsonObject, ours: Sent
     named = [_named_by(one) for one in parse(ours.form).commands if one.words == item.get("words")]
     if not any(all(item.get(key) == one for key, one in zip(about, names, strict=True) if one) for names in named):
         return False
-    if ours.command not in BY_RECEIPT or item.get("outcome") != "done":
+    if ours.command not in _PAPERS or item.get("outcome") != "done":
         return True
     said = kept("", letter.raw)
     vouched = {
@@ -166,12 +170,18 @@ def _is_proof(letter: Letter, heard: HeardBulletin, item: JsonObject, ours: Sent
         for one in said.papers
         if is_signature(heard.key, one.signature, voucher(heard.server, ours.match, one.sha256))
     }
-    place = re.findall("(?:game|turn) [0-9]+", ours.place)
-    # It may name a copy of our letter that came before, but nobody else's.
-    player = re.findall(r"(?m)^player \S+$", ours.form)
-    lines = {f"match {ours.match}", f"rev {ours.rev}", *place, *player}
+    # It may name a copy of our letter that came before, but nobody else's, and nothing else of ours.
+    places = {f"{heard.server} {ours.match} {place} rev {ours.rev}" for place in ours.place.split("; ")}
     ways = (way for one in said.attached for way in one.ways if sha256_hex(way) in vouched)
-    return any(lines <= {*way.decode("utf-8", "replace").split("\n")} for way in ways)
+    papers = [paper for way in ways if isinstance(paper := read_acknowledged(way), _PAPERS[ours.command])]
+    return any(_place(paper) in places and f"\nplayer {paper.player}\n" in ours.form for paper in papers)
+
+
+def _place(paper: Sent) -> str:
+    """The server and match of a paper, and its place there, with its revision."""
+    turn = "" if isinstance(paper, Opening) or not paper.turn else f" turn {paper.turn}"
+    default = " default" if not isinstance(paper, Opening) and paper.by_default else ""
+    return f"{paper.server} {paper.match} game {paper.game}{turn}{default} rev {paper.rev}"
 
 
 def _named_by(command: AnyCommand) -> tuple[str, str | None, str | None]:

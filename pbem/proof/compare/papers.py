@@ -72,7 +72,7 @@ class Acknowledged:
 
     def compare(self, file: AttachedFile) -> Iterator[Finding]:
         """The finding about an opening, a receipt or a withdrawal."""
-        paper = _read(file.content)
+        paper = read_acknowledged(file.content)
         if paper is None or (paper.server, paper.match) != self.index.place:
             return
         fate = self._fates.of(paper, sha256_hex(file.content))
@@ -83,7 +83,8 @@ class Acknowledged:
             yield differs(self.index, fate.what, f"{file.name}: {fate.found}", seq, is_signed=file.is_signed)
 
 
-def _read(content: bytes) -> Opening | Receipt | Withdrawal | None:
+def read_acknowledged(content: bytes) -> Opening | Receipt | Withdrawal | None:
+    """The opening, receipt or withdrawal that a file is; None if it is none."""
     try:
         text = content.decode()
     except UnicodeDecodeError:
