@@ -114,21 +114,22 @@ class TestAnswered:
             "Paper of m1",
         ],
     )
-    def test_not_without_a_proof_of_it(self, playing: Side, referee: Referee, lie: str | dict[str, Any]) -> None:
-        """A server that says that orders are in could drop them, and nobody could convict it."""
+    @pytest.mark.parametrize("outcome", ["done", "again"])
+    def test_not_without_a_proof_of_it(
+        self, playing: Side, referee: Referee, lie: str | dict[str, Any], outcome: str
+    ) -> None:
+        """A server that says that orders are in, or were before, could drop them, and nobody could convict it."""
         sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
         came = playing.person.letters.came
         referee.deliver(sent.raw, playing.person.address, sent.to)
 
         def change(found: dict[str, Any]) -> None:
-            next(item for item in found["items"] if item["about"] == "command").update(lie)
+            next(item for item in found["items"] if item["about"] == "command").update(lies)
 
-        true = came[-1]
-        if isinstance(lie, dict):
-            came[-1] = rewritten(playing, change, key=referee.signing_key, raw=true)
-        else:
-            came[-1] = true.replace(lie.encode(), b"SomethingElse123")
-        assert came[-1] != true
+        true = came[-1] if isinstance(lie, dict) else came[-1].replace(lie.encode(), b"SomethingElse123")
+        lies = {"outcome": outcome} | (lie if isinstance(lie, dict) else {})
+        assert came[-1] != true or isinstance(lie, dict)
+        came[-1] = rewritten(playing, change, key=referee.signing_key, raw=true)
         events = playing.receive()
         assert not [event for event in events if event.kind == "answer"]
         assert [waits.id for waits in playing.memory.in_state("sent")] == [sent.id]

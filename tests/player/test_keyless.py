@@ -247,3 +247,14 @@ def test_a_tournament_is_entered_and_played(referee: Referee, tmp_path: Path) ->
     assert found[-1].found.startswith("ann 4")
     for guest in guests:
         guest.close()
+
+
+def test_a_copy_of_its_letter_is_answered_without_a_receipt(referee: Referee, playing: Guest) -> None:
+    """Its mail system sent it twice, and lost the answer to one of them: that accuses nobody."""
+    sent = playing.letters.order("m1", "Gx3", referee.now)
+    playing.flush()
+    raw = HOME.sign(b"X-Copy: 1\r\n" + sent.raw, referee.now)
+    referee.deliver(raw, playing.person.address, sent.to)
+    del playing.person.letters.came[-2]
+    assert [event.said for event in playing.receive() if event.kind == "answer"] == ["again"]
+    assert not playing.memory.alarms()

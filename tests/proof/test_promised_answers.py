@@ -12,6 +12,7 @@ from in_a_box.inquiries import early, sentence_of
 from in_a_box.mailing_club import Club
 from in_a_box.referee import SERVER, body, form_in, new
 from in_a_box.sealed_seats import agreed
+from msgspec.structs import replace
 from vectors.matches import SETUPS, SMALL, key
 from world.mutations import signed_again
 
@@ -219,7 +220,8 @@ class TestMatches:
         assert both(lie)
         assert answers(lie, [told])
 
-    def test_orders_that_were_done_have_a_receipt(self, referee: Referee) -> None:
+    @pytest.mark.parametrize("outcome", ["done", "again"])
+    def test_orders_that_were_done_have_a_receipt(self, referee: Referee, outcome: str) -> None:
         """A server that sent none could drop them, and nothing would be left of them but its word."""
         ann, bob = referee.begun(SMALL, SETUPS)
         referee.send(bob, bob.filled("orders", "final"))
@@ -228,8 +230,9 @@ class TestMatches:
         bench = against(proof(referee, ann))
 
         def standings() -> set[tuple[str, str]]:
-            found = bench.judge(kept("", told.as_bytes())).findings
-            return {(one.standing, one.what) for one in found if one.standing != "agrees"}
+            shown = kept("", told.as_bytes())
+            shown = replace(shown, answered=tuple(replace(one, outcome=outcome) for one in shown.answered))
+            return {(one.standing, one.what) for one in bench.judge(shown).findings if one.standing != "agrees"}
 
         assert standings() == set()
         told.set_payload([part for part in told.iter_parts() if not part.is_attachment()])

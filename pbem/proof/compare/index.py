@@ -64,6 +64,9 @@ class TranscriptIndex:
         if restored:
             self.restored = f"; the bundle says that the server was restored from a backup (entry {restored})"
 
+    is_signed_by_keys = False
+    """True if no player ever counted by a mailbox: the same orders again then bring their receipt again."""
+
     @property
     def words(self) -> frozenset[str] | None:
         """The hashes of all commands in the letters that made entries; None if not all of these are known."""
@@ -96,6 +99,7 @@ class BundleIndex(TranscriptIndex):
                 with suppress(NotADocument, UnicodeDecodeError):
                     evidence = Evidence.read(paper.decode())
                     self.addresses[evidence.token] = UsedAddress(evidence.match, evidence.place, path)
+        self.is_signed_by_keys = not any(path.startswith("evidence/") for path in bundle.papers)
         self.used |= dict(_used(bundle))
         self._places = first_entries(entries)
 

@@ -68,9 +68,10 @@ def _otherwise(index: TranscriptIndex, told: Answered, otherwise: str) -> Findin
 def _missing(letter: ShownLetter, told: Answered) -> Finding | None:
     """The finding about a letter that was done, and of which the transcript says nothing; None if it need not."""
     index = letter.index
-    if told.outcome == "again":
+    stands = told.command in BY_RECEIPT - {"clear"} and index.is_signed_by_keys
+    if told.outcome == "again" and not stands:
         return _never_done(letter, told)
-    if told.outcome != "done" or told.about != index.place[1]:
+    if told.outcome not in OBEYED or told.about != index.place[1]:
         return None
     reason = f"it says that `{told.command}` was done, and "
     if told.command in BY_RECEIPT:
