@@ -79,6 +79,8 @@ def in_turn(papers: dict[str, bytes], entries: Sequence[Entry], kept: bytes, tur
             aside = [one for one in aside if one["*"] == "withdrawal"]
 
     known = ("revealed", 0) in here or ("sealed", 0) in here or over is not None
+    if known and not had_seat(entries, said):
+        return "dropped"
     for miss in misses if known and not (withdrawal or for_default or named) else ():
         waited = any(moment(one["received"]) <= moment(miss.time) for one in aside)
         if not waited and not (gone and gone < miss.seq):
@@ -162,6 +164,17 @@ def left(entries: Sequence[Entry], said: Paper, until: Entry | None, begun: Entr
             return found
         name = one.body["player"]["name"]
     return found if name != said["player"] else None
+
+
+def had_seat(entries: Sequence[Entry], said: Paper) -> bool:
+    """True if the player of this paper had the seat when it came, or a day before."""
+    name = entries[0].body["players"].get(said["seat"], {}).get("name")
+    for one in entries:
+        if one.type == "substituted" and one.body["seat"] == int(said["seat"]):
+            if name == said["player"] and moment(said["received"]) - moment(one.time) <= timedelta(1):
+                return True
+            name = one.body["player"]["name"]
+    return bool(name == said["player"])
 
 
 def left_for_silence(one: Entry, said: Paper) -> bool:

@@ -28,6 +28,7 @@ WHOLE = good("ssh-rsa")
 UNREVEALED = replace(WHOLE, entries=WHOLE.entries[:5])
 BEFORE, AFTER = "2028-06-01T11:59:00Z", "2028-06-01T12:00:01Z"
 """All entries are of the minute between."""
+A_DAY_LATER = "2028-06-02T12:00:02Z"
 
 
 def of_its_own(changes: dict[str, Any]) -> dict[str, Any]:
@@ -160,6 +161,15 @@ LATER = "the bundle does not have that yet; ask for a newer one"
         (FORFEITED, receipt(4, received=AFTER), ("agrees", "came after entry 5", 5)),
         (FORFEITED, receipt(4, seat=2, player="bob"), ("agrees", "it ended before with entry 6", 6)),
         (FORFEITED, receipt(5), ("agrees", "it ended before with entry 6", 6)),
+        (WHOLE, receipt(rev=0, seat=2), ("dropped", "seat 2 was not ann's when this came", 8)),
+        (WHOLE, receipt(rev=0, player="carl"), ("dropped", "seat 1 was not carl's when this came", 8)),
+        (TAKEN_OVER, receipt(3, salt=OTHER, player="dora"), ("dropped", "seat 1 was not dora's when this came", 8)),
+        (
+            TAKEN_OVER,
+            receipt(3, salt=OTHER, received=A_DAY_LATER),
+            ("dropped", "seat 1 was not ann's when this came", 8),
+        ),
+        (UNREVEALED, receipt(3, salt=OTHER, player="carl"), ("open", REVEAL, 5)),
     ],
 )
 def test_the_fate_of_what_was_acknowledged(

@@ -17,7 +17,7 @@ from pbem.games.conditional_orders import MOST_BRANCHES
 from pbem.match.documents import Opening, Receipt, Trace, Withdrawal, read_set_aside
 from pbem.match.events import BEGIN, OPEN
 from pbem.match.transcript import sha256_hex, utc
-from pbem.proof.compare.ends import ENDS, Case, EndProof, Sent, is_by_default, is_later
+from pbem.proof.compare.ends import AGAIN, ENDS, Case, EndProof, Sent, is_by_default, is_later
 from pbem.proof.compare.index import first_entries
 
 if TYPE_CHECKING:
@@ -139,6 +139,9 @@ class Fates:
         """The fate in one turn: the first end that is proved, unless a miss was counted against the submission."""
         # What was set aside is known once the game is revealed, or has ended without a reveal.
         paper, is_known = case.paper, case.paper.game in self._revealed or case.ended is not None
+        if is_known and not self._had_seat(paper):
+            seq = len(self.bundle.entries)
+            return Fate("dropped", what, f"seat {paper.seat} was not {paper.player}'s when this came", seq)
         if is_known and (wrong := self._wrong_miss(case)):
             reason = f"entry {wrong.seq} counts the time of seat {paper.seat} as missed, although this was in by then"
             return Fate("dropped", what, reason, wrong.seq)
@@ -150,6 +153,16 @@ class Fates:
         if not is_known:
             return Fate("open", what, "the reveal will show what became of it", case.last.seq)
         return Fate("dropped", what, _dropped(case, case.last), (case.silenced or case.last).seq)
+
+    def _had_seat(self, paper: Sent) -> bool:
+        """True if a paper's player had its seat when it came, as far as the server's clock tells."""
+        name = self.bundle.entries[0].body["players"].get(str(paper.seat), {}).get("name")
+        for change in self._changes:
+            if change.type == "substituted" and change.body["seat"] == paper.seat:
+                if name == paper.player and utc(paper.received) - utc(change.time) <= AGAIN:
+                    return True
+                name = change.body["player"]["name"]
+        return bool(name == paper.player)
 
     def _wrong_miss(self, case: Case) -> Entry | None:
         """The miss that was counted although this answer to it had come in time, and stood; None if there is none."""
