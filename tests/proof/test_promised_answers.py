@@ -238,6 +238,22 @@ class TestMatches:
         told.set_payload([part for part in told.iter_parts() if not part.is_attachment()])
         assert ("open", "answer") in standings()
 
+    @pytest.mark.parametrize("signed", ["the same", "others"])
+    def test_a_copy_of_orders_has_the_receipt_of_its_words(self, referee: Referee, signed: str) -> None:
+        """Whoever reads them on their way may send them on: that leaves nothing open, but other orders do."""
+        ann, bob = referee.begun(SMALL, SETUPS)
+        orders = referee.signed(bob, bob.filled("orders", "final"))
+        for _ in range(2):
+            referee.deliver(referee.raw(bob, orders), bob.address)
+        told = bob.last
+        referee.send(ann, ann.filled("orders", "final"))
+        referee.send(ann, "resign m1 match\n")
+        shown = kept("", told.as_bytes())
+        if signed == "others":
+            shown = replace(shown, answered=tuple(replace(one, words="0" * 64) for one in shown.answered))
+        found = against(proof(referee, ann)).judge(shown)
+        assert found.standing == ("agrees" if signed == "the same" else "open"), found.findings
+
     def owed(self, referee: Referee, seat: int) -> tuple[str, ...]:
         owed = referee.match().owes(seat)
         return tuple("reveal" if one == "reveal" else "step" for one in owed)

@@ -21,7 +21,7 @@ from pbem.proof.kept import SignedHead
 from pbem.proof.signed_letters import signed_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
@@ -68,6 +68,11 @@ class TranscriptIndex:
     """True if no player ever counted by a mailbox: the same orders again then bring their receipt again."""
 
     @property
+    def said(self) -> Mapping[str, frozenset[str]]:
+        """The hashes of the commands in each letter, if a player's key signed it, by the hash of the letter."""
+        return {}
+
+    @property
     def words(self) -> frozenset[str] | None:
         """The hashes of all commands in the letters that made entries; None if not all of these are known."""
         return None
@@ -104,18 +109,21 @@ class BundleIndex(TranscriptIndex):
         self._places = first_entries(entries)
 
     @cached_property
+    def said(self) -> Mapping[str, frozenset[str]]:
+        """The hashes of the commands in each letter that a player's key signed, by that of the letter."""
+        keys = [player.ever for player in self.match.players]
+        letters = {sha256_hex(paper): paper for path, paper in self.bundle.papers.items() if path.endswith(".eml")}
+        return {
+            mail: frozenset[str]().union(*(signed_words(letter, of, self.server) for of in keys))
+            for mail, letter in letters.items()
+        }
+
+    @cached_property
     def words(self) -> frozenset[str] | None:
         """The hashes of all commands in the letters that made entries; None if one of these bears no signature."""
-        letters = {sha256_hex(paper): paper for path, paper in self.bundle.papers.items() if path.endswith(".eml")}
         named = [str(entry.body["mail"]) for entry in self.bundle.entries if "mail" in entry.body]
-        keys = [player.ever for player in self.match.players]
-        said = [
-            frozenset[str]().union(*(signed_words(letters[mail], of, self.server) for of in keys))
-            for mail in named
-            if mail in letters
-        ]
-        is_known = all(said) and len(said) == len(named)
-        return frozenset().union(*said) if is_known else None
+        said = [self.said.get(mail, frozenset[str]()) for mail in named]
+        return frozenset[str]().union(*said) if all(said) else None
 
     def turn(self, game: object, turn: object) -> Entry | None:
         """The entry of a turn, as a paper names it."""

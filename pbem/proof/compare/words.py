@@ -6,6 +6,7 @@ that it said to have obeyed at once can be missing.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import announcement, utc
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pbem.proof.compare.index import ShownLetter, ShownMatchLetter, TranscriptIndex
     from pbem.proof.kept import Answered
 
+
+_MAIL = re.compile(rb"(?m)^mail ([0-9a-f]{64})$")
 
 OBEYED = {"done", "again"}
 
@@ -75,8 +78,9 @@ def _missing(letter: ShownLetter, told: Answered) -> Finding | None:
         return None
     reason = f"it says that `{told.command}` was done, and "
     if told.command in BY_RECEIPT:
-        mail = f"\nmail {told.mail}\n".encode()
-        if any(mail in way for one in letter.kept.attached for way in one.ways):
+        # It may be that of another letter with these words, which came first.
+        mails = {mail for one in letter.kept.attached for way in one.ways for mail in _MAIL.findall(way)}
+        if any(told.mail == mail or told.words in index.said.get(mail, ()) for mail in map(bytes.decode, mails)):
             return None
         return Finding("open", "answer", reason + "does not bring the receipt")
     if told.command in AT_ONCE and index.goes_on and letter.ahead:
