@@ -241,6 +241,7 @@ class World:
             referee.send(people[1], f"press m2 public\nTo all, in turn {number}.\nend\n")
             referee.send(people[2], f"press m2 to seat-1 seat-2\nTo two, in turn {number}.\nend\n")
             referee.send(bob, f"vacation {(start + 480 * HOUR).date()} to {(start + 500 * HOUR).date()}\n")
+            self.look(ann, eve, fay)
             referee.send(bob, "vacation off\n")
             referee.send(people[2], "draw m2 offer\n")
             referee.send(people[1], "draw m2 decline\n")
