@@ -97,6 +97,17 @@ class TestTheLot:
 
 
 class TestRoundRobins:
+    @pytest.mark.parametrize("most", [1, 2, 3])
+    def test_nobody_has_more_games_at_once_than_the_terms_say(self, most: int) -> None:
+        club = Club(f"at-once: {most}", names=names(6))
+        club.start()
+        under_way: list[int] = []
+        while club.awaited:
+            under_way.append(max(Counter(name for pairing in club.awaited for name in pairing.names).values()))
+            club.over(club.awaited[0].match, 0)
+        assert max(under_way) == under_way[0] == most
+        assert len(under_way) == 15, "each with each"
+
     def test_two_may_fall_silent_with_one_match(self) -> None:
         club = Club(names=names(3))
         club.start()
