@@ -50,7 +50,7 @@ def test_case_35_an_address_gets_three_short_letters_a_day(referee: Referee, tex
     victim = referee.person("victim")
     for _ in range(8):
         forged(referee, victim, text, sender or "x@elsewhere.example")
-    most = EACH + text.startswith("register")
+    most = 3 + text.startswith("register")
     assert 0 < len(victim.letters) <= most
     for letter in victim.letters:
         assert SPAM not in letter.as_string().upper()
