@@ -44,7 +44,7 @@ def test_salts_are_those_of_the_study() -> None:
     assert len({MINE.salt(turn, what) for turn in (1, 2) for what in ("orders", "strikes")}) == 4
 
 
-def test_what_was_kept_is_on_the_disk_for_its_owner_alone(tmp_path: Path) -> None:
+def test_what_was_kept_is_read_again_and_is_for_its_owner_alone(tmp_path: Path) -> None:
     vault = SecretVault(tmp_path / "secrets")
     assert vault.secrets("m17", 2) is None
     vault.keep(MINE)
