@@ -161,6 +161,17 @@ def test_a_match_of_a_key_against_a_mailbox(post: Post) -> None:
     assert "bob, at the level mailbox" in " ".join(body(ann.find(", the end")).split())
 
 
+def test_the_lines_about_a_resignation_are_no_wider_than_others(post: Post) -> None:
+    """The longest title of a game, and a player without a key."""
+    ann, bob = post.referee.registered("ann"), post.registered("bob")
+    post.referee.send(ann, "new dueling-masters with bob\nend\n")
+    post.reply(bob, form_in(bob.text, "accept", lines=1))
+    post.reply(bob, "resign m1 match")
+    told = body(ann.find("bob resigned"))
+    assert "resigned the whole match m1 (Dueling Masters of Space-Time)" in " ".join(told.split())
+    assert max(map(len, told.splitlines())) <= 78
+
+
 # Tokens.
 
 
