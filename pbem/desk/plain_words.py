@@ -1,4 +1,4 @@
-"""Plain words that mean a command: a refusal, a resignation, a turn without orders. None of them is obeyed.
+"""Plain words that mean a command, such as a refusal, a resignation, a draw. None of them is obeyed.
 
 Only an answer can tell whether they were meant: it offers the form to send back (`pbem.desk.short_answers`). What
 counts without a form is in `pbem.proof.one_letter`. Implements protocol.md, "Commands".
@@ -50,6 +50,11 @@ _MEANINGS = (
         lambda match: ways_to_resign(match)[0],
     ),
     _Meaning(
+        lambda match, _: match.phase == "playing",
+        re.compile(r"(?:(?:i |ich )?(?:offer|biete) )?(?:a |ein )?(?:draw|remis|unentschieden)(?: an)?", re.I),
+        lambda match: f"draw {match.id} offer",
+    ),
+    _Meaning(
         lambda match, seat: match.play.due(match, seat) == "orders" and match.rules.empty_orders,
         re.compile(r"nothing|none|no orders|pass|i pass|nichts|keine(?: befehle)?|(?:ich )?passe", re.I),
         lambda match: f"orders {match.id} turn {match.turn}\nfinal\nend",
@@ -73,7 +78,8 @@ def below_salutation(reading: Reading) -> Reading:
         return reading
     above, said = {*short.split("\n")}, short[found.end() :]
     ignored = [*filter(None, said.split("\n")), *(run for run in reading.ignored if run.strip() not in above)]
-    return replace(reading, short=said or next(iter(own_lines(ignored)), short), ignored=ignored)
+    below = (said, *(command.echo for command in reading.commands), *own_lines(ignored), short)
+    return replace(reading, short=next(filter(None, below)), ignored=ignored)
 
 
 def refuses(text: str) -> bool:

@@ -76,7 +76,7 @@ _UNQUOTED = Fault("yes", None, Phrase("your letter does not quote what you agree
 
 _LATER = Phrase("nothing is due from you now; `status {match}` brings the form for a later turn")
 
-_ACCEPT = Fault("yes", None, Phrase("`accept` counts whatever else your letter says or quotes"))
+_ACCEPT = Fault("yes", None, Phrase("`accept` above an empty line counts whatever else your letter says or quotes"))
 
 
 def taking_part(reading: Reading) -> Reading | None:

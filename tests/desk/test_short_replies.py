@@ -142,6 +142,29 @@ def test_a_yes_below_a_salutation_brings_the_true_reason(post: Post, written: st
     assert "Not understood" not in bob.text
 
 
+@pytest.mark.parametrize(
+    ("written", "line"),
+    [
+        *(("Hi,\n\nresign", "resign m1 game 1"), ("Hi Ann,\n\nextend 3d\n\nBob", "extend m1 3d")),
+        *(("Hallo,\n\ndraw offer", "draw m1 offer"), ("Hi,\n\nDraw", "draw m1 offer"), ("Remis!", "draw m1 offer")),
+    ],
+)
+def test_a_command_below_a_salutation_brings_its_line(post: Post, written: str, line: str) -> None:
+    _, bob = post.begun()
+    post.reply(bob, written)
+    assert "Nothing has changed yet" in bob.text
+    assert f"\n\n{line}\n" in bob.text
+    assert "Refused" not in bob.text
+
+
+def test_accept_below_a_salutation_brings_the_whole_line(post: Post) -> None:
+    bob = post.proposed()
+    post.reply(bob, "Hi,\n\naccept")
+    assert f"accept m1 {post.referee.match().rules_hash}\n" in bob.text
+    post.reply(bob, "yes")
+    assert post.referee.match().phase == "setup"
+
+
 def test_an_empty_form_for_a_later_turn_leaves_what_is_stored_for_it(post: Post) -> None:
     _, bob = post.begun()
     empty = "orders m1 turn 5\nend"
