@@ -71,9 +71,9 @@ class AnswerWriter:
         `last`: letters that change nothing get no more answers today.
         """
         # A command of this letter may have chosen another language.
-        language = caller.language
-        if caller.player:
-            language = self.players.setting(caller.player.name, "language", language)
+        name, language = caller.player and caller.player.name, caller.language
+        if name:
+            language = self.players.setting(name, "language", language)
         at = self._thread(caller, replies)
         # A form that asks somebody without a seat is about the same place.
         out = OutgoingLetter("", "", place=caller.answers)
@@ -90,7 +90,7 @@ class AnswerWriter:
         out.text = self.letters.template(
             "letters/answer.txt",
             answers=self._answers(caller, replies, out, language),
-            ignored=[] if reading.optout or caller.repeated else _recognised(own_lines(reading.ignored)),
+            ignored=[] if reading.optout or caller.repeated else _recognised(own_lines(reading.ignored, name)),
             stopped=reading.optout,
             several=not replies and caller.letter.several,
             html_only=None if reading.meant is None else answered,
@@ -198,8 +198,10 @@ _CLOSING = re.compile(
 """The last words of a letter, with a name behind them perhaps."""
 
 
-def _unclosed(lines: list[str]) -> list[str]:
-    """The lines without a closing at their end and the name below it."""
+def _unclosed(lines: list[str], name: str | None) -> list[str]:
+    """The lines without a closing at their end and the name below it, which may stand alone if it is the player's."""
+    if lines and lines[-1].strip(" .,-").lower() == name:
+        lines = lines[:-1]
     last = len(lines) - 1
     above = _CLOSING.fullmatch(lines[last - 1].strip()) if last > 0 else None
     if above and not above["name"] and re.fullmatch(_NAME, lines[last].strip()):
@@ -213,9 +215,9 @@ def _recognised(lines: Sequence[str]) -> list[str]:
     return [*shown, Phrase("... and {count} more lines", count=len(lines) - 10)] if len(lines) > 10 else shown
 
 
-def own_lines(ignored: Sequence[str]) -> list[str]:
-    """The ignored lines that are the player's own, without a closing at their end."""
-    return _unclosed(_lines_of(ignored))
+def own_lines(ignored: Sequence[str], name: str | None = None) -> list[str]:
+    """The ignored lines that are the player's own, without a closing at their end, or the player's name."""
+    return _unclosed(_lines_of(ignored), name)
 
 
 def own_words(text: str) -> list[str]:

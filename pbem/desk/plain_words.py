@@ -63,23 +63,30 @@ _MEANINGS = (
 
 _SENTENCE_END = re.compile(r"[.!?\n]|\Z")
 
-_SALUTATION = re.compile(
-    r"(?:hi|hello|hey|dear|good (?:morning|evening|day)|hallo|liebe[rs]?|guten (?:morgen|abend|tag)|moin)"
-    r"(?: [^\W\d_]+){0,2}(?:[ ,.!]*(?:\n|\Z)|[,.!] *)",
-    re.I,
+ORDERS = r"(?:orders?|setup|moves?|befehle?|züge?|aufstellung)"
+"""The words for what a player submits."""
+
+_ABOVE = (
+    re.compile(
+        r"(?:hi|hello|hey|dear|good (?:morning|evening|day)|hallo|liebe[rs]?|guten (?:morgen|abend|tag)|moin)"
+        r"(?: [^\W\d_]+){0,2}(?:[ ,.!]*(?:\n|\Z)|[,.!] *)",
+        re.I,
+    ),
+    re.compile(rf"(?:[^\W\d_]+ ){{0,5}}{ORDERS}(?: (?:for turn|für zug) \d+)?(?: *:\s*|[.,!]?\n)", re.I),
 )
+"""The salutation, and the words that introduce orders, such as `Here is my setup:`."""
 
 
 def below_salutation(reading: Reading) -> Reading:
-    """The reading of a letter without a form as if it had no salutation."""
-    short = masked(reading.short)
-    found = _SALUTATION.match(short)
-    if found is None:
-        return reading
-    above, said = {*short.split("\n")}, short[found.end() :]
-    ignored = [*filter(None, said.split("\n")), *(run for run in reading.ignored if run.strip() not in above)]
-    below = (said, *(command.echo for command in reading.commands), *own_lines(ignored), short)
-    return replace(reading, short=next(filter(None, below)), ignored=ignored)
+    """The reading of a letter without a form as if it had no salutation, and nothing introduced its orders."""
+    short, ignored = masked(reading.short), reading.ignored
+    for above in _ABOVE:
+        if found := above.match(short):
+            dropped, said = {*short.split("\n")}, short[found.end() :]
+            ignored = [*filter(None, said.split("\n")), *(run for run in ignored if run.strip() not in dropped)]
+            below = (said, *(command.echo for command in reading.commands), *own_lines(ignored), short)
+            short = next(filter(None, below))
+    return replace(reading, short=short, ignored=ignored)
 
 
 def refuses(text: str) -> bool:

@@ -53,7 +53,7 @@ _HASHED = re.compile(
 _OFFER = re.compile(r"^[> ]*(draw|annul)(?: m[1-9][0-9]{0,8})?( accept(?: for(?: [a-z0-9_-]+)+)?) *$", re.MULTILINE)
 """The line with which a letter asks to accept an offer."""
 
-_ORDERS = re.compile(r"\b(?:orders|setup|befehle|züge|aufstellung)\s*:", re.I)
+_ORDERS = re.compile(rf"\b{plain_words.ORDERS}\s*:", re.I)
 
 _UNSIGNED = Fault(
     "yes",
@@ -201,7 +201,7 @@ def _is_in_doubt(answer: _Answer, given: AnyCommand) -> bool:
     submits, rev = isinstance(request, SubmitSetup | SubmitOrders), given.form.rev or 0
     if (submits or isinstance(request, Clear)) and not answer.token.used and rev < least(match, seat):
         return True
-    own = own_lines(_beside(reading))
+    own = own_lines(_beside(reading), answer.token.name)
     lines = [*own, *own_lines([run for text in answer.others for run in parse(text, signed=False).ignored])]
     is_consent = consents(short) and named(match, short) is None
     if (is_consent and own) or len(short) + sum(map(len, lines)) > MOST:
@@ -316,21 +316,22 @@ def _submission(words: _Doubtful) -> Offered | None:
     """Orders or a setup that say no more than what to do: the whole form, or what is wrong with them."""
     match, seat, caller, short = words.at.match, words.at.seat, words.caller, words.short
     due = match.play.due(match, seat)
-    first, _, rest = short.partition("\n")
-    # Some mail programs make each line a paragraph; others break lines, but the second may not be an order.
-    readings = [("\n".join(own_lines(words.ignored)), ""), (short, "")]
-    apart = says_something(FINAL.sub("", first)) and nearly(match, seat, rest) is None
-    readings.append((first, rest) if apart else (short, ""))
-    tried = ((text, left, complete(match, seat, NAMED.sub("", text))) for text, left in readings)
-    text, left, mended = next((one for one in tried if one[2]), (*readings[-1], None))
+    # Mail programs make each line a paragraph, or break lines; and below the orders there may be a name, or prose.
+    own, lines = own_lines(words.ignored, caller.known_player.name), short.split("\n")
+    cuts = [(own, len(own)), (own, -1), (lines, len(lines)), (lines, -1), (lines, 1)]
+    readings = [("\n".join(of[:end]), "\n".join(of[end:])) for of, end in cuts]
+    texts = [text for text, rest in readings if not rest or _is_apart(match, seat, text, rest)]
+    tried = ((text, complete(match, seat, NAMED.sub("", text))) for text in texts)
+    near = ((text, None) for text in texts if nearly(match, seat, text) or _is_order(match, seat, text))
+    text, mended = next((one for one in tried if one[1]), None) or next(near, ("", None))
+    if not text:
+        return None
+    left = "\n".join(line for line in lines if line not in text.split("\n"))
     request = SubmitOrders() if match.phase == "playing" else SubmitSetup()
     command = Command(row_of(request).name, text, "", 1, SignedForm(request))
     if mended is None:
-        wrong = nearly(match, seat, text)
-        if not wrong and not _is_order(match, seat, text):
-            return None
-        later = _LATER.given(match=match.id)
-        wrong = wrong or (faults_of(match, seat, text) if due else (Fault("turn", None, later),))
+        later = Fault("turn", None, _LATER.given(match=match.id))
+        wrong = nearly(match, seat, text) or (faults_of(match, seat, text) if due else (later,))
         talk = words.mailboxes.is_talk(caller.letter) or short.lower().startswith("press")
         return words.offer(command, "nearly", [*map(escaped, wrong)], left, due=due, match=match.id, talk=talk)
     faults, yes = [Fault("orders", None, BROKEN)] if WRAPPED.search(short) else [], False
@@ -342,6 +343,11 @@ def _submission(words: _Doubtful) -> Offered | None:
         # A yes never orders nothing.
         yes = against is None and says_something(FINAL.sub("", text))
     return words.offer(command, "completed", faults, left, form=form, yes=yes)
+
+
+def _is_apart(match: Match, seat: int, text: str, rest: str) -> bool:
+    """True if a text says what to do, and the rest below it does not."""
+    return says_something(FINAL.sub("", text)) and nearly(match, seat, rest) is None
 
 
 def _prose(words: _Doubtful) -> Offered | None:

@@ -125,6 +125,31 @@ def test_orders_of_several_lines_come_back_whole(post: Post, written: str) -> No
     assert post.standing(2) == "Gx3 Gx4"
 
 
+@pytest.mark.parametrize(
+    "written", ["My orders: gx3, Gx4", "Here are my orders\nGx3 Gx4", "Meine Befehle für Zug 1:\n\nGx3\nGx4"]
+)
+def test_orders_below_their_introduction_come_back_whole(post: Post, written: str) -> None:
+    _, bob = post.begun()
+    post.reply(bob, written)
+    assert "Not understood" not in bob.text
+    assert "no ship" not in bob.text
+    post.reply(bob, "yes")
+    assert post.standing(2) == "Gx3 Gx4"
+
+
+@pytest.mark.parametrize("gap", ["\n", "\n\n"])
+@pytest.mark.parametrize("above", ["Hi,{}Here is my setup:{}", "Hallo Ann!{}", "Meine Aufstellung:{}", ""])
+@pytest.mark.parametrize("below", ["{}Bob", "{}- bob", "{}Thanks, and have fun!"])
+def test_a_setup_in_a_whole_letter_comes_back_to_be_confirmed(post: Post, above: str, below: str, gap: str) -> None:
+    _, bob = post.agreed()
+    post.reply(bob, f"{above}{BOB}{below}".replace("{}", gap), to=reply_to(bob.find("send your setup")))
+    if not post.referee.match().setups:
+        assert f"\n{BOB}\nend\n" in bob.text
+        assert ("Not understood" in bob.text) is ("fun" in below)
+        post.reply(bob, "yes")
+    assert post.referee.match().setups[2].standing
+
+
 def test_final_above_orders_makes_them_final(post: Post) -> None:
     _, bob = post.begun()
     post.reply(bob, "final\n\nGx3")
