@@ -71,7 +71,7 @@ class AnswerWriter:
         `last`: letters that change nothing get no more answers today.
         """
         # A command of this letter may have chosen another language.
-        name, language = caller.player and caller.player.name, caller.language
+        name, language = caller.player.name if caller.player else None, caller.language
         if name:
             language = self.players.setting(name, "language", language)
         at = self._thread(caller, replies)

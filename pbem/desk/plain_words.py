@@ -15,6 +15,7 @@ from pbem.desk.answer_letter import own_lines
 from pbem.mail.commands import masked
 from pbem.match.events.endings import ways_to_resign
 from pbem.match.state import RUNNING
+from pbem.proof.one_letter import consents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +38,13 @@ _NO = re.compile(
     r"|(?:i |ich )?(?:decline|lehne (?:leider )?ab|kann leider nicht|möchte (?:leider |lieber )?nicht)",
     re.I,
 )
+
+_GLAD = re.compile(
+    r"\b(?:(?:(?:sounds|klingt) )?(?:good|great|fun|perfect|gut|super|prima|toll|perfekt)|i.m in|count me in"
+    r"|why not|warum nicht|with pleasure|mit vergnügen)\b(?! game)",
+    re.I,
+)
+"""The words of a consent that are none to verification."""
 
 _MEANINGS = (
     _Meaning(lambda match, _: match.phase == "proposed", _NO, lambda match: f"decline {match.id}"),
@@ -92,6 +100,11 @@ def below_salutation(reading: Reading) -> Reading:
 def refuses(text: str) -> bool:
     """True if a text says no, and nothing else."""
     return _NO.fullmatch(" ".join(text.split()).strip(" .!,;")) is not None
+
+
+def agrees(text: str) -> bool:
+    """True if a text probably says yes, and nothing else."""
+    return consents(_GLAD.sub("ok", text))
 
 
 def meant(match: Match, seat: int, text: str) -> str | None:

@@ -28,7 +28,7 @@ from pbem.phrase import Phrase
 from pbem.proof import one_letter
 from pbem.proof.mailbox_evidence import detail_in_to, token_hash
 from pbem.proof.one_letter import FINAL, MOST, NAMED, SENTENCES, consents, faults_of, named, says_something
-from pbem.requests import Accept, Clear, SendPress, SignedForm, SubmitOrders, SubmitSetup
+from pbem.requests import Accept, AnyRequest, Clear, SendPress, SignedForm, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -208,6 +208,8 @@ def _is_in_doubt(answer: _Answer, given: AnyCommand) -> bool:
         return True
     if submits and not is_consent and faults_of(match, seat, given.block or ""):
         return True
+    if any(FINAL.fullmatch(line.strip()) for line in lines):
+        return True
     return any(nearly(match, seat, words) is not None for line in lines for words in (line, *line.split()))
 
 
@@ -277,7 +279,7 @@ def _unproved_sentence(words: _Doubtful) -> Offered | None:
     """
     said = _SENTENCE_END.split(words.short, maxsplit=1)[0]
     no = plain_words.refuses(said)
-    ignored = words.ignored if no or consents(said) else []
+    ignored = words.ignored if no or plain_words.agrees(said) else []
     lines = {line for run in ignored for line in _OFFER.findall(run)}
     offers = {f"{what} decline" if no else what + accept for what, accept in lines}
     sentence = named(words.at.match, offers.pop() if len(offers) == 1 else words.short)
@@ -293,7 +295,7 @@ def _consent(words: _Doubtful) -> Offered | None:
     said, rest = _SENTENCE_END.split(short, maxsplit=1)
     proposed = match.phase == "proposed"
     # A yes to an older letter may be one to anything.
-    if words.older or not consents(said) or not (proposed or match.play.due(match, at.seat)):
+    if words.older or not plain_words.agrees(said) or not (proposed or match.play.due(match, at.seat)):
         return None
     against = against_yes(words.mailboxes, caller, match)
     if against is not None:
@@ -305,9 +307,16 @@ def _consent(words: _Doubtful) -> Offered | None:
     else:
         is_unquoted = consents(caller.reading.short) and not own_lines(_beside(caller.reading))
         faults = [_UNQUOTED if is_unquoted else _MORE, *([_ACCEPT] if proposed else [])]
-    consent = Command("accept", short[: len(short) - len(rest)], "", 1, SignedForm(Accept()))
-    if proposed:
-        return words.offer(consent, "completed", faults, rest, form=accepting(match), yes=against is None)
+    # What was agreed to comes back with its answer, so that the next yes has it to quote.
+    request: AnyRequest = Accept()
+    form = accepting(match) if proposed else None
+    quoted = None if proposed else one_letter.quoted(match, at.seat, caller.letter.text or "")
+    if isinstance(quoted, SubmitSetup | SubmitOrders):
+        mended = complete(match, at.seat, quoted.text, final=getattr(quoted, "final", False))
+        request, form = quoted, mended and mended[0]
+    consent = Command(row_of(request).name, short[: len(short) - len(rest)], "", 1, SignedForm(request))
+    if form:
+        return words.offer(consent, "completed", faults, rest, form=form, yes=against is None)
     asked = {"turn": match.turn, "allowed": match.rules.empty_orders, "consent": True, "faults": faults}
     return consent, Reply("untouched", asked | at.facts(), at=at, outcome="asked"), rest.split("\n")
 

@@ -159,7 +159,7 @@ def _submitted(
     if match.phase == "proposed":
         return Accept(match=match.id, hash=match.rules_hash) if consents(short, to_terms=True) else None
     if consents(short):
-        return _quoted(match, seat, text)
+        return quoted(match, seat, text)
     if WRAPPED.search(short):
         return None
     own = NAMED.sub("", short)
@@ -179,7 +179,7 @@ def _is_of_these_terms(match: Match, text: str, *, quoted: bool) -> bool:
     return found == {match.rules_hash} or not (found or quoted)
 
 
-def _quoted(match: Match, seat: int, text: str) -> SubmitSetup | SubmitOrders | Substitute | None:
+def quoted(match: Match, seat: int, text: str) -> SubmitSetup | SubmitOrders | Substitute | None:
     """The request of the one form for this place in the quoted letter; no quote within it counts.
 
     It submits what is due, or agrees to a substitute.

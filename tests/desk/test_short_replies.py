@@ -14,7 +14,15 @@ __all__ = ["post"]
     "written",
     [
         *("Accept!", "accept", "yes \U0001f44d", "I accept.", "Einverstanden.", "accept m1", "Accept m1."),
-        *("Yes, please", "Sure, gladly!", "Yes, let us play!", "Let's play, yes", "Okay, yes"),
+        *(
+            "Ja gern!\n\nBob",
+            "Einverstanden!\n\nBob.",
+            "Yes, please",
+            "Sure, gladly!",
+            "Yes, let us play!",
+            "Let's play, yes",
+            "Okay, yes",
+        ),
         *("Ja", "Ja, gerne!", "ja gerne", "Ich nehme die Partie an", "Natürlich, einverstanden", "Bin dabei!"),
     ],
 )
@@ -32,6 +40,11 @@ def test_terms_are_accepted_in_one_letter(post: Post, written: str) -> None:
         ("Yes! Looking forward to it.", "says more than `yes`"),
         ("Of course, yes.\n\nAnn, who is that?", "says more than `yes`"),
         ("Gerne. Wer spielt mit?", "says more than `yes`"),
+        ("Sure, sounds good", "says more than `yes`"),
+        ("Klingt super! Bin dabei.", "says more than `yes`"),
+        ("I'm in", "says more than `yes`"),
+        ("Einverstanden!\nBob", "says more than `yes`"),
+        ("Einverstanden!\n\nBen", "says more than `yes`"),
     ],
 )
 def test_a_yes_in_doubt_brings_the_line_and_the_reason(post: Post, written: str, why: str) -> None:
@@ -44,7 +57,7 @@ def test_a_yes_in_doubt_brings_the_line_and_the_reason(post: Post, written: str,
     assert post.referee.match().phase == "setup"
 
 
-@pytest.mark.parametrize("written", ["Yes, but not before Monday", "Ja, aber mit vier Spielern", ""])
+@pytest.mark.parametrize("written", ["Yes, but not before Monday", "Ja, aber mit vier Spielern", "Not so good", ""])
 def test_an_answer_with_a_condition_is_not_completed_to_a_yes(post: Post, written: str) -> None:
     bob = post.proposed()
     post.reply(bob, written)
@@ -69,14 +82,26 @@ def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> No
     assert "What you submitted before still stands" in bob.text
 
 
-def test_a_yes_in_doubt_asks_for_the_orders_themselves(post: Post) -> None:
+def test_a_yes_in_doubt_brings_the_form_again(post: Post) -> None:
     """Orders are not made doubtful by what stands below every letter of some people."""
     _, bob = post.begun()
-    post.reply(bob, "gx3", to=reply_to(bob.find("begins")))
-    post.reply(bob, "yes\n\nThis letter is for its recipient alone.")
-    assert "Otherwise answer this letter with the orders themselves." in bob.text
-    post.reply(bob, "Gx3\n\nThis letter is for its recipient alone.")
+    post.reply(bob, "gx3 final", to=reply_to(bob.find("begins")))
+    for written in ("yes\n\nThis letter is for its recipient alone.", "Sure, sounds good"):
+        post.reply(bob, written)
+        assert post.standing(2) is None
+        assert "\nrev 1\nfinal\nGx3\nend\n" in bob.text
+        assert "says more than `yes`" in " ".join(bob.text.split())
+    post.reply(bob, f"{bob.form('orders')}\n\nThis letter is for its recipient alone.")
     assert post.standing(2) == "Gx3"
+
+
+@pytest.mark.parametrize("written", ["Gx3\n\nfinal", "Gx3\n\nFinal.\n\nBob"])
+def test_final_below_orders_makes_them_final(post: Post, written: str) -> None:
+    _, bob = post.begun()
+    post.reply(bob, written)
+    assert "rev 1\nfinal\nGx3\nend" in bob.text
+    post.reply(bob, "yes")
+    assert post.referee.match().orders[2].final
 
 
 def test_what_a_mail_program_broke_into_lines_is_read_whole(post: Post) -> None:

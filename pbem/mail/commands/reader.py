@@ -119,7 +119,7 @@ class Reading(msgspec.Struct, frozen=True):
 
     commands: list[AnyCommand]
     ignored: list[str]
-    """The lines that were skipped, in their order, also those after `stop`; a quote, or all after `-- `, is one run."""
+    """The lines that were skipped, in their order, also those after `stop`; a quote, or all after `-- `, is a run."""
     optout: bool = False
     """The first word is `stop`, or the first line `unsubscribe`: no more mail, except about running matches."""
     place: dict[str, str] = {}
@@ -156,9 +156,9 @@ def parse(text: str, *, signed: bool = True) -> Reading:
     commands, skipped = _read(words, signed=signed)
     skipped += lines.quotes
     if words.more:
-        unread = (number for number, _ in lines.kept if number >= words.line(words.start))
-        rest = zip(unread, words.text[words.start :].split("\n"), strict=True)
-        skipped += [(number, line.strip()) for number, line in rest if line.strip()]
+        numbers = (number for number, _ in lines.kept if number >= words.line(words.start))
+        unread = zip(numbers, words.text[words.start :].split("\n"), strict=True)
+        skipped += [(number, line.strip()) for number, line in unread if line.strip()]
     first = first_paragraph(lines)
     leaves = not commands and _LEAVES.match(first) is not None
     optout = leaves or (not commands and _STOP.match(first) is not None)
