@@ -91,6 +91,7 @@ class AnswerWriter:
             "letters/answer.txt",
             answers=self._answers(caller, replies, out, language),
             ignored=[] if reading.optout or caller.repeated else _recognised(own_lines(reading.ignored, name)),
+            adds=caller.understood.adds and not caller.repeated,
             stopped=reading.optout,
             several=not replies and caller.letter.several,
             html_only=None if reading.meant is None else answered,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cache, partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -86,6 +87,8 @@ class Understood(msgspec.Struct, frozen=True):
     brought: list[Brought] = []
     judged_by_others: JudgedText | None = None
     """The signed text as the other players of a sealed match will read it by any of these keys, if they are to."""
+    adds: bool = False
+    """True if words of the sender's own stand above what a key signed."""
 
     def new_key(self, request: BringsKey) -> Key | None:
         """The new key that a request brings; None if it brings none. Raises `BadKey`."""
@@ -186,7 +189,15 @@ def _understood(
         others = judged_by_others(said.verdict.pasted.encode(), [key.public for key in tried], question.server)
     asking = [one.request for one in reading.commands if isinstance(one.request, BringsKey)]
     brought = list(_brought(letter, said.verdict, asking, question, read)) if asking else []
-    return Understood([*keys], said, reading, voucher, brought, others)
+    adds = said.verdict.kind == "valid" and _adds(letter.text or "", said.text)
+    return Understood([*keys], said, reading, voucher, brought, others, adds)
+
+
+def _adds(text: str, signed: str) -> bool:
+    """True if a text has own lines above the signed ones."""
+    first = next(filter(None, map(str.strip, commands.clean(signed).split("\n"))), "")
+    lines = map(str.strip, commands.own_text(text).split("\n"))
+    return any(takewhile(lambda line: line != first and not line.startswith("-----BEGIN"), lines))
 
 
 def _brought(

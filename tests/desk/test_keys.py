@@ -68,6 +68,7 @@ def test_register_play_and_prove(referee: Referee, way: str) -> None:
     referee.send(bob, f"new spaceships with ann\n{SMALL}\nend\n")
     send(form_in(ann.text, "accept", lines=1))
     send(ann.filled("setup", FLEETS[1]))
+    assert "above the signed text" not in ann.text
     referee.send(bob, bob.filled("setup", FLEETS[0]))
     for cell in ("Rv1", "Rv3", "Bz5"):
         send(ann.filled("orders", "final\n"))
