@@ -76,7 +76,7 @@ def test_a_stranger_is_answered_in_the_language_of_the_letter(referee: Referee) 
     cy = referee.person("cy")
     for header in ("Accept-Language: de-AT, en;q=0.5\n", "Content-Language: de\n"):
         referee.deliver(referee.raw(cy, "help\n", headers=header + sent_from(cy.address)), cy.address)
-        assert "Schreib Befehle untereinander" in cy.text
+        assert "Schreib Kommandos untereinander" in cy.text
     reads_like(cy.last, "de/letters/help")
     referee.deliver(
         referee.raw(cy, "help new\n", headers="Accept-Language: fr\n" + sent_from(cy.address)), cy.address
@@ -102,7 +102,7 @@ def test_the_servers_own_language_is_for_those_who_chose_none(referee: Referee) 
     referee.configure(language="de")
     cy = referee.person("cy")
     referee.send(cy, "help\n", sign=False)
-    assert "Schreib Befehle untereinander" in cy.text
+    assert "Schreib Kommandos untereinander" in cy.text
     referee.deliver(referee.raw(cy, "help\n", headers="Accept-Language: en\n" + sent_from(cy.address)), cy.address)
     assert "Write commands one below the other" in cy.text
     referee.send(cy, "new chess\nend\n", sign=False)

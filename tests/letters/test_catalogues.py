@@ -180,3 +180,10 @@ def test_the_diary_has_words_for_every_type_of_entry() -> None:
     diary = (template_folder() / "answers" / "diary.txt").read_text("utf-8")
     for kind in events.TYPES.values():
         assert (f'kind == "{kind.name}"' in diary) != kind.silent, kind.name
+
+
+def test_german_tells_commands_from_orders() -> None:
+    """`Befehl` would mean both."""
+    texts = [(english, own) for english, own in pairs("de") if re.search(r"\bcommands?\b", english)]
+    assert not [own for english, own in texts if "rder" not in english and "Befehl" in own]
+    assert [own for _, own in texts if "Kommando" in own]
