@@ -39,22 +39,11 @@ if TYPE_CHECKING:
     from pbem.store.inbox import InboxRow, Stranded
     from pbem.store.noted_time import Leap
 
-    _Leased = tuple[InboxRow, Question]
-    """A leased letter, and what is asked about it."""
     _Read = tuple[InboxRow, Findings | ReaderError]
-    """The same with the answer."""
-
-_BATCHES = 4
-"""The number of batches that are handled in a row, each while the next one is read, before answers are sent."""
+    """A leased letter, and what was found in it."""
 
 _HELD = 0.05
 """Seconds after which a decision on several letters takes no more: the intake waits for its commit."""
-
-_IN_A_ROW = 0.5
-"""Seconds after which no further batch is begun before answers are sent: heavy letters of others delay them."""
-
-_SMALL = 16 * 1024
-"""At most how many octets are read and answered sooner than others are read meanwhile."""
 
 _SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 """The errors of a machine that has no descriptors, memory or processes left."""
@@ -86,7 +75,7 @@ class WorkingDesk:
         return True
 
     def handle_next(self, now: datetime) -> int:
-        """Handle the next letters of the inbox, a few in one decision while the next few are read; returns how many.
+        """Handle the next few letters of the inbox, in one decision if they do not take long; returns how many.
 
         Raises only if the store fails, the reader cannot even be started, or the machine has no descriptors left.
         """
@@ -97,16 +86,13 @@ class WorkingDesk:
         self._desk.operator.obey(now)
         self._desk.due_tasks.beat(now)
         self._desk.reader.get_ready()  # without one no letter's attempts are spent
-        handled = 0
-        ends = self._clock() + _IN_A_ROW
-        taken = self._lease_next(now)
-        for left in reversed(range(_BATCHES)):
-            handled += len(taken)
-            taken = self._handle_batch(taken, now, more_until=ends if left else 0.0) if taken else []
-        if not handled:
+        rows = self._desk.inbox.lease_some(BATCH, now)
+        if rows:
+            self._handle_batch(rows, now)
+        else:
             self._set_aside(now)
         self._desk.in_doubt = False
-        return handled
+        return len(rows)
 
     def tick(self, now: datetime) -> datetime | None:
         """Do what is due; returns when to be called again."""
@@ -120,19 +106,6 @@ class WorkingDesk:
         """Carry out the operator's instructions."""
         self._desk.operator.obey(now)
 
-    def _lease_next(self, now: datetime, *, fresh: bool = False) -> list[_Leased]:
-        """Lease the next letters, perhaps only `fresh` ones, and have their reading begun."""
-        rows = self._desk.inbox.lease_some(BATCH, now, fresh=fresh)
-        if not rows:
-            return []
-        self._desk.points("letter leased")
-        # No letter is from the future: the clock may have been set back a little since it was received.
-        rows = [replace(row, received=min(row.received, now)) for row in rows]
-        records = self._desk.lookups.found([row.id for row in rows])
-        taken = [(row, self._question(row, records.get(row.id, {}))) for row in rows]
-        self._desk.reader.ask([question for _, question in taken])
-        return taken
-
     def _question(self, row: InboxRow, records: dict[str, str | None]) -> Question:
         """The question about a letter, with the keys of its envelope's sender; None if it goes to the operator."""
         sender, recipients, config = row.envelope.sender, row.envelope.recipients, self._desk.config
@@ -142,11 +115,13 @@ class WorkingDesk:
         authserv_id, host = config.identity.authserv_id, config.pages_host
         return Question(row.raw, row.received, config.server, keys, authserv_id, records, returned, host)
 
-    def _read(self, taken: Sequence[_Leased]) -> list[_Read]:
+    def _read(self, rows: Sequence[InboxRow]) -> list[_Read]:
         """The letters as they were read; read again by the keys of From if the envelope names somebody else."""
-        found = self._desk.reader.found()
+        records = self._desk.lookups.found([row.id for row in rows])
+        questions = [self._question(row, records.get(row.id, {})) for row in rows]
+        found = self._desk.reader.read(questions)
         again = {}
-        for at, ((row, question), findings) in enumerate(zip(taken, found, strict=True)):
+        for at, (row, question, findings) in enumerate(zip(rows, questions, found, strict=True)):
             if not isinstance(findings, Findings) or findings.understood is None:
                 continue
             sender = findings.letter.sender
@@ -155,24 +130,19 @@ class WorkingDesk:
                 and (offered := self._desk.authentication.offered(sender)) != question.keys
             ):
                 again[at] = replace(question, keys=offered)
-        if again:
-            self._desk.reader.ask([*again.values()])
-            for at, findings in zip(again, self._desk.reader.found(), strict=True):
-                found[at] = findings
-        return [(row, findings) for (row, _), findings in zip(taken, found, strict=True)]
+        for at, findings in zip(again, self._desk.reader.read([*again.values()]), strict=True):
+            found[at] = findings
+        return [*zip(rows, found, strict=True)]
 
-    def _handle_batch(self, taken: Sequence[_Leased], now: datetime, *, more_until: float) -> list[_Leased]:
-        """Give letters their effect, while more are read, if it is not too late for that; returns the latter."""
-        letters = self._read(taken)
+    def _handle_batch(self, rows: Sequence[InboxRow], now: datetime) -> None:
+        """Read leased letters, and give them their effect."""
+        self._desk.points("letter leased")
+        # No letter is from the future: the clock may have been set back a little since it was received.
+        letters = self._read([replace(row, received=min(row.received, now)) for row in rows])
         for row, _ in letters:
             if row.suspect:
                 self._desk.inbox.begin_alone(row.id, now)
         self._desk.points("letter read")
-        # A letter that failed before has a batch of its own, because it may take down all leased letters.
-        # One small letter is answered before anybody looks for more; it also comes alone if the next one is large.
-        is_soon_answered = len(letters) == 1 and len(letters[0][0].raw) <= _SMALL
-        more = self._clock() < more_until and not any(row.alone for row, _ in letters) and not is_soon_answered
-        following = self._lease_next(now, fresh=True) if more else []
         outcomes: dict[int, str] = {}
         while len(outcomes) < len(letters):
             outcomes |= self._decide_together(letters[len(outcomes) :], now)
@@ -180,7 +150,6 @@ class WorkingDesk:
         for row_id, outcome in outcomes.items():
             if outcome:
                 _LOG.info("letter handled", inbox=row_id, outcome=outcome)
-        return following
 
     def _decide_together(self, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
         """Give the first of some letters its effect, and those after it for which one decision has time.

@@ -117,14 +117,8 @@ class LetterReader(Protocol):
     def get_ready(self) -> None:
         """Make sure that reading is possible at all, before any letter is leased; raises `ReaderError`."""
 
-    def ask(self, questions: Sequence[Question]) -> None:
-        """Begin to read several letters, while others are worked on; raises nothing.
-
-        Earlier questions whose answers were not `found` yet are forgotten.
-        """
-
-    def found(self) -> list[Findings | ReaderError]:
-        """The answers to `ask`, in order; waits for them all. Raises `ReaderError` if nothing can be read at all."""
+    def read(self, questions: Sequence[Question]) -> list[Findings | ReaderError]:
+        """The answers to these questions, in order. Raises `ReaderError` if nothing can be read at all."""
 
     def close(self) -> None:
         """Read no more."""
@@ -135,18 +129,12 @@ class InProcess:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._questions: Sequence[Question] = ()
 
     def get_ready(self) -> None:
         """There is nothing to wait for."""
 
-    def ask(self, questions: Sequence[Question]) -> None:
-        """Remember what was asked."""
-        self._questions = questions
-
-    def found(self) -> list[Findings | ReaderError]:
+    def read(self, questions: Sequence[Question]) -> list[Findings | ReaderError]:
         """Read and judge now."""
-        questions, self._questions = self._questions, ()
         return [find(question, self._limits) for question in questions]
 
     def close(self) -> None:

@@ -180,8 +180,7 @@ class DeskAdmission:
     def _findings(reader: LetterReader, question: Question) -> Findings | None:
         """The findings about a letter; None if it cannot be read."""
         try:
-            reader.ask([question])
-            (found,) = reader.found()
+            (found,) = reader.read([question])
         except ReaderError:
             return None
         return found if isinstance(found, Findings) else None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 START = 60.0  # seconds until a new worker counts as stuck: a loaded machine takes its time
 LENGTH = 4  # octets of a frame's length
-AHEAD = 64 * 1024  # octets of requests that may wait in a worker's socket
+PIECE = 64 * 1024  # octets of an answer that are taken in at once
 NICE = 10  # how much less of the processor a reader is given than others
 ALARM = 2.0  # seconds after our own deadline, when a worker whose daemon was killed ends itself
 
@@ -62,37 +62,6 @@ def _document(value: object) -> object:
 _encoder = msgspec.msgpack.Encoder(enc_hook=_document)
 
 
-class _Batch:
-    """Questions to a worker, how many of them were sent, and the answers so far."""
-
-    def __init__(self, questions: Sequence[Question]) -> None:
-        self.frames = [_encoder.encode(question) for question in questions]
-        self.replies: list[Findings | ReaderError] = []
-        self.sent = 0
-        self.in_socket = 0
-        """Octets of requests that were sent and not answered."""
-
-    @property
-    def next(self) -> bytes | None:
-        """The next request to send, if the worker's socket has room for it.
-
-        Otherwise sending could block while the worker itself waits for us to read its answer.
-        """
-        if self.sent == len(self.frames):
-            return None
-        frame = self.frames[self.sent]
-        return frame if self.sent == len(self.replies) or self.in_socket + len(frame) <= AHEAD else None
-
-    def answered(self, reply: Findings | ReaderError) -> None:
-        """Note the answer to the first request that has none."""
-        self.in_socket -= len(self.frames[len(self.replies)])
-        self.replies.append(reply)
-
-    def lost(self) -> None:
-        """Mark the requests without an answer as not sent: they were lost with the worker."""
-        self.sent, self.in_socket = len(self.replies), 0
-
-
 class Worker:
     """A reader whose work is done in a separate process; for one thread at a time."""
 
@@ -107,7 +76,6 @@ class Worker:
         )
         self._process: subprocess.Popen[bytes] | None = None
         self._received = bytearray()
-        self._asked = _Batch([])
         self._started = False
         self._start()
 
@@ -123,25 +91,19 @@ class Worker:
             raise self._failed("did not get ready")
         self._started = True
 
-    def ask(self, questions: Sequence[Question]) -> None:
-        """Send questions to the worker, as many as its socket takes; it works while the caller does other things."""
-        with contextlib.suppress(ReaderError):
-            self._complete(self._asked)
-        self._asked = _Batch(questions)
-        if self._started:
-            try:
-                self._send_ahead(self._asked)
-            except ReaderError:
-                self._asked.lost()
+    def read(self, questions: Sequence[Question]) -> list[Findings | ReaderError]:
+        """The worker's findings about each letter; one on which it fails does not affect the others.
 
-    def found(self) -> list[Findings | ReaderError]:
-        """Wait for the worker's findings about all questions; raises `ReaderError`.
-
-        The worker always has the next letter in its socket while it reads one.
+        Raises `ReaderError` when no worker can be started.
         """
-        batch, self._asked = self._asked, _Batch([])
-        self._complete(batch)
-        return batch.replies
+        found: list[Findings | ReaderError] = []
+        for question in questions:
+            self.get_ready()
+            try:
+                found.append(self._findings(question))
+            except ReaderError as error:
+                found.append(error)
+        return found
 
     def close(self) -> None:
         """End the worker."""
@@ -178,45 +140,23 @@ class Worker:
                 log.error("reader ended", reason=reason, status=status)
         self._socket.close()  # what is sent or received on it now fails
         self._process = None
-        self._asked.lost()
 
-    def _complete(self, batch: _Batch) -> None:
-        """Wait for the answers to all requests; a failed one does not affect the others.
-
-        Raises `ReaderError` when no worker can be started.
-        """
-        while len(batch.replies) < len(batch.frames):
-            if batch.sent == len(batch.replies):
-                self.get_ready()
-            try:
-                self._send_ahead(batch)
-                reply = self._receive(time.monotonic() + self._deadline)
-                if isinstance(reply, _Broken):
-                    log.error("reader trouble", exception=reply.kind, frames=reply.frames)
-                    batch.answered(ReaderError(f"{reply.kind} while reading"))
-                elif isinstance(reply, Findings):
-                    batch.answered(reply)
-                else:
-                    raise self._failed("answered something else")
-            except ReaderError as error:
-                batch.answered(error)
-                batch.lost()
-
-    def _send_ahead(self, batch: _Batch) -> None:
-        while (frame := batch.next) is not None:
-            self._send(frame)
-            batch.in_socket += len(frame)
-            batch.sent += 1
-
-    def _send(self, request: bytes) -> None:
-        """Send a frame; raises `ReaderError`."""
+    def _findings(self, question: Question) -> Findings:
+        """The findings about one letter; raises `ReaderError`."""
         try:
             self._socket.settimeout(self._deadline)
-            self._socket.sendall(len(request).to_bytes(LENGTH, "big") + request)
+            _send(self._socket, question)
         except TimeoutError:
             raise self._failed("took too long") from None
         except OSError:
             raise self._failed("died") from None
+        reply = self._receive(time.monotonic() + self._deadline)
+        if isinstance(reply, _Broken):
+            log.error("reader trouble", exception=reply.kind, frames=reply.frames)
+            raise ReaderError(f"{reply.kind} while reading")
+        if not isinstance(reply, Findings):
+            raise self._failed("answered something else")
+        return reply
 
     def _receive(self, end: float) -> _Reply:
         """The next frame; raises `ReaderError`."""
@@ -235,7 +175,7 @@ class Worker:
     def _octets(self, count: int, end: float) -> bytes:
         while len(self._received) < count:
             self._socket.settimeout(max(end - time.monotonic(), 0.001))
-            piece = self._socket.recv(max(count - len(self._received), AHEAD))
+            piece = self._socket.recv(max(count - len(self._received), PIECE))
             if not piece:
                 raise ConnectionResetError
             self._received += piece
@@ -290,9 +230,9 @@ def _answer(question: Question, limits: Limits) -> Findings | _Broken:
         return _Broken(type(error).__name__, [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames[-8:]])
 
 
-def _send(daemon: socket.socket, reply: _Reply) -> None:
-    data = _encoder.encode(reply)
-    daemon.sendall(len(data).to_bytes(LENGTH, "big") + data)
+def _send(other: socket.socket, frame: Question | _Reply) -> None:
+    data = _encoder.encode(frame)
+    other.sendall(len(data).to_bytes(LENGTH, "big") + data)
 
 
 if __name__ == "__main__":

@@ -117,11 +117,6 @@ class InboxRow(msgspec.Struct, frozen=True):
     suspect: bool = False
     """True if the process died while it was leased."""
 
-    @property
-    def alone(self) -> bool:
-        """True if it needs a batch of its own, because it may take others down with it."""
-        return self.suspect or self.attempts > 0
-
 
 class Stranded(msgspec.Struct, frozen=True):
     """A letter whose attempts are all used up; its bytes are not touched, because they may be the cause."""
@@ -140,7 +135,7 @@ class Inbox(SealedRows):
         self._account = account
         """The mailbox at a provider from which letters come, if there is one: letters lie there that are not here."""
         self._leases = 0
-        """The number of leases that were not `fresh`: one in `ALONE` of them begins with a failed letter."""
+        """The number of leases: one in `ALONE` of them begins with a failed letter."""
 
     def put(self, envelope: Envelope, raw: bytes, received: datetime) -> int:
         """Store a letter, on disk when this returns; the same envelope and bytes again give the same row.
@@ -208,20 +203,20 @@ class Inbox(SealedRows):
         rows = self._database.each("SELECT fingerprint, raw FROM inbox WHERE received >= ?", (to_db(time),))
         return (self._opened("inbox", row)["raw"] for row in rows)
 
-    def lease_some(self, most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
+    def lease_some(self, most: int, now: datetime) -> list[InboxRow]:
         """Lease the next waiting letters, up to this many; the lease is committed before this returns.
 
         They are of one rank, so that none waits for one of a lower rank, and have no more octets than a `BATCH`,
         so that it does not take long.
 
         A letter that failed or is suspect gets a batch of its own, so that it takes no other down with it: when it is
-        its turn, or nothing else waits, but never with `fresh`. A letter that failed three times is not leased again:
+        its turn, or nothing else waits. A letter that failed three times is not leased again:
         see `stranded`; nor is one that waits for the DNS (`Lookups`). One that cannot be unsealed has failed.
         """
-        self._leases += not fresh
-        turn = not fresh and self._leases % ALONE == 0
+        self._leases += 1
+        turn = self._leases % ALONE == 0
         chosen = (self._failed(now) if turn else []) or self._fresh(most)
-        if not (chosen or fresh or turn):
+        if not (chosen or turn):
             chosen = self._failed(now)
         if not chosen:
             return []

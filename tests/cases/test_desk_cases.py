@@ -107,8 +107,7 @@ def test_case_17_odd_letters_are_answered_and_end_nothing(referee: Referee, work
     raw = b"From: ann@mail.example\r\n" + ODD[trait]
     found = []
     for reader in (here := InProcess(Limits()), worker, here):
-        reader.ask([Question(raw, referee.now, "play.example", [])])
-        found += reader.found()
+        found += reader.read([Question(raw, referee.now, "play.example", [])])
     assert found[0] == found[1] == found[2]
     assert len(set(map(repr, found))) == 1
     ann = referee.person("ann")

@@ -72,7 +72,7 @@ def test_a_letter_that_cannot_be_read_in_its_time_is_not_let_in(referee: Referee
             super().__init__(limits)
             seconds.append(limits.reading.total_seconds())
 
-        def found(self) -> list[Findings | ReaderError]:
+        def read(self, _: object) -> list[Findings | ReaderError]:
             return [ReaderError("took too long")]
 
     ann = referee.registered("ann")

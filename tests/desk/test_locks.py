@@ -39,7 +39,7 @@ def test_a_match_with_all_that_is_read_and_judged(referee: Referee, monkeypatch:
     referee.send(bob, f"resign m1 match\nserver {SERVER}\nplayer bob\nend\n")
     referee.wait(timedelta(days=2))
     assert not met
-    assert seen >= {"InProcess.found", "received", "vouch", "judge", "parse_key", "parse"}
+    assert seen >= {"InProcess.read", "received", "vouch", "judge", "parse_key", "parse"}
 
 
 def test_what_waits_for_a_digest_and_is_taken_with_the_next_letter(referee: Referee) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from attackers.hostile_letters import LINES, plain
 
-from pbem.desk.letter_handling import WorkingDesk
 from pbem.store.inbox import BATCH, Envelope
 
 if TYPE_CHECKING:
@@ -67,9 +66,3 @@ def test_who_writes_in_anns_name_delays_nobody_but_ann(referee: Referee) -> None
     order = handled(referee, lambda: write(referee, bob))
     assert order.index("bob") <= 2
     assert order.count("ann") == 12
-
-
-def test_answers_go_out_between_a_few_large_letters(referee: Referee) -> None:
-    flood(referee, 6)
-    desk = WorkingDesk(referee.desk, clock=lambda: 0.0)  # on a busy machine each would take too long for another
-    assert [desk.handle_next(referee.now) for _ in range(3)] == [4, 2, 0]

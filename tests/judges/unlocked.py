@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
 
 _SLOW: list[tuple[Any, str]] = [
-    (InProcess, "found"),
-    (Worker, "found"),
+    (InProcess, "read"),
+    (Worker, "read"),
     (reading, "received"),
     (reading, "vouch"),
     (reading, "judged_by_others"),

@@ -59,14 +59,9 @@ def pid(worker: Worker) -> int:
     return worker._process.pid
 
 
-def found(reader: LetterReader, *questions: Question) -> list[Findings | ReaderError]:
-    reader.ask(questions)
-    return reader.found()
-
-
 def read(reader: LetterReader, raw: bytes) -> Letter | None:
     """A letter as a reader reads it; raises what the reader says went wrong with it."""
-    (answer,) = found(reader, Question(raw, AT))
+    (answer,) = reader.read([Question(raw, AT)])
     if isinstance(answer, ReaderError):
         raise answer
     return answer.letter
@@ -94,17 +89,16 @@ def test_letters_are_read_and_judged_as_we_do(worker: Worker, odd_mail: list[Pat
     keys = [parse_key((KEYS / name).read_bytes()) for name in names]
     kinds = set()
     for start in range(0, len(raws), 8):
-        answers = found(worker, *asked(raws[start : start + 8], keys))
-        assert answers == found(InProcess(Limits()), *asked(raws[start : start + 8], keys))
+        answers = worker.read(asked(raws[start : start + 8], keys))
+        assert answers == InProcess(Limits()).read(asked(raws[start : start + 8], keys))
         said = [one.understood for one in answers if isinstance(one, Findings)]
         kinds |= {one.judged.verdict.kind for one in said if one is not None}
     assert kinds >= {"none", "valid", "bad", "unknown key"}
     nobody: list[list[Key] | None] = [[], None]
     for offered in nobody:
-        answers = found(worker, *asked(raws[:8], offered))
-        assert answers == found(InProcess(Limits()), *asked(raws[:8], offered))
+        answers = worker.read(asked(raws[:8], offered))
+        assert answers == InProcess(Limits()).read(asked(raws[:8], offered))
         assert all((one.understood is None) == (offered is None) for one in answers if isinstance(one, Findings))
-    assert worker.found() == []
 
 
 def test_a_worker_vouches_as_we_do(worker: Worker) -> None:
@@ -115,8 +109,8 @@ def test_a_worker_vouches_as_we_do(worker: Worker) -> None:
     for raw in (SMALL, domain.craft(SMALL), told + domain.craft(SMALL), domain.craft(SMALL) + b"footer\r\n"):
         for records in told_by_the_dns:
             question = Question(raw, AT, "play.example", [], "mx.play.example", records)
-            (answer,) = found(worker, question)
-            assert found(InProcess(Limits()), question) == [answer]
+            (answer,) = worker.read([question])
+            assert InProcess(Limits()).read([question]) == [answer]
             assert isinstance(answer, Findings)
             assert answer.understood is not None
             voucher = answer.understood.voucher
@@ -129,7 +123,7 @@ def test_what_is_beyond_the_limits_is_refused_with_its_headers(worker: Worker) -
     failed = b"X-Failed-Recipients: bob@mail.example\r\nSubject: Mail delivery failed\r\n"
     parts = b"Content-Type: multipart/mixed; boundary=b\r\n" + SMALL + b"--b\r\n\r\nx\r\n" * 60 + b"--b--\r\n"
     for raw, kind in ((parts, "unclear"), (failed + parts, "permanent")):
-        (answer,) = found(worker, Question(raw, AT, "play.example", [], returned=True))
+        (answer,) = worker.read([Question(raw, AT, "play.example", [], returned=True)])
         assert isinstance(answer, Findings)
         assert answer.beyond is not None
         assert "50 parts" in answer.beyond
@@ -208,7 +202,7 @@ def test_a_budget_of_work_ends_what_works_too_long() -> None:
     limits = msgspec.structs.replace(ROOMY, reading_processor=Duration(seconds=0.02))
     with closing(Worker(limits)) as worker:
         before = pid(worker)
-        first, second = found(worker, *asked([SMALL + b"help\r\n" * 900_000, SMALL], []))
+        first, second = worker.read(asked([SMALL + b"help\r\n" * 900_000, SMALL], []))
         assert isinstance(first, ReaderError)
         assert isinstance(second, Findings)
         assert pid(worker) != before
@@ -220,7 +214,7 @@ def test_a_budget_of_work_ends_what_works_too_long() -> None:
 
 
 def test_a_letter_of_commands_alone_is_no_flood(worker: Worker) -> None:
-    (answer,) = found(worker, *asked([SMALL + b"list list list list list list list list\r\n" * 4900], []))
+    (answer,) = worker.read(asked([SMALL + b"list list list list list list list list\r\n" * 4900], []))
     assert isinstance(answer, Findings)
     assert answer.understood is not None
     assert len(answer.understood.reading.commands) == 200

@@ -48,7 +48,6 @@ class Crowd:
         """The steps that each kind of work on this inbox takes."""
         work: dict[str, Callable[[], object]] = {
             "one more letter comes": lambda: self.inbox.put(self._envelope, b"one more", NOW),
-            "the next batch": lambda: self.inbox.lease_some(8, NOW, fresh=True),
             "the next batch, or a letter alone": lambda: self.inbox.lease_some(8, NOW),
             "the next names for the DNS": lambda: [self.lookups.due(NOW, rank, 8) for rank in RANKS],
             "when to ask again": lambda: self.lookups.next_due(NOW),
