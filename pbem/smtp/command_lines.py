@@ -83,12 +83,6 @@ class SmtpSession(Session):
         """True if STARTTLS is possible and not yet done."""
         return self._tls is not None and not self._secure
 
-    async def smtp_HELP(self, _arg: str | None) -> None:
-        """HELP, for people who connect by hand."""
-        await self.push(
-            f"214 2.0.0 letters for {self._services.recipients.mailbox}; one that says `help` is answered"
-        )
-
     async def smtp_AUTH(self, _arg: str | None) -> None:
         """AUTH: nobody logs in here."""
         await self.push("502 5.5.1 no accounts here")

@@ -54,11 +54,6 @@ class Recipients:
         self._delimiter = delimiter
         self._most = most
 
-    @property
-    def mailbox(self) -> str:
-        """The server's address."""
-        return f"{self._local}@{self._domain}"
-
     def knows(self, recipient: str) -> bool:
         """True if letters for this address are accepted: the mailbox, its sub-addresses, postmaster and abuse."""
         local, _, domain = recipient.lower().rpartition("@")
