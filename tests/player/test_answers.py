@@ -189,6 +189,21 @@ class TestAnswered:
         assert side.memory.alarms()
         side.close()
 
+    def test_it_is_compared_with_the_bundle_whatever_else_its_letter_tells(
+        self, playing: Side, referee: Referee
+    ) -> None:
+        """A server could leave out how the match stands, and so have no proof compare its receipt."""
+        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+        referee.deliver(sent.raw, playing.person.address, sent.to)
+
+        def change(found: dict[str, Any]) -> None:
+            found["items"] = [item for item in found["items"] if item["about"] == "command"]
+
+        came = playing.person.letters.came
+        came[-1] = rewritten(playing, change, key=referee.signing_key, raw=came[-1])
+        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["done"]
+        assert playing.memory.letters("m1")[-1][1] == came[-1]
+
     @pytest.mark.parametrize("how", ["not signed", "misdated"])
     def test_a_copy_that_is_refused_does_not_refuse_it_for_good(
         self, playing: Side, referee: Referee, how: str

@@ -64,12 +64,13 @@ class Belief:
             "press": self._talked,
         }
         for item in heard.items:
+            if isinstance(match := item.get("match"), str):
+                self._memory.file(number, match)
             if item.get("about") == "match":
                 found = self._told_of(item, letter)
                 if isinstance(found, Event):
                     events.append(found)
                     continue
-                self._memory.file(number, found.match)
                 standings[found.match] = found
                 events += self._standing(number, letter, found, heard, now)
             elif take := about.get(str(item.get("about"))):
