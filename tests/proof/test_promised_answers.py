@@ -254,6 +254,24 @@ class TestMatches:
         found = against(proof(referee, ann)).judge(shown)
         assert found.standing == ("agrees" if signed == "the same" else "open"), found.findings
 
+    @pytest.mark.parametrize("signed", ["the same", "others"])
+    def test_a_withdrawal_that_was_obeyed_before_is_in_a_trace(self, referee: Referee, signed: str) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        referee.send(bob, bob.filled("orders", "final"))
+        whole = sentence_of(referee, bob, "clear m1\n")
+        for _ in range(2):
+            referee.send(bob, whole)
+        told = bob.last
+        assert outcomes(told) == ["again"]
+        for one in (bob, ann):
+            referee.send(one, one.filled("orders", "final", rev=3))
+        referee.send(ann, "resign m1 match\n")
+        shown = kept("", told.as_bytes())
+        if signed == "others":
+            shown = replace(shown, answered=tuple(replace(one, words="0" * 64) for one in shown.answered))
+        found = against(proof(referee, ann)).judge(shown)
+        assert found.standing == ("silent" if signed == "the same" else "open"), found.findings
+
     def owed(self, referee: Referee, seat: int) -> tuple[str, ...]:
         owed = referee.match().owes(seat)
         return tuple("reveal" if one == "reveal" else "step" for one in owed)

@@ -71,16 +71,16 @@ def _otherwise(index: TranscriptIndex, told: Answered, otherwise: str) -> Findin
 def _missing(letter: ShownLetter, told: Answered) -> Finding | None:
     """The finding about a letter that was done, and of which the transcript says nothing; None if it need not."""
     index = letter.index
-    stands = told.command in BY_RECEIPT - {"clear"} and index.is_signed_by_keys
-    if told.outcome == "again" and not stands:
+    if told.outcome == "again" and not (told.command in BY_RECEIPT and index.is_signed_by_keys):
         return _never_done(letter, told)
     if told.outcome not in OBEYED or told.about != index.place[1]:
         return None
     reason = f"it says that `{told.command}` was done, and "
     if told.command in BY_RECEIPT:
         # It may be that of another letter with these words, which came first.
-        mails = {mail for one in letter.kept.attached for way in one.ways for mail in _MAIL.findall(way)}
-        if any(told.mail == mail or told.words in index.said.get(mail, ()) for mail in map(bytes.decode, mails)):
+        brought = {mail.decode() for one in letter.kept.attached for way in one.ways for mail in _MAIL.findall(way)}
+        first = brought if told.outcome == "done" else index.said.keys()
+        if told.mail in brought or any(told.words in index.said.get(mail, ()) for mail in first):
             return None
         return Finding("open", "answer", reason + "does not bring the receipt")
     if told.command in AT_ONCE and index.goes_on and letter.ahead:
