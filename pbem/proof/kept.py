@@ -80,8 +80,8 @@ class Answered(msgspec.Struct, frozen=True):
     mail: str
     """SHA-256 of the letter."""
     received: str
-    about: str
-    """The match, or the tournament; empty if the command named none."""
+    about: tuple[str, str]
+    """The match and the tournament; no such name if the command named none."""
     command: str
     words: str
     """SHA-256 of the command; empty if bare words were understood as one."""

@@ -284,7 +284,7 @@ def _rest_of(document: JsonObject, item: JsonObject) -> Iterator[Logged | Answer
             "mail": str(mail),
             "received": str(received),
         } if is_time(received):
-            about = str(item.get("match") or item.get("tournament") or "")
+            about = (str(item.get("match")), str(item.get("tournament")))
             words = str(item.get("words"))
             yield Answered(server, mail, received, about, command, words, outcome, *_signed(document))
         case {

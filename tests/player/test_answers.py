@@ -110,6 +110,8 @@ class TestAnswered:
             {"match": None},
             {"match": "m2"},
             {"command": "whoami"},
+            {"mail": None},
+            {"received": "yesterday"},
             "cGJlbSByZWNlaXB0",
             "Paper of m1",
         ],

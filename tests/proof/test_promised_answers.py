@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from datetime import datetime, timedelta
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import Store, against, both, holds, proof, saying, with_entry
-from in_a_box.bulletins import bulletin
+from in_a_box.bulletins import FIELD, bulletin
 from in_a_box.inquiries import early, sentence_of
 from in_a_box.mailing_club import Club
 from in_a_box.referee import SERVER, body, form_in, new
@@ -17,6 +19,7 @@ from vectors.matches import SETUPS, SMALL, key
 from world.mutations import signed_again
 
 from pbem.identity import parse_key, ssh
+from pbem.match.transcript import announcement, canonical, sha256_hex
 from pbem.proof.kept_letters import kept
 from pbem.proof.tournament_proof import compared
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from email.message import EmailMessage
 
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from in_a_box.referee import Mailbox, Referee
 
     from pbem.proof.bundle import Bundle
@@ -43,6 +47,19 @@ def answers(found: Bundle, letters: Sequence[EmailMessage]) -> list[str]:
 def outcomes(letter: EmailMessage) -> list[str]:
     """The outcomes that a letter tells of the commands that it answers."""
     return [item["outcome"] for item in bulletin(letter)["items"] if item["about"] == "command"]
+
+
+def also_naming(told: EmailMessage, key: Ed25519PrivateKey, **names: str) -> EmailMessage:
+    """The letter with other names in what it tells of each command, signed as the server signs it."""
+    document = bulletin(told)
+    for item in document["items"]:
+        if item["about"] == "command":
+            item.update(names)
+    del document["signature"]
+    said = announcement(SERVER, sha256_hex(canonical(document)))
+    packed = base64.b64encode(canonical(document | {"signature": key.sign(said).hex()})).decode()
+    told.replace_header(FIELD, " ".join(wrap(packed, 70)))
+    return told
 
 
 def forgetful(store: Store, loser: Mailbox) -> Referee:
@@ -79,6 +96,7 @@ class TestMatches:
         assert not answers(proof(referee, bob), [told])
         liar = forgetful(store, ann)
         assert answers(proof(liar, ann), [told])
+        assert answers(proof(liar, ann), [also_naming(told, liar.signing_key, tournament="t9")])
 
     @pytest.mark.parametrize("text", ["draw m1 offer", "extend m1 2d", "resign m1 match"])
     def test_words_that_were_obeyed_before_have_the_entry_of_another_letter(
@@ -333,6 +351,8 @@ class TestTournaments:
         else:
             other.start()
         assert any(f"`{what}` was done" in lie for lie in lies(other, told)), told[0].as_string()
+        beside = [also_naming(one, other.referee.signing_key, match="m9") for one in told]
+        assert any(f"`{what}` was done" in lie for lie in lies(other, beside))
 
     def test_the_secret_of_the_lot_is_chosen_once(self, club: Club) -> None:
         """The server knows who entered, and announces the tournament again with a lot that suits it."""

@@ -162,10 +162,14 @@ def _is_proof(letter: Letter, heard: HeardBulletin, item: JsonObject, ours: Sent
     named = [_named_by(one) for one in parse(ours.form).commands if one.words == item.get("words")]
     if not any(all(item.get(key) == one for key, one in zip(about, names, strict=True) if one) for names in named):
         return False
+    # As it is compared with the bundle.
+    said = kept("", letter.raw)
+    told = (item.get("mail"), item.get("words"), item.get("outcome"))
+    if told not in {(one.mail, one.words, one.outcome) for one in said.answered}:
+        return False
     # Signed words that stand are acknowledged as often as they come.
     if ours.command not in _PAPERS or (item.get("outcome") == "again" and (ours.answers or ours.command == "clear")):
         return True
-    said = kept("", letter.raw)
     vouched = {
         one.sha256
         for one in said.papers

@@ -73,7 +73,7 @@ def _missing(letter: ShownLetter, told: Answered) -> Finding | None:
     index = letter.index
     if told.outcome == "again" and not (told.command in BY_RECEIPT and index.is_signed_by_keys):
         return _never_done(letter, told)
-    if told.outcome not in OBEYED or told.about != index.place[1]:
+    if told.outcome not in OBEYED or index.place[1] not in told.about:
         return None
     reason = f"it says that `{told.command}` was done, and "
     if told.command in BY_RECEIPT:
@@ -97,7 +97,7 @@ def _never_done(letter: ShownLetter, told: Answered) -> Finding | None:
     """
     index = letter.index
     together = [one for one in letter.kept.answered if (one.mail, one.outcome) == (told.mail, "again")]
-    enters = all(one.about == index.place[1] and one.command in AT_ONCE - {"substitute"} for one in together)
+    enters = all(index.place[1] in one.about and one.command in AT_ONCE - {"substitute"} for one in together)
     words = {one.words for one in together}
     if not enters or index.words is None or index.words & words or "" in words:
         return None
