@@ -178,8 +178,8 @@ class TestTerms:
     @pytest.mark.parametrize(
         ("lines", "fault"),
         [
-            ("seats: 3", "of a round robin, there is no seats"),
-            ("format: ladder\nseats: 3", "of a ladder, there is no seats"),
+            ("seats: 3", "the format round robin has no option `seats`"),
+            ("format: ladder\nseats: 3", "the format ladder has no option `seats`"),
             ("format: swiss\nseats: 5", "is for 2 or 3 or 4 players: format: swiss, and seats"),
             ("format: swiss\nseats: 1", "seats is a number from 2 to 20"),
             ("format: swiss\nseats: 3\nentrants: 5", "entrants is a number from 6 to 128"),

@@ -392,8 +392,8 @@ class TestTerms:
         ("lines", "fault"),
         [
             ("format: cup", "format is one of"),
-            ("rounds: 3", "there is no rounds"),
-            ("format: ladder\ncloses: 2026-04-01", "there is no closes"),
+            ("rounds: 3", "round robin has no option `rounds`"),
+            ("format: ladder\ncloses: 2026-04-01", "ladder has no option `closes`"),
             ("closes: soon", "closes is a day"),
             ("entrants: 2", "entrants is a number from 3 to 128"),
             ("format: swiss\nentrants: 12", "entrants is a number from 16 to 128"),
