@@ -120,12 +120,13 @@ Left to do:
     "domain": """
 Left to do, as root:
   1. useradd --system --home-dir /var/lib/pbem --shell /usr/sbin/nologin pbem
+     install -d -o pbem -m 700 /var/lib/pbem
      mkdir -p /etc/pbem && cp $here/pbem.toml /etc/pbem/
      cp $here/systemd/* /etc/systemd/system/
   2. Add $here/postfix/main.cf and master.cf to those in /etc/postfix,
      cp $here/postfix/pbem_* /etc/postfix/, and run: postfix reload
   3. Add the records of $here/dns.txt to the DNS.
-  4. pbem check-config --config /etc/pbem/pbem.toml
+  4. sudo -u pbem $pbem check-config --config /etc/pbem/pbem.toml
   5. systemctl enable --now pbem.socket pbem.service
      sudo -u pbem $pbem doctor --config /etc/pbem/pbem.toml""",
 }

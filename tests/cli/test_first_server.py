@@ -90,6 +90,10 @@ def test_init_writes_what_can_be_used(tmp_path: Path, kind: str) -> None:
     assert not [name for name, text in texts.items() if re.search(r"(?<![./\w])(docs|config)/|\$examples", text)]
     if kind == "domain":
         assert "useradd --system" in done.output
+        # `check-config` as that user comes before systemd makes the folder.
+        assert "install -d -o pbem -m 700 /var/lib/pbem\n" in done.output
+        assert re.search(r"sudo -u pbem \S+ check-config", done.output)
+        assert "openssl genrsa" in texts["dns.txt"]
         assert f"cp {folder}/pbem.toml /etc/pbem/" in done.output
     again = CliRunner().invoke(group, ["init", str(folder)], input="")
     assert again.exit_code == 4
