@@ -166,7 +166,7 @@ def test_a_worker_holds_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None
         assert f"Max data size             {512 * 1024 * 1024}" in limits
 
 
-def test_a_letter_that_kills_the_reader_is_set_aside_and_the_others_flow(referee: Referee) -> None:
+def test_a_letter_that_kills_the_reader_three_times_is_set_aside_and_the_others_flow(referee: Referee) -> None:
     with closing(Worker(ROOMY)) as worker:
         referee.desk.reader = worker
         operator = referee.person("operator")
@@ -176,6 +176,7 @@ def test_a_letter_that_kills_the_reader_is_set_aside_and_the_others_flow(referee
         referee.send(anna, "help\n", sign=False)
         assert "help" in anna.text
         assert referee.inbox.outcome(bad)[0] == "aside"
+        assert referee.database.scalar("SELECT attempts FROM inbox WHERE id = ?", (bad,)) == 3
         assert str(operator.last["Subject"]) == "[pbem] A letter was set aside"
 
 
