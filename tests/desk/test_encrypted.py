@@ -196,6 +196,10 @@ class TestRefused:
         referee.send(robo, "set program yes\n")
         referee.send(robo, "set encrypted yes\n")
         assert "programs read no encrypted letters" in " ".join(robo.text.split())
+        ann = referee.registered("ann")
+        encrypted(referee, ann)
+        referee.send(ann, "set program yes\n")
+        assert "programs read no encrypted letters" in " ".join(ann.text.split())
 
 
 class TestKeysThatEnd:
