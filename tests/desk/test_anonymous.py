@@ -171,6 +171,7 @@ class TestPlay:
         for _ in range(2):
             turn(referee, [ann, dan, cem])
         assert held(cem.find(", the end"))[-1].startswith("a draw")
+        assert referee.desk.people.standing("shoot-em-up", "bob").abandoned == 0, "who leaves in good order"
 
     def test_who_lost_a_hidden_seat_is_counted_at_the_end(self, referee: Referee, people: list[Mailbox]) -> None:
         opened(referee, people, OPTIONS.replace("forfeit", "wait"))
