@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import stat
+import zlib
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +14,7 @@ import click
 import icalendar
 import msgspec
 import pytest
+from cli.test_outside_games import page, room_of
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.mailing_club import Club
 from in_a_box.referee import Referee, attachment, new, placed
@@ -20,14 +24,21 @@ from in_a_box.terminal import Terminal
 from player.changed_letters import forged
 from signing.domains import Domain, rsa_key
 
+from pbem.boards.picture import draw, miniature
 from pbem.cli.play.display import _show_glance
 from pbem.games import part_of
 from pbem.games.squares import Glance
 from pbem.mail_providers import PROVIDERS, MailProvider
+from pbem.pages import Home, composer
+from pbem.pages.match_page import replay
+from pbem.player import page_views
 from pbem.player.account_file import Places
 from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
+from pbem.player.page_port import PageAnswer
+from pbem.player.play_facts import revealed, seen
 from pbem.player.play_table import PlayTable
+from pbem.proof.bundle import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -579,3 +590,120 @@ def test_who_was_forgotten_registers_again(terminal: Terminal, key: tuple[str, .
         assert ("already registered as ann" in shown) is (above == 2)
         assert terminal.referee.desk.players.by_name("ann")
         assert terminal().splitlines()[0] == "ann@play.example"
+
+
+class HomePage:
+    """The page of Ann's account at home, without its script: her letters come when it looks."""
+
+    def __init__(self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.terminal = terminal
+        self.room, self.of = room_of(terminal, monkeypatch)
+        self.table = self.room._tables[self.of["account"]]
+
+    def shown(self, view: str = "match", name: str = "m1") -> Any:
+        self.terminal.post()
+        self.terminal.bring()
+        self.room._next.clear()
+        self.room.look()
+        return json.loads(page(self.room, view, self.of | {"match": name}).content)
+
+    def press(self, act: str, facts: JsonObject | None = None, **asked: object) -> Any:
+        moment = facts and [facts[name] for name in ("phase", "game", "turn", "hash")]
+        answer = self.room.act(act, self.of | {"shown": moment} | asked)
+        assert answer is not None
+        return json.loads(answer.content)
+
+    def position(self) -> Any:
+        packed = base64.urlsafe_b64decode(self.shown()["position"].removeprefix("#") + "==")
+        return json.loads(zlib.decompress(packed, -15))
+
+
+def test_the_page_at_home_shows_terms_and_then_asks_for_a_setup(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal.register()
+    bob, home = terminal.referee.registered("bob"), HomePage(terminal, monkeypatch)
+    terminal.referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
+    proposed = home.shown()
+    assert "\n  settling  none\n  hash      " in proposed["terms"]
+    assert [proposed[name] for name in ("composing", "board", "rematch", "talk")] == [False, "", "", []]
+    assert home.press("say", proposed, what="accept") == {"sent": True}
+    setup = home.shown()
+    assert [setup[name] for name in ("composing", "board", "terms", "asked")] == [True, "composer", "", True]
+    for views, said in (
+        (("board", "miniature"), b"Nothing is to be seen of m1 yet."),
+        (("replay", "picture"), b"No bundle of m1 has come: it comes when a game has ended."),
+    ):
+        assert [page(home.room, view, home.of).content for view in views] == [said] * 2
+    assert home.press("judge", setup, text=ANN)["words"] == [ANN]
+    assert home.press("send", setup, text=ANN) == {"sent": True, "words": ""}
+
+
+def test_the_page_at_home_draws_a_position_whether_orders_are_due_or_not(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bob, home = begun(terminal), HomePage(terminal, monkeypatch)
+    playing = home.shown()
+    assert playing["conditions"][0] == {"form": "… hit", "words": "you hit …"}
+    (fault,) = home.press("judge", playing, text="Gx9")["faults"]
+    assert fault == "there is no cell `Gx9`: the cells of a plane go from v1 to z5"
+    assert home.press("judge", playing, text="Gx3")["words"] == ["conventional strikes at Gx3"]
+    assert home.press("send", playing, text="Gx3", final=True)["sent"]
+    assert home.press("send", playing, text="Rv2", turn=3)["sent"]
+    terminal.post()
+    terminal.referee.turn((bob, ""))
+    due = home.position()
+    assert (due["turn"], due["view"]["known"]["1"]["empty"]) == (2, ["Gx3"])
+    assert due["events"].splitlines()[2:4] == ["You", "  strike    Gx3  miss"]
+    assert home.press("send", playing, text="Gx4")["error"].startswith("A letter about m1 came while you looked;")
+    assert home.press("say", home.shown(), what="clear", word="turn 3") == {"sent": True}
+    monkeypatch.setattr(page_views, "composed", lambda *_: None)
+    watched = home.position()
+    assert watched.items() <= due.items()
+    assert due.keys() - watched.keys() == {"asked", "deadline", "standing"}
+    drawn = composer("spaceships", Home("play.example", "pbem@play.example"), "en")
+    assert page(home.room, "composer", home.of) == PageAnswer(drawn.encode(), framed=True)
+
+
+def test_the_page_at_home_shows_a_match_that_is_over_and_proposes_it_again(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(terminal)
+    home = HomePage(terminal, monkeypatch)
+    assert home.press("say", home.shown(), what="press", word="Well played!", to="bob") == {"sent": True}
+    assert home.press("say", home.shown(), what="resign", word="match") == {"sent": True}
+    closed = home.shown()
+    assert closed["talk"] == [["ann", "Well played!", 1]]
+    assert (closed["board"], closed["rematch"]) == ("replay", "spaceships with bob\nsettle: 0\nfleet: cost:3")
+    assert home.press("verify")["said"] == "m1: verified: 10 checks hold, and 5 of your letters agree."
+    letters, boards = home.table.letters, part_of("spaceships", "boards")
+    known = seen(home.table.agent, letters.matches.standing("m1"))
+    assert known is not None
+    stepped = replay(read(letters.memory.bundle("m1") or b""), seat=2, language="en")
+    ends = draw(boards.truth(revealed(letters, "m1"), 2), {1: "bob: 3", 2: "ann: 3"})
+    for view, answer in (
+        ("replay", PageAnswer(stepped.encode(), framed=True)),
+        ("picture", PageAnswer(ends, "image/png")),
+        ("miniature", PageAnswer(miniature(boards.boards(known["view"])), "image/png")),
+    ):
+        assert page(home.room, view, home.of) == answer
+
+
+def test_the_page_at_home_enters_a_tournament_by_the_terms_that_it_shows(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal.register()
+    bob, home = terminal.referee.registered("bob"), HomePage(terminal, monkeypatch)
+    terminal.referee.send(bob, f"tournament new spaceships\n{placed(bob)}closes: 2026-03-10\n{SMALL}\nend\n")
+    assert home.press("ask", word="tournament  t1") == {"sent": True}
+    cup = home.shown("tournament", "t1")
+    assert cup["terms"].startswith("  tournament t1, by bob\n")
+    assert [cup[name] for name in ("title", "entrants", "table")] == ["Spaceships", 0, []]
+    assert cup["letters"] == [["Re: ask", home.room._answered]]
+    entry: dict[str, Any] = {"tournament": "t1", "what": "enter"}
+    others = home.press("take-part", **entry, hash="0" * 64)
+    assert others["error"] == "The terms of t1 are others than you saw; nothing was signed."
+    assert home.press("take-part", **entry, hash=cup["hash"]) == {"sent": True}
+    assert home.shown("tournament", "t1")["entered"]
+    assert home.press("take-part", tournament="t1", what="leave") == {"sent": True}
+    assert not home.shown("tournament", "t1")["entered"]
