@@ -20,6 +20,7 @@ from pbem.match.transcript import canonical, statement
 from pbem.player import mail_in
 from pbem.player.known import AccountKnown
 from pbem.player.mail_in import fetch
+from pbem.player.play_table import Verified
 from pbem.player.server_letter import LIMITS
 from pbem.store.database import to_db
 from pbem.store.players import KeyRow, Players
@@ -267,6 +268,9 @@ class TestBadInput:
         playing.memory.file(number, "m1")
         proof = playing.proof
         assert [letter.standing for letter in proof.accusing] == ["two stories"]
+        *findings, whole = [line.text for line in Verified("m1", proof).told(str)]
+        assert len(findings) == len(proof.accusing[0].findings), findings
+        assert whole == "m1: your letters contradict the bundle."
 
     def test_a_head_that_is_not_signed_is_an_alarm(self, playing: Side, referee: Referee) -> None:
         def lie(found: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
 from pbem.player.play_facts import tournament_terms
-from pbem.player.play_table import prove
+from pbem.player.play_table import Verified, prove
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +53,8 @@ class TestAMatch:
             playing.letters.order("m1", "Gx3", referee.now)
         with pytest.raises(Impossible, match="m1 is closed"):
             playing.letters.say("m1", "draw m1 offer", referee.now)
+        with pytest.raises(Impossible, match="m1 is closed: there is nothing to accept"):
+            playing.letters.accept("m1", referee.now)
 
     @pytest.mark.parametrize("odd", ["\x1b[31m", "a\0b", "\x7f", "caf\udce9"])
     def test_characters_that_the_server_refuses_are_not_signed(
@@ -151,7 +153,8 @@ def test_a_true_bundle_of_another_match_proves_nothing(playing: Side, referee: R
     proof = prove(playing.memory, "m2")
     assert proof is not None
     assert not proof.holds
-    assert proof.checks[-1].found == "the bundle is that of m1"
+    ((said, loud),) = Verified("m2", proof).told(str)
+    assert (said, loud) == ("m2: the proof FAILS: the bundle is that of m1", True)
     assert playing.proof.holds
 
 

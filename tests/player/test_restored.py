@@ -84,6 +84,7 @@ def test_sealed_matches_go_on_with_the_same_answers(
     put_back(referee, backup)
     live_out(owners)
     assert referee.match().paused
+    assert not any(owner.agent.shown("m1").asked for owner in owners)
     resume_all(referee)
     live_out(owners)
     assert referee.match().phase == "closed"
@@ -194,6 +195,30 @@ def test_a_later_generation_drops_no_evidence_and_an_earlier_one_is_not_believed
     assert wrong == "the server's generation was 7, and later 1"
     assert {alarm.said for alarm in ann.memory.alarms()} >= {forgot, wrong}
     assert ann.letters.matches.standing("m1").generation == 7
+
+
+@pytest.mark.parametrize(
+    ("known", "lost", "phase"),
+    [
+        (False, "the whole tournament", "ended"),
+        (True, "the tournament's entries 2 to 2, which it had told", "open"),
+    ],
+)
+def test_what_a_restored_server_has_forgotten_of_a_tournament_is_an_alarm(
+    referee: Referee, ann: Side, lost: str, phase: str, *, known: bool
+) -> None:
+    bob, backup = referee.registered("bob"), back_up(referee)
+    referee.send(bob, f"tournament new spaceships\n{placed(bob)}closes: 2026-03-10\nend\n")
+    if known:
+        backup = back_up(referee)
+    ann.post(ann.letters.ask("tournament t1", referee.now))
+    told = ann.memory.tournament("t1")
+    assert told is not None
+    ann.post(ann.letters.tell(f"enter t1 {told.hash}", referee.now))
+    put_back(referee, backup)
+    ann.post(ann.letters.ask("tournament t1" if known else "list open", referee.now))
+    assert forgotten(ann) == [f"the server was restored from a backup (generation 2), and has forgotten {lost}"]
+    assert [one.phase for one in ann.memory.tournaments()] == [phase]
 
 
 def test_tournaments_of_programs_end_by_themselves(referee: Referee, tmp_path: Path) -> None:
