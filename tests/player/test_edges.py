@@ -16,7 +16,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from aiosmtpd.smtp import SMTP, AuthResult
+from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 from data.material import KEYS, SIGNED
 from msgspec.structs import replace
 from world.listening import mail_server
@@ -174,7 +174,10 @@ class _Office:
 @pytest.fixture
 def office() -> Iterator[tuple[_Office, int]]:
     found = _Office()
-    with mail_server(found, auth_require_tls=False) as port:
+    own = LoginPassword(b"ann@mail.example", b"secret")
+    with mail_server(
+        found, auth_require_tls=False, authenticator=lambda *given: AuthResult(success=given[-1] == own)
+    ) as port:
         yield found, port
 
 
@@ -189,6 +192,8 @@ class TestGoing:
         found.answer = "554 5.7.1 no"
         with pytest.raises(NotSent, match=r"^127\.0\.0\.1: 554 5\.7\.1 no"):
             mail_out.send(account(mail_out_=f"smtp://127.0.0.1:{port}"), SENT)
+        with pytest.raises(NotSent, match=r"^127\.0\.0\.1 refuses the letter: 5\d\d "):
+            mail_out.send(account(mail_out_=f"smtp://127.0.0.1:{port}"), SENT._replace(to="<"))
         for way in ("smtp://127.0.0.1:1", "pigeon:", "smtps://127.0.0.1:1", "submission://127.0.0.1:1"):
             with pytest.raises(NotSent, match=r"^127\.0\.0\.1: Connection refused|^pigeon:: no way for letters"):
                 mail_out.send(account(mail_out_=way), SENT)
@@ -201,6 +206,14 @@ class TestGoing:
         with pytest.raises(NotSent) as refused:
             mail_out.send(account(mail_out_=f"submission://127.0.0.1:{port}", password_file=str(file)), SENT)
         assert "secret" not in str(refused.value)
+
+    def test_a_password_opens_the_submission(self, office: tuple[_Office, int], tmp_path: Path) -> None:
+        (tmp_path / "password").write_text("secret\n")
+        (tmp_path / "password").chmod(0o600)
+        for own in (account(password_file=str(tmp_path / "password")), account(password_command="echo secret")):
+            with smtplib.SMTP("127.0.0.1", office[1], timeout=30) as connection:
+                mail_out._log_in(connection, "ann@mail.example", own)
+                assert connection.docmd("AUTH", "PLAIN") == (503, b"Already authenticated")
 
     @pytest.mark.parametrize("access", ["TOKEN", "old"])
     def test_an_access_token_opens_the_submission(self, access: str, office: tuple[_Office, int]) -> None:
