@@ -22,6 +22,7 @@ from pbem.player.blind import Plan, seeds
 from pbem.player.correspondence import POINTS
 from pbem.player.opponent import strategy
 from pbem.player.program import NoAccount, ProgramKnown
+from pbem.player.server_letter import Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,10 +74,14 @@ class TestAMatch:
         assert house.letters.matches.standing("m1").phase == "setup"
 
 
-def test_what_came_back_goes_again_at_the_next_start(referee: Referee, house: Machine, bob: Mailbox) -> None:
+def test_what_came_back_goes_again_at_the_next_start(
+    referee: Referee, house: Machine, bob: Mailbox, caplog: pytest.LogCaptureFixture
+) -> None:
     propose(referee, house, bob)
     (accepted,) = house.memory.prepared("accept", "m1")
     house.memory.settle(accepted.id, "bounced")
+    house.program.hear([Event("bounced", match="m1", sent=accepted)], referee.now)
+    assert caplog.messages[-1] == "came back, and goes again at the next start: accept m1"
     house.live()
     assert house.sent.count(accepted.raw) == 1
     house.restart()

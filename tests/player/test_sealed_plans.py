@@ -20,6 +20,7 @@ from pbem.failpoints import passing
 from pbem.games import Refused
 from pbem.player import correspondence, sealed_agent
 from pbem.player.correspondence.standings import Contradiction, Impossible
+from pbem.player.play_facts import composed
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
@@ -50,10 +51,13 @@ class Planner(Owner):
 
     def decide(self, match: str) -> None:
         now, standing = self.referee.now, self.letters.matches.standing(match)
+        page = composed(self.agent, standing) or {}
+        assert {"sealed", "options", "rules"} - page.keys() == {"sealed"}
         if standing.phase == "setup":
             self.agent.set_up(match, SETUPS[standing.rules][self.person.name], now)
             return
         turn = self.agent.shown(match).turn
+        assert (page["turn"], page["asked"], page["view"]) == (turn, True, self.agent.shown(match).view)
         self.asked.add(turn)
         for later, text in self.plans.items():
             if turn == 1:
