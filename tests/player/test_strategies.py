@@ -61,10 +61,13 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize(("game", "case"), CASES)
 def test_all_is_legal_under_all_options(game: str, case: int) -> None:
-    """With 3 and 4 seats, too. What is illegal is refused."""
+    """With 3 and 4 seats, too. What is illegal is refused; and an edition plays alike under all of them."""
     raw, seats = random_players.PLAYERS[game].options[case]
-    for number, levels in enumerate(((1, 2, 1, 2), (0, 3, 1, 0), (3, 2, 3, 2))):
-        assert play(game, f"legal {case} {number}", levels[:seats], raw, most=25).orders
+    several = [levels[:seats] for levels in ((1, 2, 1, 2), (0, 3, 1, 0), (3, 2, 3, 2))]
+    played = [play(game, f"legal {case} {number}", levels, raw, most=25) for number, levels in enumerate(several)]
+    assert all(found.orders for found in played)
+    golden = json.loads(GOLDEN.read_text())[game][f"edition {edition(game)}"]["options"][case]
+    assert [played[0].digest, played[2].digest] == golden
 
 
 @pytest.mark.parametrize("raw", TIGHT)
