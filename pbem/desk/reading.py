@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import cache, partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -183,9 +182,9 @@ def _understood(
 
 def _adds(text: str, signed: str) -> bool:
     """True if a text has own lines above the signed ones."""
-    first = next(filter(None, map(str.strip, commands.clean(signed).split("\n"))), "")
-    lines = map(str.strip, commands.own_text(text).split("\n"))
-    return any(takewhile(lambda line: line != first and not line.startswith("-----BEGIN"), lines))
+    first = next((line for one in commands.clean(signed).split("\n") if (line := one.strip())), "")
+    topmost = next((line for one in commands.own_text(text).split("\n") if (line := one.strip())), first)
+    return topmost != first and not topmost.startswith("-----BEGIN")
 
 
 def _brought(

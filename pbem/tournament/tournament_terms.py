@@ -255,7 +255,9 @@ class _Announcement(OptionLines):
             if format_ in {None, *formats}:
                 options[key] = option
             elif key in self.lines:
-                self.refuse(key, self.lines[key], Phrase("the format {format} has no option `{key}`", format=format_, key=key))
+                self.refuse(
+                    key, self.lines[key], Phrase("the format {format} has no option `{key}`", format=format_, key=key)
+                )
             values.setdefault(key.replace("-", "_"), option.default)
         default = 12 if format_ in _ROBINS else 128
         if "seats" in options:
