@@ -1,4 +1,4 @@
-"""Cases 1 to 15, 25, 26 and 32 of reliability.md: taking letters in."""
+"""Cases 1 to 15, 25, 26, 32 and 33 of reliability.md: taking letters in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Admission beyond a network's letters of a day: by what proves the sender, never by what is written."""
+"""Admission beyond a network's letters of a day: by what proves the sender, never by what is written.
+
+That the limit is kept is in `tests/server/test_daemon.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Ends that players agree on, and each reason for which a game or match ends: letters, transcript, record, proof."""
+"""Ends that all players agree on: letters, transcript, record, proof.
+
+A draw of some of them alone is in `test_leaving.py`; two ends of one match, in `test_endings.py`.
+"""
 
 from __future__ import annotations
 
