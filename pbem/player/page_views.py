@@ -215,12 +215,17 @@ class PageViews:
         return self._outside(standing, "orders", seen(table.agent, standing) or {})
 
     def _board(self, table: PlayTable, match: str) -> PageAnswer:
+        return self._drawn(table, match, lambda standing, found: self._outside(standing, "", found))
+
+    @staticmethod
+    def _drawn(table: PlayTable, match: str, show: Callable[[MatchView, JsonObject], PageAnswer]) -> PageAnswer:
+        """A match as its player knows it; raises `Impossible`."""
         standing = table.letters.matches.standing(match)
         try:
             found = seen(table.agent, standing)
             if found is None:
                 raise Impossible("Nothing is to be seen of {match} yet.", match=match)
-            return self._outside(standing, "", found)
+            return show(standing, found)
         except (Contradiction, Impossible, sqlite3.Error):
             raise
         except Exception as error:  # the server may have sent anything
@@ -253,21 +258,14 @@ class PageViews:
         names = {seat: f"{name}: {score}" for (seat, name), score in results}
         return PageAnswer(draw(boards.truth(views, standing.seat), names), "image/png")
 
-    @staticmethod
-    def _miniature(table: PlayTable, match: str) -> PageAnswer:
+    def _miniature(self, table: PlayTable, match: str) -> PageAnswer:
         """The boards of a match as its player knows them, as a small PNG; raises `Impossible`."""
-        standing = table.letters.matches.standing(match)
-        boards: Any = part_of(standing.rules, "boards") if standing.rules in GAMES else None
-        try:
-            found = seen(table.agent, standing) if boards else None
-            drawn = boards.boards(found["view"]) if found else []
-        except (Contradiction, Impossible, sqlite3.Error):
-            raise
-        except Exception as error:  # the server may have sent anything
-            raise Impossible("The letters about {match} cannot be shown.", match=match) from error
-        if not drawn:
-            raise Impossible("Nothing is to be seen of {match} yet.", match=match)
-        return PageAnswer(miniature(drawn), "image/png")
+
+        def drawn(standing: MatchView, found: JsonObject) -> PageAnswer:
+            boards = part_of(standing.rules, "boards").boards(found["view"])
+            return PageAnswer(miniature(boards), "image/png")
+
+        return self._drawn(table, match, drawn)
 
     def _replay(self, table: PlayTable, match: str) -> PageAnswer:
         content = table.letters.memory.bundle(match)
