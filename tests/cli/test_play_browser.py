@@ -202,6 +202,9 @@ def test_what_cannot_be_done_is_said_and_nothing_is_signed(table: PlayTable) -> 
     assert found[:2] == [None, None]
     assert [str((one or {}).get("error")).partition(":")[0][:40] for one in found[2:]] == [*IMPOSSIBLE]
     assert table.letters.memory.count() == 0
+    table.letters.memory.close()
+    failed = room.tried(table.letters.memory.count)
+    assert failed.startswith("The memory cannot be read or written: Cannot operate on a closed database")
 
 
 def test_what_cannot_be_done_is_said_in_the_language_of_the_page(table: PlayTable, tmp_path: Path) -> None:

@@ -116,6 +116,10 @@ def test_what_was_refused_is_not_decided_anew(
         patch.setattr(bob, "decide", lambda _: None)
         referee.wait(HOUR)
         live_out(owners)
+        for instruction, asked in (("pause", False), ("resume", True)):
+            referee.instruct(instruction)
+            bob.receive()
+            assert bob.agent.shown("m1").asked == asked
     bob.agent.order("m1", "", referee.now)
     refused(bob, "step")
     with pytest.raises(Impossible, match="cannot be changed"):

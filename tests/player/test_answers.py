@@ -265,7 +265,10 @@ class TestBounces:
         playing.letters.outbox.has_left(sent)
         for action, kinds in (("delayed", ["foreign"]), ("failed", ["bounced"]), ("failed", ["foreign"])):
             raw = self.DSN.format(action=action, message_id=sent.message_id).encode()
-            assert [event.kind for event in playing.letters.inbox.receive(raw, referee.now)] == kinds
+            events = playing.letters.inbox.receive(raw, referee.now)
+            assert [event.kind for event in events] == kinds
+            said = "".join(line.text for event in events for line in event.told(str))
+            assert ("CAME BACK: orders m1 game 1 turn 1 did not reach" in said) == (kinds == ["bounced"])
         assert playing.letters.outbox.unsent() == []
         again = playing.letters.order("m1", "Gx3", referee.now)
         assert again.raw == sent.raw

@@ -267,10 +267,12 @@ class TestBadInput:
         number = playing.memory.keep_letter("0" * 64, "", "", "", forged)
         playing.memory.file(number, "m1")
         proof = playing.proof
-        assert [letter.standing for letter in proof.accusing] == ["two stories"]
-        *findings, whole = [line.text for line in Verified("m1", proof).told(str)]
-        assert len(findings) == len(proof.accusing[0].findings), findings
-        assert whole == "m1: your letters contradict the bundle."
+        (letter,) = proof.accusing
+        assert letter.standing == "two stories"
+        *told, whole = Verified("m1", proof).told(str)
+        said = [f"m1: {letter.kept.subject}: {one.standing}: {one.found}" for one in letter.findings]
+        assert told == [(one, True) for one in said]
+        assert whole == ("m1: your letters contradict the bundle.", True)
 
     def test_a_head_that_is_not_signed_is_an_alarm(self, playing: Side, referee: Referee) -> None:
         def lie(found: dict[str, Any]) -> None:

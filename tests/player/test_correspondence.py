@@ -41,12 +41,20 @@ class TestAMatch:
         playing.receive()
         assert playing.letters.order("m1", "Gx4", referee.now).raw == other.raw
         assert playing.letters.outbox.unsent() == []
+        for _ in range(2):
+            playing.letters.say("m1", "draw m1 offer", referee.now)
+            playing.letters.withdraw("m1", 3, referee.now)
+        assert len(playing.letters.outbox.unsent()) == 2
 
     def test_nobody_orders_out_of_turn(self, playing: Side, referee: Referee) -> None:
         with pytest.raises(Impossible, match="No letter about m2 "):
             playing.letters.order("m2", "Gx3", referee.now)
         with pytest.raises(Impossible, match="m1 asks for no setup now: it is being played"):
             playing.letters.set_up("m1", ANN, referee.now)
+        playing.memory._database.execute("DELETE FROM papers")
+        for turn, what in ((None, "turn 1"), (2, "the position")):
+            with pytest.raises(Impossible, match=f"The letter that brings {what} of m1 has not come"):
+                playing.letters.order("m1", "Gx3", referee.now, turn=turn)
         playing.post(playing.letters.say("m1", "resign m1 match", referee.now))
         assert playing.letters.matches.standing("m1").phase == "closed"
         with pytest.raises(Impossible, match="m1 asks for no orders now: it is closed"):

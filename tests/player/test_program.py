@@ -80,8 +80,14 @@ def test_what_came_back_goes_again_at_the_next_start(
     propose(referee, house, bob)
     (accepted,) = house.memory.prepared("accept", "m1")
     house.memory.settle(accepted.id, "bounced")
-    house.program.hear([Event("bounced", match="m1", sent=accepted)], referee.now)
-    assert caplog.messages[-1] == "came back, and goes again at the next start: accept m1"
+    refused = Event("answer", match="m1", said="refused", faults=("no", "none"), sent=accepted)
+    lie = Event("forged", "news", "m1", "it is signed by another server")
+    house.program.hear([Event("bounced", match="m1", sent=accepted), refused, lie], referee.now)
+    assert caplog.messages[-3:] == [
+        "came back, and goes again at the next start: accept m1",
+        "refused: accept m1: no; none",
+        "m1: forged: 'news': it is signed by another server",
+    ]
     house.live()
     assert house.sent.count(accepted.raw) == 1
     house.restart()
