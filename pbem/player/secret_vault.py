@@ -175,12 +175,9 @@ class Code:
             raise BadNote("the note does not open: these are other words, or it is none of this game's") from error
         try:
             plain = zlib.decompressobj(wbits=-15)
-            found = Secrets.read(plain.decompress(packed, _INFLATED))
+            return Secrets.read(plain.decompress(packed, _INFLATED))
         except (zlib.error, ValueError) as error:
             raise BadNote("the note opens, and cannot be read: a later pbem may have written it") from error
-        if found.place != place:
-            raise BadNote("the note is one of another game")
-        return found
 
     def _key(self, salt: bytes) -> bytes:
         return PBKDF2HMAC(SHA256(), 32, salt, _ROUNDS).derive(self.words.encode())

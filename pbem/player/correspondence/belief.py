@@ -245,11 +245,7 @@ class Belief:
         if told is None:
             return None
         said = statement(self._account.server, match, told.seq, told.head)
-        try:
-            holds = ed25519_points.holds(bytes.fromhex(heard.key), bytes.fromhex(told.signature), said)
-        except ValueError:
-            holds = False
-        if not holds:
+        if not ed25519_points.holds(bytes.fromhex(heard.key), bytes.fromhex(told.signature), said):
             return f"the signature of its head after entry {told.seq} does not hold"
         generation = standing.generation
         forgotten = known is not None and _is_forgotten(standing, known)
