@@ -9,6 +9,7 @@ import shutil
 import smtplib
 import socket
 import sqlite3
+import ssl
 import stat
 import subprocess
 import threading
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
 from data.material import KEYS, SIGNED
+from machines import certificate
 from msgspec.structs import replace
 from world.listening import mail_server
 
@@ -206,6 +208,15 @@ class TestGoing:
         with pytest.raises(NotSent) as refused:
             mail_out.send(account(mail_out_=f"submission://127.0.0.1:{port}", password_file=str(file)), SENT)
         assert "secret" not in str(refused.value)
+
+    @pytest.mark.parametrize(("way", "served"), [("smtps", "tls"), ("submission", "tls_context")])
+    def test_nothing_goes_to_a_server_of_an_unknown_certificate(self, tmp_path: Path, way: str, served: str) -> None:
+        context, found = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), _Office()
+        context.load_cert_chain(*certificate.make(tmp_path))
+        served_by: dict[str, Any] = {served: context}
+        with mail_server(found, **served_by) as port, pytest.raises(NotSent, match="certificate"):
+            mail_out.send(account(mail_out_=f"{way}://127.0.0.1:{port}"), SENT)
+        assert found.came == []
 
     def test_a_password_opens_the_submission(self, office: tuple[_Office, int], tmp_path: Path) -> None:
         (tmp_path / "password").write_text("secret\n")

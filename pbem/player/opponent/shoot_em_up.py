@@ -65,9 +65,8 @@ def setup(_level: int, chance: Chance, options: games.Options, seat: int) -> str
 def orders(level: int, chance: Chance, position: Position) -> str:
     """Orders drawn from the mixture that solves the sampled matrix."""
     state = recalled(cast("View", position.view), position.seat)
-    game = _Matrix(chance, state, position.seat)
     budget = BUDGETS[level - 1]
-    game.draw(budget.drawn)
+    game = _Matrix(chance, state, position.seat, budget.drawn)
     mixture, against = game.solved()
     for _ in range(budget.rounds):
         game.improve(mixture, against, budget)
@@ -85,22 +84,20 @@ def _text(orders: Orders) -> str:
 
 
 class _Matrix:
-    """Own orders in rows, joint orders of all others in columns, and what each pair is worth to the seat."""
+    """Own orders in rows, joint orders of all others in columns, and what each pair is worth to the seat.
 
-    def __init__(self, chance: Chance, state: State, seat: int) -> None:
+    As many as `drawn` of each are drawn by chance at first.
+    """
+
+    def __init__(self, chance: Chance, state: State, seat: int, drawn: int) -> None:
         self.chance = chance
         self.state = state
         self.seat = seat
         self.mine = [ship.letter for ship in state.ships if ship.seat == seat]
         self.others = [ship.letter for ship in state.ships if ship.seat != seat]
-        self.own: list[Orders] = []
-        self.other: list[Orders] = []
+        self.own = [self._drawn(self.mine) for _ in range(drawn)]
+        self.other = [self._drawn(self.others) for _ in range(drawn)]
         self.worth: dict[tuple[Orders, Orders], int] = {}
-
-    def draw(self, number: int) -> None:
-        """Orders of both sides by chance."""
-        self.own = [self._drawn(self.mine) for _ in range(number)]
-        self.other = [self._drawn(self.others) for _ in range(number)]
 
     def solved(self) -> tuple[list[int], list[int]]:
         """Both sides' mixtures, by regret matching in which no regret is negative."""
