@@ -178,6 +178,15 @@ def outcome_of_match(match: Match) -> Facts:
     return {**_winners(match, outcome.get("winners", ())), "reason": outcome.get("reason")}
 
 
+def rematch_of(match: Match, seat: int) -> list[str]:
+    """The lines that propose the same match with the same players, with this one in the first seat."""
+    others, lines = [match.name(other) for other in match.seats if other != seat], match.terms.lines()
+    if match.terms.anonymous:  # they join again
+        others, lines = [], {**lines, "seats": str(len(match.seats))}
+    head = f"new {match.rules.name}" + (f" with {' '.join(others)}" if others else "")
+    return [head, *(f"{name}: {value}" for name, value in lines.items()), "end"]
+
+
 def _winners(match: Match, winners: Sequence[int]) -> Facts:
     """The one winner; or those that share the win with each other, but not with all."""
     several = 1 < len(winners) < len(match.seats)

@@ -24,6 +24,7 @@ from pbem.desk.match_facts import (
     is_over,
     outcome_of_game,
     outcome_of_match,
+    rematch_of,
     stage_of,
     subject_of,
     time_of,
@@ -437,13 +438,8 @@ class MatchLetters:
             self._bring_bundle(name, notice, latest, row, out, now)
         rematch = None
         if match.terms.proposed:
-            # The same match with the same players, with this player in the first seat.
-            own = match.name(notice.seat)
-            others = [match.name(other) for other in match.seats if other != notice.seat]
-            lines = match.terms.lines()
-            if match.terms.anonymous:  # they join again
-                others, lines = [], {**lines, "seats": str(len(match.seats))}
-            rematch = {"players": others, "lines": lines, "rev": self._players.handled_count(own) + 1}
+            rev = self._players.handled_count(match.name(notice.seat)) + 1
+            rematch = {"lines": rematch_of(match, notice.seat), "rev": rev}
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
         return facts | {"bundle_name": name} | self._beside(match, match.name(notice.seat))[1]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from pbem.desk.answer_letter import own_lines
+from pbem.desk.match_facts import rematch_of
 from pbem.mail.commands import masked
 from pbem.match.events.endings import ways_to_resign
 from pbem.match.state import RUNNING
@@ -29,7 +30,8 @@ class _Meaning(NamedTuple):
 
     fits: Callable[[Match, int], bool]
     words: re.Pattern[str]
-    form: Callable[[Match], str]
+    form: Callable[[Match, int, str], str]
+    """Of the match, the seat, and the words with what follows them."""
 
 
 _NO = re.compile(
@@ -47,7 +49,7 @@ _GLAD = re.compile(
 """The words of a consent that are none to verification."""
 
 _MEANINGS = (
-    _Meaning(lambda match, _: match.phase == "proposed", _NO, lambda match: f"decline {match.id}"),
+    _Meaning(lambda match, _: match.phase == "proposed", _NO, lambda match, *_: f"decline {match.id}"),
     _Meaning(
         lambda match, _: match.phase in RUNNING,
         re.compile(
@@ -55,17 +57,36 @@ _MEANINGS = (
             r"|gebe? (?:mich geschlagen|(?:die partie |das spiel )?auf))(?: (?:the game|now))?",
             re.I,
         ),
-        lambda match: ways_to_resign(match)[0],
+        lambda match, *_: ways_to_resign(match)[0],
     ),
     _Meaning(
         lambda match, _: match.phase == "playing",
         re.compile(r"(?:(?:i |ich )?(?:offer|biete) )?(?:a |ein )?(?:draw|remis|unentschieden)(?: an)?", re.I),
-        lambda match: f"draw {match.id} offer",
+        lambda match, *_: f"draw {match.id} offer",
     ),
     _Meaning(
         lambda match, seat: match.play.due(match, seat) == "orders" and match.rules.empty_orders,
         re.compile(r"nothing|none|no orders|pass|i pass|nichts|keine(?: befehle)?|(?:ich )?passe", re.I),
-        lambda match: f"orders {match.id} turn {match.turn}\nfinal\nend",
+        lambda match, *_: f"orders {match.id} turn {match.turn}\nfinal\nend",
+    ),
+    _Meaning(
+        lambda match, _: match.phase == "closed" and match.terms.proposed,
+        re.compile(
+            r"(?:shall we |let's )?(?:have |play )?(?:a |another )?(?:rematch|game|again|revanche)(?: please)?"
+            r"|noch (?:ein ?mal|eine(?: partie)?|ein spiel)|noch ?mal|(?:eine )?neue partie",
+            re.I,
+        ),
+        lambda match, seat, _: "\n".join(rematch_of(match, seat)),
+    ),
+    _Meaning(
+        lambda match, _: match.phase == "closed" or bool(match.games),
+        re.compile(
+            r"(?:that was a )?(?:good|great|nice|fun) (?:game|match)|gg|well played|congratulations|congrats"
+            r"|(?:gutes|tolles|schönes) spiel|gut gespielt|(?:herzlichen )?glückwunsch|(?:vielen )?dank[es]?|thanks"
+            r"|thank you(?: all)?",
+            re.I,
+        ),
+        lambda match, _, text: f"press {match.id}\n{text}\nend",
     ),
 )
 
@@ -108,9 +129,8 @@ def agrees(text: str) -> bool:
 
 
 def meant(match: Match, seat: int, text: str) -> str | None:
-    """The form of the command that the first sentence of a text probably means; None if none, or a question."""
-    end = _SENTENCE_END.search(text)
-    assert end is not None
-    said = " ".join(text[: end.start()].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").split()).strip(" ,;")
-    rows = (row for row in _MEANINGS if end[0] != "?" and row.words.fullmatch(said) and row.fits(match, seat))
-    return next((row.form(match) for row in rows), None)
+    """The form of the command that the first sentence of a text probably means; None if none."""
+    first = _SENTENCE_END.split(text, maxsplit=1)[0].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    said = " ".join(first.split()).strip(" ,;")
+    rows = (row for row in _MEANINGS if row.words.fullmatch(said) and row.fits(match, seat))
+    return next((row.form(match, seat, text) for row in rows), None)

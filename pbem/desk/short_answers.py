@@ -362,10 +362,11 @@ def _is_apart(match: Match, seat: int, text: str, rest: str) -> bool:
 def _prose(words: _Doubtful) -> Offered | None:
     """Plain words that probably mean a command: its form."""
     form = plain_words.meant(words.at.match, words.at.seat, words.short)
-    if form is None:
+    commands = parse(form or "").commands
+    # What follows polite words may be a command itself.
+    if form is None or len(commands) != 1:
         return None
-    (command,) = parse(form).commands
-    return words.offer(replace(command, echo=words.short), "meant", meant=command.name, form=form)
+    return words.offer(replace(commands[0], echo=words.short), "meant", meant=commands[0].name, form=form)
 
 
 _IN_DOUBT: tuple[Callable[[_Doubtful], Offered | None], ...] = (_unproved_sentence, _consent, _submission, _prose)

@@ -291,7 +291,7 @@ def test_a_refusal_in_plain_words_is_told_how_to_decline(phones: Phones, words: 
     _, bob = phones.proposed()
     told = phones.reply(bob, words)
     assert phones.phase == "proposed"
-    assert "If you mean `decline`, answer this letter" in told
+    assert "If this is what you mean, answer this letter with this, above the quoted text: decline m1" in told
     assert "Not understood" not in told
     phones.reply(bob, "decline m1")
     assert phones.phase == "declined"
@@ -309,9 +309,9 @@ def test_a_resignation_in_plain_words_is_told_the_line_to_send(phones: Phones, w
         came = len(ann.letters)
         told = phones.reply(bob, words)
         assert (phones.phase, len(ann.letters)) == (phase, came)
-        assert "If you mean `resign`, answer this letter" in told
+        assert "If this is what you mean, answer this letter" in told
     phones.reply(bob, "set language de")
-    assert "Meinst du `resign`, antworte auf diesen Brief" in phones.reply(bob, words, language="de")
+    assert "Ist es das, was du meinst, antworte auf diesen Brief" in phones.reply(bob, words, language="de")
     phones.reply(bob, {"setup": "resign m1 match", "playing": "resign m1 game 1"}[phase])
     assert phones.phase == "closed"
 

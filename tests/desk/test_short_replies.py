@@ -215,6 +215,32 @@ def test_accept_below_a_salutation_brings_the_whole_line(post: Post) -> None:
     assert post.referee.match().phase == "setup"
 
 
+@pytest.mark.parametrize(
+    ("written", "lines"),
+    [
+        *((words, "new spaceships with ann\nsettle: 0\nend") for words in ("Rematch!", "Revanche?", "Another game?")),
+        *((words, f"press m1\n{words}\nend") for words in ("gg", "Danke!", "Good game! I never saw that beam.")),
+    ],
+)
+def test_words_after_the_end_bring_the_lines_that_pass_them_on(post: Post, written: str, lines: str) -> None:
+    ann, bob = post.begun()
+    post.referee.send(ann, "resign m1 game 1\n")
+    came = len(ann.letters)
+    post.reply(bob, f"{written}\n\nBob")
+    assert len(ann.letters) == came
+    assert f"\n\n{lines}\n" in bob.text
+    post.reply(bob, lines)
+    assert ("proposes a match" if "new" in lines else f"  : {written}") in ann.text
+
+
+def test_polite_words_above_a_command_bring_no_lines(post: Post) -> None:
+    ann, bob = post.begun()
+    post.referee.send(ann, "resign m1 game 1\n")
+    post.reply(bob, "gg\nend\nresign")
+    assert "Refused" in bob.text
+    assert "press m1" not in bob.text
+
+
 def test_an_empty_form_for_a_later_turn_leaves_what_is_stored_for_it(post: Post) -> None:
     _, bob = post.begun()
     empty = "orders m1 turn 5\nend"
