@@ -28,7 +28,7 @@ from pbem.phrase import Phrase
 from pbem.proof import one_letter
 from pbem.proof.mailbox_evidence import detail_in_to, token_hash
 from pbem.proof.one_letter import FINAL, MOST, NAMED, SENTENCES, consents, faults_of, named, says_something
-from pbem.requests import Accept, AnyRequest, Clear, SendPress, SignedForm, SubmitOrders, SubmitSetup
+from pbem.requests import Accept, AnyRequest, Clear, SendPress, SignedForm, SubmitOrders, SubmitSetup, Substitute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,8 +50,11 @@ _HASHED = re.compile(
 )
 """The line with which a letter asks somebody to take part, above or before the hash of the terms."""
 
-_OFFER = re.compile(r"^[> ]*(draw|annul)(?: m[1-9][0-9]{0,8})?( accept(?: for(?: [a-z0-9_-]+)+)?) *$", re.MULTILINE)
-"""The line with which a letter asks to accept an offer."""
+_OFFERS = (
+    (r"(draw|annul)(?: m[1-9][0-9]{0,8})?( accept(?: for(?: [a-z0-9_-]+)+)?)", r"\1\2", r"\1 decline"),
+    (r"substitute m[1-9][0-9]{0,8} ([a-z0-9_-]+) (for [a-z0-9_-]+)", r"substitute \1 \2", r"substitute none \2"),
+)
+"""The lines with which a letter asks to accept an offer, or to agree; with the sentences of a yes and of a no."""
 
 _ORDERS = re.compile(rf"\b{plain_words.ORDERS}\s*:", re.I)
 
@@ -80,11 +83,16 @@ _ACCEPT = Fault("yes", None, Phrase("`accept` above an empty line counts whateve
 
 
 def taking_part(reading: Reading) -> Reading | None:
-    """A yes to the quoted terms of a tournament or a seat, as a request for the form that agrees; None otherwise."""
+    """A yes to the quoted terms of a tournament or a seat, as a request for the form that agrees; or a no."""
     lines = {line for run in reading.ignored for line in _HASHED.findall(run)}
-    if reading.commands or len(lines) != 1 or not consents(_SENTENCE_END.split(reading.short, maxsplit=1)[0]):
+    said = _SENTENCE_END.split(reading.short, maxsplit=1)[0]
+    no = plain_words.refuses(said)
+    if reading.commands or len(lines) != 1 or not (no or consents(said)):
         return None
-    return replace(reading, commands=parse(lines.pop()).commands, ignored=_beside(reading), short="")
+    line = re.sub(r" \S+ for ", " none for ", lines.pop()) if no else lines.pop()
+    # Nobody has to decline a tournament.
+    commands = [one for one in parse(line).commands if not no or isinstance(one.request, Substitute)]
+    return replace(reading, commands=commands, ignored=_beside(reading), short="") if commands else None
 
 
 def _beside(reading: Reading) -> list[str]:
@@ -280,8 +288,12 @@ def _unproved_sentence(words: _Doubtful) -> Offered | None:
     said = _SENTENCE_END.split(words.short, maxsplit=1)[0]
     no = plain_words.refuses(said)
     ignored = words.ignored if no or plain_words.agrees(said) else []
-    lines = {line for run in ignored for line in _OFFER.findall(run)}
-    offers = {f"{what} decline" if no else what + accept for what, accept in lines}
+    offers = {
+        asked.expand(declining if no else accepting)
+        for line, accepting, declining in _OFFERS
+        for run in ignored
+        for asked in re.finditer(rf"(?m)^[> ]*{line} *$", run)
+    }
     sentence = named(words.at.match, offers.pop() if len(offers) == 1 else words.short)
     if sentence is None or sentence.name not in SENTENCES["playing"]:
         return None

@@ -503,6 +503,20 @@ def test_yes_agrees_to_the_one_substitute_that_is_quoted(phones: Phones, shown: 
         phones.proof(bob)
 
 
+@pytest.mark.parametrize("words", ["No!", "Nein danke"])
+def test_no_to_a_substitute_brings_its_line_and_the_newcomers_counts(phones: Phones, words: str) -> None:
+    ann, bob = phones.playing()
+    carl = phones.registered("carl")
+    phones.reply(ann, "substitute carl for ann", ann.find("begins"))
+    asked = bob.last
+    phones.reply(bob, words)
+    assert "\n\nsubstitute m1 none for ann\n" in body(bob.last)
+    phones.reply(bob, "Yes, please!", asked)
+    phones.reply(carl, words)
+    assert "carl declines the seat" in str(ann.last["Subject"])
+    assert phones.referee.match().name(1) == "ann"
+
+
 # The way in from an invitation's page: one letter that its button writes, two answers, and the match begins.
 
 
