@@ -633,7 +633,7 @@ STANDARD: Final = ("DS", "KC", "FS", "PC", "MD", "HS", "LS")
 
 
 class Fleet(NamedTuple):
-    """The demands on a fleet: standard or of a cost, with additional ships; and the types that can occur."""
+    """The demands on a fleet: standard or of a cost, with additional ships; and the types that it can pay for."""
 
     standard: bool
     cost: str
@@ -647,14 +647,14 @@ class Fleet(NamedTuple):
 def fleet(options: Mapping[str, Any], seat: int) -> Fleet:
     """The demands of these options (those that differ from the default) on a seat's setup."""
     kind, additional = options.get("fleet", "standard"), options.get("additional", [0, 0])[seat - 1]
-    base = STANDARD if kind == "standard" else tuple(options.get("allowed", ()))
-    more = tuple(options.get("additional_allowed", ())) if additional else ()
-    # If one of the two lists names no type, any type can occur.
-    codes = (*base, *more) if base and (more or not additional) else tuple(TYPES)
-    types = [(code, ship.title, ship.size, ship.cost, SHAPES[code]) for code, ship in TYPES.items() if code in codes]
+    cost = kind.partition(":")[2]
+    base = {code for code in options.get("allowed", TYPES) if TYPES[code].cost <= int(cost)} if cost else STANDARD
+    more = {code for code in options.get("additional_allowed", TYPES) if TYPES[code].cost <= additional}
+    codes = [code for code in TYPES if code in base or code in more]
+    types = [(code, TYPES[code].title, TYPES[code].size, TYPES[code].cost, SHAPES[code]) for code in codes]
     return Fleet(
-        kind == "standard",
-        kind.partition(":")[2],
+        not cost,
+        cost,
         _at_most(options.get("allowed")),
         additional,
         _at_most(options.get("additional_allowed")),
