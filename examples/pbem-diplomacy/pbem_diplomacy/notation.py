@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 DASHES: Final = "-\N{EN DASH}\N{EM DASH}\N{MINUS SIGN}\N{RIGHTWARDS ARROW}"
 """The hyphen, and what mail programs make of it."""
 
+ARROWS: Final = ("->", "=>", *DASHES)
+
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     ARMY: ("a", "army"),
     FLEET: ("f", "fleet"),
-    MOVE: ("->", *DASHES, "to", "m", "moves", "move"),
+    MOVE: (*ARROWS, "to", "m", "moves", "move", "attacks", "attack"),
     SUPPORT: ("s", "support", "supports"),
     CONVOY: ("c", "convoy", "convoys"),
     HOLD: ("h", "hold", "holds", "stand", "stands"),
@@ -65,8 +67,14 @@ def _token() -> re.Pattern[str]:
     dashes = re.escape(DASHES)
     coast = r"(?P<coast>[nsew])(?:c\b|(?:orth|outh|ast|est)\s+coast\b)"
     return re.compile(
-        rf"(?P<place>\b(?:{words})\b)(?:\s*[/(\s]\s*{coast}\s*\)?)?|->|[{dashes}]|[^\s{dashes},;.]+", re.IGNORECASE
+        rf"(?P<place>\b(?:{words})\b)(?:\s*[/(\s]\s*{coast}\s*\)?)?|[-=]>|[{dashes}]|[^\s{dashes},;.()=]+",
+        re.IGNORECASE,
     )
+
+
+@cache
+def _beside() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(standard().powers)}) ?:|^ *\d{{1,2}}[.)](?= )", re.IGNORECASE | re.MULTILINE)
 
 
 @cache
@@ -145,7 +153,9 @@ class Reader:
 
     def __init__(self, text: Text) -> None:
         self._text = text
-        self._tokens = [(found.start(), _meaning(found), found[0]) for found in _token().finditer(text.text)]
+        # The name of a power above its orders, and the number before each, mean nothing.
+        plain = _beside().sub(lambda found: " " * len(found[0]), text.text)
+        self._tokens = [(found.start(), _meaning(found), found[0]) for found in _token().finditer(plain)]
         self._at = 0
 
     def orders(self) -> list[tuple[int, Order]]:
@@ -168,7 +178,7 @@ class Reader:
     def _is_prose(self) -> bool:
         """True if no order can be meant: nothing looks like a unit or a dash, and few words are the notation's."""
         told = {meaning for at, (_, meaning, _) in enumerate(self._tokens) if not self._is_article(at)}
-        dashes = any(word in {"->", *DASHES} for _, _, word in self._tokens)
+        dashes = any(word in ARROWS for _, _, word in self._tokens)
         strange = sum(not meaning for _, meaning, _ in self._tokens)
         verbs = any(meaning and not meaning.startswith("@") for meaning in told)
         return not dashes and told.isdisjoint({ARMY, FLEET}) and (strange >= _PROSE or not verbs)
