@@ -107,11 +107,6 @@ class SentForm(NamedTuple):
         return parsedate_to_datetime(message_from_bytes(self.raw)["Date"])
 
     @property
-    def answers(self) -> bool:
-        """True if it answers a letter of the server's instead of being signed."""
-        return "In-Reply-To" in message_from_bytes(self.raw)
-
-    @property
     def about(self) -> str:
         """What it is, in a few words."""
         if self.command == "ask":

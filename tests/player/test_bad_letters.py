@@ -274,9 +274,15 @@ class TestBadInput:
         assert told == [(one, True) for one in said]
         assert whole == ("m1: your letters contradict the bundle.", True)
 
-    def test_a_head_that_is_not_signed_is_an_alarm(self, playing: Side, referee: Referee) -> None:
+    @pytest.mark.parametrize("head", [{"signature": "0" * 128}, None])
+    def test_a_head_that_is_not_signed_is_an_alarm(
+        self, playing: Side, referee: Referee, head: dict[str, str] | None
+    ) -> None:
+        """What a match is told of without one could be another story, and no proof would be left of it."""
+
         def lie(found: dict[str, Any]) -> None:
-            found["items"][0]["head"]["signature"] = "0" * 128
+            item = found["items"][0]
+            item["head"] = head and item["head"] | head
 
         events = playing.letters.inbox.receive(rewritten(playing, lie, key=referee.signing_key), referee.now)
         assert [event.kind for event in events] == ["contradiction"]

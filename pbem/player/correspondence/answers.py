@@ -21,7 +21,6 @@ from pbem.player.server_letter import Event
 from pbem.proof.compare.index import is_signature
 from pbem.proof.compare.papers import read_acknowledged
 from pbem.proof.kept_letters import kept
-from pbem.requests import InTournament
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from pbem.player.memory import Memory, SentForm
     from pbem.player.server_letter import HeardBulletin
     from pbem.proof.compare.ends import Sent
+    from pbem.proof.kept import Answered
 
 
 MESSAGE_ID = re.compile(rb"<[!-;=?-~]{1,200}>")
@@ -158,17 +158,14 @@ def _says(sent: SentForm, words: object) -> bool:
 
 def _is_proof(letter: Letter, heard: HeardBulletin, item: JsonObject, ours: SentForm) -> bool:
     """True if an answer that our letter was done names the command and its place, and brings the receipt."""
-    about = ("command", "match", "tournament")
-    named = [_named_by(one) for one in parse(ours.form).commands if one.words == item.get("words")]
-    if not any(all(item.get(key) == one for key, one in zip(about, names, strict=True) if one) for names in named):
+    said = kept("", letter.raw)  # as it is compared with the bundle
+    here = item.get("mail"), item.get("words"), item.get("outcome")
+    told = [one for one in said.answered if (one.mail, one.words, one.outcome) == here]
+    if not any(_is_about(one, command) for one in told for command in parse(ours.form).commands):
         return False
-    # As it is compared with the bundle.
-    said = kept("", letter.raw)
-    told = (item.get("mail"), item.get("words"), item.get("outcome"))
-    if told not in {(one.mail, one.words, one.outcome) for one in said.answered}:
-        return False
-    # Signed words that stand are acknowledged as often as they come.
-    if ours.command not in _PAPERS or (item.get("outcome") == "again" and (ours.answers or ours.command == "clear")):
+    # Signed setups and orders are acknowledged as often as they come; a letter without a key answers the server's.
+    is_once = ours.command == "clear" or b"\r\nIn-Reply-To: " in ours.raw
+    if ours.command not in _PAPERS or (item.get("outcome") == "again" and is_once):
         return True
     vouched = {
         one.sha256
@@ -189,7 +186,7 @@ def _place(paper: Sent) -> str:
     return f"{paper.server} {paper.match} game {paper.game}{turn}{default} rev {paper.rev}"
 
 
-def _named_by(command: AnyCommand) -> tuple[str, str | None, str | None]:
-    """A command, and the match and the tournament that it names."""
-    request = command.request
-    return command.name, command.match, request.tournament if isinstance(request, InTournament) else None
+def _is_about(told: Answered, command: AnyCommand) -> bool:
+    """True if an answer is about these words, and the match and the tournament that they name."""
+    names = {command.match, getattr(command.request, "tournament", None)} - {None}
+    return (told.command, told.words) == (command.name, command.words) and names <= {*told.about}

@@ -64,15 +64,16 @@ class Belief:
             "press": self._talked,
         }
         for item in heard.items:
-            if isinstance(match := item.get("match"), str):
-                self._memory.file(number, match)
             if item.get("about") == "match":
                 found = self._told_of(item, letter)
                 if isinstance(found, Event):
                     events.append(found)
                     continue
+                self._memory.file(number, found.match)
                 standings[found.match] = found
                 events += self._standing(number, letter, found, heard, now)
+            elif item.get("about") == "command":
+                self._memory.file(number, str(item.get("match")))
             elif take := about.get(str(item.get("about"))):
                 events += take(number, letter, item, now)
         # The answer to `list` replaces the whole open list, also by an empty one.
@@ -243,7 +244,7 @@ class Belief:
         """The fault of a signed head, if any; a good one is remembered. `known`: the state of the match before."""
         match, told = standing.match, standing.head
         if told is None:
-            return None
+            return "it shows no head" if standing.phase in {"setup", "playing", "closed"} else None
         said = statement(self._account.server, match, told.seq, told.head)
         if not ed25519_points.holds(bytes.fromhex(heard.key), bytes.fromhex(told.signature), said):
             return f"the signature of its head after entry {told.seq} does not hold"

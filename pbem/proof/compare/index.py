@@ -64,12 +64,9 @@ class TranscriptIndex:
         if restored:
             self.restored = f"; the bundle says that the server was restored from a backup (entry {restored})"
 
-    is_signed_by_keys = False
-    """True if no player ever counted by a mailbox: the same orders again then bring their receipt again."""
-
     @property
     def said(self) -> Mapping[str, frozenset[str]]:
-        """The hashes of the commands in each letter, if a player's key signed it, by the hash of the letter."""
+        """The hashes of the commands in each letter, by its own; none if it bears no signature of these players."""
         return {}
 
     @property
@@ -104,19 +101,16 @@ class BundleIndex(TranscriptIndex):
                 with suppress(NotADocument, UnicodeDecodeError):
                     evidence = Evidence.read(paper.decode())
                     self.addresses[evidence.token] = UsedAddress(evidence.match, evidence.place, path)
-        self.is_signed_by_keys = not any(path.startswith("evidence/") for path in bundle.papers)
         self.used |= dict(_used(bundle))
         self._places = first_entries(entries)
 
     @cached_property
     def said(self) -> Mapping[str, frozenset[str]]:
-        """The hashes of the commands in each letter that a player's key signed, by that of the letter."""
+        """The hashes of the commands in each letter, by its own; none if it bears no signature of these players."""
         keys = [player.ever for player in self.match.players]
-        letters = {sha256_hex(paper): paper for path, paper in self.bundle.papers.items() if path.endswith(".eml")}
-        return {
-            mail: frozenset[str]().union(*(signed_words(letter, of, self.server) for of in keys))
-            for mail, letter in letters.items()
-        }
+        letters = [paper for path, paper in self.bundle.papers.items() if path.endswith(".eml")]
+        words = [frozenset[str]().union(*(signed_words(one, of, self.server) for of in keys)) for one in letters]
+        return dict(zip(map(sha256_hex, letters), words, strict=True))
 
     @cached_property
     def words(self) -> frozenset[str] | None:

@@ -71,7 +71,7 @@ def _otherwise(index: TranscriptIndex, told: Answered, otherwise: str) -> Findin
 def _missing(letter: ShownLetter, told: Answered) -> Finding | None:
     """The finding about a letter that was done, and of which the transcript says nothing; None if it need not."""
     index = letter.index
-    if told.outcome == "again" and not (told.command in BY_RECEIPT and index.is_signed_by_keys):
+    if told.outcome == "again" and not (told.command in BY_RECEIPT and all(index.said.values())):
         return _never_done(letter, told)
     if told.outcome not in OBEYED or index.place[1] not in told.about:
         return None
