@@ -22,6 +22,7 @@ from pbem.match.transcript import announcement, canonical, is_time, sha256_hex
 from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 from pbem.player.results import PlayResult, ToldLine, faults, line_of
+from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -136,7 +137,9 @@ def _files(attached: Mapping[str, bytes], hashes: JsonObject) -> tuple[dict[str,
             continue
         try:
             document = _loaded(content)
-        except ValueError as error:
+            if canonical(document) != content or len(content) > bundle.LIMITS.paper_octets:
+                raise ValueError("not as files are that are compared with a bundle")
+        except (TypeError, ValueError) as error:
             raise NotGenuine("its file {name} is no JSON", name=name) from error
         if isinstance(document, dict):
             found[name] = document

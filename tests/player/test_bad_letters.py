@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import email
 import re
 import sqlite3
 from functools import partial
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.bulletins import FIELD
-from in_a_box.referee import SERVER, Referee
+from in_a_box.referee import POLICY, SERVER, Referee, attachment
 from in_a_box.table import Side
 from player.conftest import begin
 from signing.decryptors import by_openpgp
 
-from pbem.match.transcript import canonical, statement
+from pbem.match.transcript import canonical, sha256_hex, statement
 from pbem.player import mail_in
 from pbem.player.known import AccountKnown
 from pbem.player.mail_in import fetch
@@ -41,13 +42,24 @@ def tell_another_head(referee: Referee, found: dict[str, Any]) -> None:
     item.update(turn=2, head={"seq": seq, "head": head, "signature": signature})
 
 
-def with_another_position(raw: bytes) -> bytes:
-    """The letter with a file that says another turn: JSON as before, and as long."""
+def with_another_position(raw: bytes, old: bytes = b'"turn":1', new: bytes = b'"turn":9') -> bytes:
+    """The letter with a file that says another turn, or the same in another form of JSON."""
     start = raw.index(b"\r\n\r\n", raw.index(b'position.json"')) + 4
     end = raw.index(b"\r\n--=_", start)
     content = base64.b64decode(raw[start:end])
-    assert b'"turn":1' in content
-    return raw[:start] + base64.encodebytes(content.replace(b'"turn":1', b'"turn":9')) + raw[end:]
+    assert old in content
+    return raw[:start] + base64.encodebytes(content.replace(old, new)) + raw[end:]
+
+
+def with_position_written_as(side: Side, key: Ed25519PrivateKey, old: bytes, new: bytes) -> bytes:
+    """The letter with the same position in another form of JSON, which the server signed."""
+    raw = with_another_position(last(side), old, new)
+    content = attachment(email.message_from_bytes(raw, policy=POLICY), "position.json")
+
+    def sign(found: dict[str, Any]) -> None:
+        found["files"] = {name: sha256_hex(content) for name in found["files"] if name.endswith("position.json")}
+
+    return rewritten(side, sign, key=key, raw=raw)
 
 
 OTHER = Ed25519PrivateKey.generate()
@@ -83,6 +95,14 @@ LETTERS: dict[str, tuple[str, Callable[[Side, Ed25519PrivateKey], bytes]]] = {
     "a list": ("forged", lambda *_: with_bulletin(b"[1]")),
     "a file taken away": ("forged", lambda side, _: last(side).replace(b"position.json", b"positron.json")),
     "a file changed": ("forged", lambda side, _: with_another_position(last(side))),
+    "a file that nobody finds": (
+        "forged",
+        lambda side, key: with_position_written_as(side, key, b'"position 1"', b'"position\\u00201"'),
+    ),
+    "a file that nobody reads": (
+        "forged",
+        lambda side, key: with_position_written_as(side, key, b'"events":""', b'"events":"%s"' % (b"x" * (1 << 20))),
+    ),
     "items of no form": (
         "news",
         lambda _, key: forged(key, [*ITEMS, {"about": "match"}, {"about": 3}, {"match": "m1"}, {}]),

@@ -140,6 +140,34 @@ class TestLettersThatWereKept:
         told = {"files": (files(sha256_hex(position)),), **attached("p.json", position)}
         assert findings(against("ssh-rsa"), **told) == (Finding(standing, "position of game 1, turn 5", said, 2),)
 
+    @pytest.mark.parametrize(
+        ("view", "standing"),
+        [
+            ({"a_word_of_later": 1}, "agrees"),
+            ({"known": {"2": {"named": {}}}}, "agrees"),
+            ({"known": {"2": {"named": {"Gx3": "DS1"}}}}, "two stories"),
+            ({"known": {"2": {}, "3": {}}}, "two stories"),
+            ({"known": {}}, "two stories"),
+        ],
+    )
+    def test_a_position_that_tells_more_or_less(self, view: dict[str, Any], standing: str) -> None:
+        """Another version may have other words, but not other cells or seats."""
+        prev = good("ssh-rsa").entries[1].head
+        position = document("position 1", game=1, seat=1, turn=1, prev=prev, view=view)
+        (finding,) = findings(against("ssh-rsa"), **brought("p.json", position))
+        assert finding.standing == standing
+
+    @pytest.mark.parametrize("result", ["told", "another"])
+    def test_a_position_with_the_reports_of_its_turn(self, result: str) -> None:
+        found = good("ssh-rsa")
+        reports = json.loads(found.papers["reports/game-1-turn-1-seat-1.json"])["reports"]
+        assert reports
+        if result == "another":
+            reports[0]["result"] = "another"
+        position = document("position 1", game=1, seat=1, turn=2, prev=found.entries[2].head, reports=reports)
+        (finding,) = findings(against("ssh-rsa"), **brought("p.json", position))
+        assert finding.standing == ("agrees" if result == "told" else "two stories")
+
     def test_a_position_with_other_options(self) -> None:
         said = f"p.json shows other options than those of the game; {SERVER} signed both, and told two stories"
         for cost, standing, found in ((3, "agrees", ""), (4, "two stories", said)):

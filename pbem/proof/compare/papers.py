@@ -7,6 +7,7 @@ that the letter or the bundle names. A bundle accounts for each acknowledged pap
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from pbem.json_object import DEPTH, depth
@@ -181,8 +182,11 @@ class Positions:
         if not found:
             return Finding("agrees", what, "its head; the rest can be checked after the reveal", seq)
         for match in found:
-            made = {"turn": match.position.turn if match.position else 0, "view": self._view(match, seat)}
+            turn = match.position.turn if match.position else 0
+            made: dict[str, object] = {"turn": turn, "view": self._view(match, seat)}
             made |= {"sealed": {"revealing": match.awaits is not None}}
+            if document.get("reports"):  # not all letters repeat them
+                made["reports"] = [report for reports in match.shown(seat)[-1:] for report in reports]
             if _same(document, json.loads(canonical(made))):
                 return Finding("agrees", what, "", seq)
         reason = f"{file.name} shows another position than follows from the letters and the rules"
@@ -250,9 +254,13 @@ def compare_signed(file: AttachedFile) -> Iterator[Finding]:
 
 
 def _same(told: object, made: object) -> bool:
-    """True if what was told equals what is made now; a later version may tell more or less, but nothing different."""
+    """True if what was told equals what is made now; a later version may tell more or less, but nothing different.
+
+    Of cells, pieces and seats, which are no words of a version's, there are the same.
+    """
     if isinstance(told, dict) and isinstance(made, dict):
-        return all(_same(told[key], made[key]) for key in told.keys() & made.keys())
+        same = all(re.fullmatch("[a-z_]+", key) for key in told.keys() ^ made.keys())
+        return same and all(_same(told[key], made[key]) for key in told.keys() & made.keys())
     if isinstance(told, list) and isinstance(made, list):
         return len(told) == len(made) and all(map(_same, told, made))
     return bool(told == made)
