@@ -56,6 +56,8 @@ class ToldStanding(msgspec.Struct, frozen=True):
     head: str
     generation: int
     phase: str
+    paused: object
+    """True or False of a match; None of a tournament."""
     bulletin: str
     signature: str
 

@@ -258,9 +258,8 @@ def _head_of(document: JsonObject, item: JsonObject) -> Iterator[SignedHead | To
             yield SignedHead(server, match, seq, head, signature, key if _KEY.fullmatch(key) else None)
             if isinstance(generation := item.get("generation"), int):
                 with suppress(TypeError):  # what no server writes
-                    yield ToldStanding(
-                        server, match, seq, head, generation, str(item.get("phase")), *_signed(document)
-                    )
+                    stands = str(item.get("phase")), item.get("paused")
+                    yield ToldStanding(server, match, seq, head, generation, *stands, *_signed(document))
 
 
 def _rest_of(document: JsonObject, item: JsonObject) -> Iterator[Logged | Answered | ReplyAddress]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -85,15 +85,22 @@ def test_a_generation_that_no_entry_tells_of_is_two_stories(referee: Referee, fi
     assert set(told(referee, ann)) == {("two stories", "generation")}
 
 
-@pytest.mark.parametrize(("over", "phase"), [(False, "closed"), (True, "playing")])
-def test_an_end_that_no_entry_tells_of_is_two_stories(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch, *, over: bool, phase: str
+@pytest.mark.parametrize(
+    ("over", "lie", "what"),
+    [
+        (False, {"phase": "closed"}, "phase"),
+        (True, {"phase": "playing"}, "phase"),
+        (False, {"paused": True}, "pause"),
+    ],
+)
+def test_an_end_or_a_pause_that_no_entry_tells_of_is_two_stories(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch, *, over: bool, lie: dict[str, Any], what: str
 ) -> None:
     """A player who believes it sends no more orders, and misses turns."""
     ann, _ = referee.begun()
     if over:
         referee.send(ann, "resign m1 match\n")
     item = bulletin.of_match
-    monkeypatch.setattr(bulletin, "of_match", lambda stands: item(stands) | {"phase": phase})
+    monkeypatch.setattr(bulletin, "of_match", lambda stands: item(stands) | lie)
     referee.send(ann, "status m1\n")
-    assert set(told(referee, ann)) == {("two stories", "phase")}
+    assert set(told(referee, ann)) == {("two stories", what)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pbem.match.state import RUNNING
 from pbem.match.transcript import announcement, statement
 from pbem.proof import bundle
 from pbem.proof.compare.finding import Finding, differs, not_signed_by_the_server, two_heads, two_stories
@@ -82,6 +83,9 @@ def compare_standings(letter: ShownLetter) -> Iterator[Finding]:
         is_over = told.seq == index.last.seq and not index.goes_on
         if told.seq <= index.last.seq and (told.phase == index.LAST) != is_over:
             false["phase"] = f"when it was {told.phase}"
+        was_paused = next((paused for seq, paused in reversed(index.pauses) if seq <= told.seq), False)
+        if told.seq <= index.last.seq and told.phase in RUNNING and told.paused is (not was_paused):
+            false["pause"] = "while it was paused" if told.paused else "while it was not paused"
         if false and is_signature(index.key, told.signature, announcement(told.server, told.bulletin)):
             for what, told_of in false.items():
                 reason = f"entry {told.seq} cannot have been the last {told_of}, as is said here"

@@ -50,6 +50,9 @@ class TranscriptIndex:
         restores = [entry for entry in entries if entry.type == "restored"]
         self.generations = [(entry.seq, entry.body.get("generation", 1)) for entry in restores]
         """The entries that tell of a restored backup, each with the generation that began."""
+        kinds = {"paused": True, "restored": True, "resumed": False}
+        self.pauses = [(entry.seq, kinds[entry.type]) for entry in entries if entry.type in kinds]
+        """The entries that pause a match, and that end a pause."""
         self.used = {
             (entry.body["mail"], _SAID_BY.get(entry.type, entry.type)): UsedLetter(
                 f"entry {entry.seq}", entry.body["received"]
