@@ -103,6 +103,12 @@ LETTERS: dict[str, tuple[str, Callable[[Side, Ed25519PrivateKey], bytes]]] = {
         "forged",
         lambda side, key: with_position_written_as(side, key, b'"events":""', b'"events":"%s"' % (b"x" * (1 << 20))),
     ),
+    "a part that cannot be read": (
+        "forged",
+        lambda side, _: re.sub(
+            rb"(\r\n--=_\w+)--", rb"\1\r\nContent-Type: application/pgp-encrypted\r\n\r\n\1--", last(side)
+        ),
+    ),
     "items of no form": (
         "news",
         lambda _, key: forged(key, [*ITEMS, {"about": "match"}, {"about": 3}, {"match": "m1"}, {}]),

@@ -62,7 +62,8 @@ class LetterInbox:
         if bounced := self._answers.bounced(letter):
             return [bounced]
         try:
-            heard = hear(letter)
+            # What is said beside something encrypted would be compared with no bundle.
+            heard = None if letter.is_encrypted else hear(letter)
             if heard is None:
                 return [self._without_bulletin(letter)]
             if heard.server != self._account.server:
