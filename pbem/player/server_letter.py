@@ -108,7 +108,9 @@ def hear(letter: Letter) -> HeardBulletin | None:
     statement = announcement(said.server, sha256_hex(canonical(document)))
     if not ed25519_points.holds(bytes.fromhex(said.key), bytes.fromhex(signature), statement):
         raise NotGenuine("the signature of its bulletin does not hold")
-    attached = {part.filename: part.content for part in letter.parts if part.filename}
+    # A forwarded letter is no file where letters are compared with a bundle.
+    parts = [part for part in letter.parts if part.content_type != "message/rfc822"]
+    attached = {part.filename: part.content for part in parts if part.filename}
     files, texts = _files(attached, said.files)
     bundles = {name: content for name, content in attached.items() if name.endswith(".pbem.zip")}
     return HeardBulletin(**msgspec.structs.asdict(said) | {"files": files}, texts=texts, bundles=bundles)

@@ -109,6 +109,10 @@ LETTERS: dict[str, tuple[str, Callable[[Side, Ed25519PrivateKey], bytes]]] = {
             rb"(\r\n--=_\w+)--", rb"\1\r\nContent-Type: application/pgp-encrypted\r\n\r\n\1--", last(side)
         ),
     ),
+    "files that look like letters": (
+        "forged",
+        lambda side, _: last(side).replace(b"Content-Type: application/json", b"Content-Type: message/rfc822"),
+    ),
     "items of no form": (
         "news",
         lambda _, key: forged(key, [*ITEMS, {"about": "match"}, {"about": 3}, {"match": "m1"}, {}]),
