@@ -95,7 +95,7 @@ class TestReliability:
         assert "bob sent 10 of 11 turns on time (90%)." in carl.text
         referee.send(carl, "join m3\n")
         assert "bob sent 10 of 11 turns on time (90%)." in carl.text
-        assert "carl has not finished a turn here yet" in bob.text
+        assert "carl has not finished a match of Spaceships here yet.\n\n" in bob.text
         nemo = referee.person("nemo")
         referee.send(bob, "new spaceships with nemo@mail.example\nend\n")
         assert "bob sent 10 of 11 turns on time (90%)." in nemo.text
