@@ -39,6 +39,7 @@ from pbem.store.operator import Box, Busy, survey
 from pbem.store.outbox import Outbox
 from pbem.store.owners import UNDONE, Role, at_work, left_behind, roles_at_work
 from pbem.store.people import People
+from pbem.store.questions import Lookups
 from pbem.store.rows import unsound
 from pbem.store.vault import KeyFileError, Sealed, load_key
 from pbem.store_place import PostgresqlAddress
@@ -313,7 +314,8 @@ def room(database: Database, config: Config) -> Iterator[Diagnosis]:
     """Check that there is room for the store, where its machine can tell."""
     free = database.engine.room()
     if free is not None:
-        yield Diagnosis(free >= 3 * config.limits.reserve_bytes, "room", f"{free // 2**20} MiB are free")
+        least = 3 * config.limits.reserve_bytes
+        yield Diagnosis(free >= least, "room", f"{free // 2**20} MiB are free; it should have {least // 2**20}")
 
 
 def mailbox(inbox: Inbox, config: Config, now: datetime) -> Iterator[Diagnosis]:
@@ -339,6 +341,9 @@ def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Diagnosi
         late = oldest is not None and now - from_db(oldest) > patience
         waiting = letters["waiting"] + letters["leased"]
         yield Diagnosis(not late, box, f"{waiting} waiting{f', the oldest since {oldest[:16]}' if oldest else ''}")
+    if again := Lookups(database).next_due(now):
+        waits = f"did not answer; the next query for a letter that waits is at {to_db(again)[:16]}"
+        yield Diagnosis(False, "dns", f"the name server of this machine {waits}")
     if aside := found["inbox"]["aside"]:
         yield Diagnosis(False, "inbox", f"{aside} set aside: `pbem inbox list`")
     due = Matches(database, vault).next_due()
@@ -395,6 +400,5 @@ def mail_loop(store: OperatorsStore, composer: Composer, deadline: float) -> Dia
         return Diagnosis(False, "mail", f"the smarthost took a letter to {address}; it did not come back in time")
     with suppress(Busy):  # it is just being sent, or was
         Box(database, "outbox").drop(number, now())
-    return Diagnosis(
-        False, "mail", f"a letter to {address} could not be sent: {row['reply'] or 'no attempt was made'}"
-    )
+    unanswered = "the smarthost has not answered" if row["state"] == "leased" else "no attempt was made"
+    return Diagnosis(False, "mail", f"a letter to {address} could not be sent: {row['reply'] or unanswered}")

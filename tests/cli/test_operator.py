@@ -9,6 +9,7 @@ import os
 import resource
 import secrets
 import shutil
+import socket
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,6 +39,7 @@ from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
 from pbem.store.noted_time import ClockReading, Noted
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
+from pbem.store.questions import Lookups
 from pbem.store.sqlite import Lock, Sqlite
 from pbem.store.vault import Vault
 from pbem.verifier_key import LOG, VerifierKey
@@ -388,6 +390,7 @@ def test_the_doctor_says_of_each_thing_how_it_stands(house: House) -> None:
         "FAULT  players    letters to bob do not arrive since 2026-03-01T12:00\n",
     ):
         assert f"\n{line}" in text
+    assert "MiB are free; it should have 192\n" in text
     with Database(house.store) as database:
         keys = house.folder / "keys"
         found = own_keys.load(keys / "store.key", keys / "signing.key", secrets.token_bytes)
@@ -413,6 +416,28 @@ def test_the_doctor_says_what_became_of_the_letter(house: House) -> None:
     assert not [
         row for row in house.found("outbox", "list") if row["state"] == "waiting" and "canary" in row["recipient"]
     ]
+
+
+def test_the_doctor_says_that_the_smarthost_is_silent(house: House) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        house.config.write_text(
+            house.config.read_text().replace(f"[smarthost]\nport = {house.port}", f"[smarthost]\nport = {port}")
+        )
+        with house.daemon():
+            text = house.run("doctor", "--deadline", "2.5", status=1)
+    assert "could not be sent: the smarthost has not answered\n" in text
+
+
+def test_the_doctor_says_that_no_name_server_answers(house: House) -> None:
+    """A query that was made is due again later: the letter waits for it."""
+    assert "FAULT  dns" not in house.run("doctor", "--no-mail", status=1)
+    with Database(house.store) as database, database.transaction():
+        number = database.scalar("SELECT min(id) FROM inbox")
+        Lookups(database).ask(number, ["s._domainkey.mail.example"], 4, datetime.now(UTC) + timedelta(minutes=5))
+    assert "\nFAULT  dns        the name server of this machine did not answer; " in house.run(
+        "doctor", "--no-mail", status=1
+    )
 
 
 def test_nothing_is_made_where_there_is_no_store(tmp_path: Path) -> None:
