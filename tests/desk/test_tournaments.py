@@ -42,6 +42,8 @@ def test_a_round_robin_from_its_announcement_to_its_table(club: Club) -> None:
     assert club.t.phase == "playing"
     assert {len(letters_about(person, "[pbem t1] it begins")) for person in club.people.values()} == {1}
     assert len(club.awaited) == 3
+    asked = [text for person in club.people.values() for text in letters_about(person, "send your setup")]
+    assert ["\n  tournament t1\n" in text for text in asked] == [True] * 6
     club.play_out()
     assert club.t.phase == "ended"
     (final,) = letters_about(club.people["ann"], "[pbem t1] it is over")
