@@ -40,6 +40,12 @@ def write(side: Side, message_id: str, words: str, *, vouched: bool = False) -> 
     side.referee.deliver((above + head).replace("\n", "\r\n").encode(), sender)
 
 
+def with_other_words(raw: bytes, lie: str) -> bytes:
+    """The letter with other words for these, or with those behind the arrow."""
+    old, _, new = lie.partition(" -> ")
+    return raw.replace(old.encode(), (new or "SomethingElse123").encode())
+
+
 def bring_another(side: Side, other: bytes) -> bool:
     """Let the last letter bring another paper for its own, signed as well; true if that changed it."""
     came, own = side.person.letters.came, attachment(side.person.last, ".txt")
@@ -114,6 +120,7 @@ class TestAnswered:
             {"received": "yesterday"},
             "cGJlbSByZWNlaXB0",
             "Paper of m1",
+            "Paper of m1 -> Paper of m9",
         ],
     )
     @pytest.mark.parametrize("outcome", ["done", "again"])
@@ -128,7 +135,7 @@ class TestAnswered:
         def change(found: dict[str, Any]) -> None:
             next(item for item in found["items"] if item["about"] == "command").update(lies)
 
-        true = came[-1] if isinstance(lie, dict) else came[-1].replace(lie.encode(), b"SomethingElse123")
+        true = came[-1] if isinstance(lie, dict) else with_other_words(came[-1], lie)
         lies = {"outcome": outcome} | (lie if isinstance(lie, dict) else {})
         assert came[-1] != true or isinstance(lie, dict)
         came[-1] = rewritten(playing, change, key=referee.signing_key, raw=true)

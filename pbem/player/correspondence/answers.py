@@ -167,11 +167,9 @@ def _is_proof(letter: Letter, heard: HeardBulletin, item: JsonObject, ours: Sent
     is_once = ours.command == "clear" or b"\r\nIn-Reply-To: " in ours.raw
     if ours.command not in _PAPERS or (item.get("outcome") == "again" and is_once):
         return True
-    vouched = {
-        one.sha256
-        for one in said.papers
-        if is_signature(heard.key, one.signature, voucher(heard.server, ours.match, one.sha256))
-    }
+    shown = [one for one in said.papers if (one.server, one.match) == (heard.server, ours.match)]
+    signed = [(one.sha256, one.signature, voucher(one.server, one.match, one.sha256)) for one in shown]
+    vouched = {hashed for hashed, signature, statement in signed if is_signature(heard.key, signature, statement)}
     # It may name a copy of our letter that came before, but nobody else's, and nothing else of ours.
     places = {f"{heard.server} {ours.match} {place} rev {ours.rev}" for place in ours.place.split("; ")}
     ways = (way for one in said.attached for way in one.ways if sha256_hex(way) in vouched)
