@@ -72,11 +72,6 @@ class TranscriptIndex:
         """The hashes of the commands in each letter, by its own; none if it bears no signature of these players."""
         return {}
 
-    @property
-    def words(self) -> frozenset[str] | None:
-        """The hashes of all commands in the letters that made entries; None if not all of these are known."""
-        return None
-
     def leaf(self, seq: int, head: str) -> bytes:
         """The statement about a head, which is a leaf of the server's log."""
         return self._about(*self.place, seq, head)
@@ -114,13 +109,6 @@ class BundleIndex(TranscriptIndex):
         letters = [paper for path, paper in self.bundle.papers.items() if path.endswith(".eml")]
         words = [frozenset[str]().union(*(signed_words(one, of, self.server) for of in keys)) for one in letters]
         return dict(zip(map(sha256_hex, letters), words, strict=True))
-
-    @cached_property
-    def words(self) -> frozenset[str] | None:
-        """The hashes of all commands in the letters that made entries; None if one of these bears no signature."""
-        named = [str(entry.body["mail"]) for entry in self.bundle.entries if "mail" in entry.body]
-        said = [self.said.get(mail, frozenset[str]()) for mail in named]
-        return frozenset[str]().union(*said) if all(said) else None
 
     def turn(self, game: object, turn: object) -> Entry | None:
         """The entry of a turn, as a paper names it."""

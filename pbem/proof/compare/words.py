@@ -99,7 +99,8 @@ def _never_done(letter: ShownLetter, told: Answered) -> Finding | None:
     together = [one for one in letter.kept.answered if (one.mail, one.outcome) == (told.mail, "again")]
     enters = all(index.place[1] in one.about and one.command in AT_ONCE - {"substitute"} for one in together)
     words = {one.words for one in together}
-    if not enters or index.words is None or index.words & words or "" in words:
+    said = [index.said.get(mail, frozenset[str]()) for mail, command in index.used if command not in BY_RECEIPT]
+    if not (enters and all(said)) or words.intersection({""}.union(*said)):
         return None
     if index.goes_on and letter.ahead:
         return Finding("later", "answer", "it says `again` of what the bundle does not have yet; ask for a newer one")
