@@ -340,7 +340,7 @@ def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterato
             continue
         check = _match(tournament, known.get(match), match, content, heads)
         checks[match] = min(checks.get(match, check), check, key=lambda one: _WORST.index(one.standing))
-    for match in sorted(known.keys() | checks.keys(), key=lambda name: int(name[1:])):
+    for match in sorted(known.keys() | checks.keys(), key=lambda name: (len(name), name)):
         yield checks.get(match) or TournamentCheck("OPEN", match, "no bundle of this match is here")
 
 

@@ -37,6 +37,7 @@ from pbem.proof.verification import Proved
 from pbem.proof.verification import verify as verify_match
 from pbem.tournament.tournament_entries import TournamentEntry
 from pbem.tournament.tournament_step import TournamentStep
+from pbem.tournament.tournament_terms import TournamentTerms
 from verifier import Wrong, judged_tournament, verified
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class TestWhatHolds:
             *(f"entry {entry.seq}" for entry in club.entries),
             *("m1", "m2", "m3", "table"),
         ]
+        paired = found[3 + index(club.entries, "paired")].found
+        assert paired.startswith(f"m1 {' - '.join(club.state.pairings[0].names)}, m2 ")
         assert "2 : 0" in found[-4].found
         assert [check.seq for check in found if check.seq] == [entry.seq for entry in club.entries]
 
@@ -361,6 +364,12 @@ class TestLies:
             content = forged(club, 0, terms=terms, rules=rules)
             fails(content, "letters/announced-1.eml", "does not say what `announced` records")
 
+    def test_an_announcement_that_gives_no_terms(self, club: SignedClub, monkeypatch: pytest.MonkeyPatch) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(TournamentTerms, "propose", lambda *_: club.state.terms)
+            lie = SignedClub("closes: soon")
+        fails(lie.tournament(), "letters/announced-1.eml", "does not say what `announced` records")
+
     def test_an_entry_cut_off_or_out_of_its_time(self, club: SignedClub) -> None:
         at = index(club.entries, "started")
         fails(signed_tournament(club.entries[: at + 1], club.papers), "breaks off before the entry `paired`")
@@ -410,7 +419,12 @@ class TestMatches:
         other = SignedClub("", "ann", "bob", "carl", "dora")
         other.start()
         extra = next(played.bundle for name, played in other.matches.items() if name == "m4")
-        fails(club.tournament(), "m4: names this tournament, which did not pair it", bundles=[*club.bundles(), extra])
+        whole = bundle.read(extra)
+        first = replace(whole.entries[0], body={**whole.entries[0].body, "match": "m\n"})
+        odd = bundle.write(replace(whole, entries=[first, *whole.entries[1:]]))
+        for name, one in (("m4", extra), ("m\\n", odd)):
+            said = f"{name}: names this tournament, which did not pair it"
+            fails(club.tournament(), said, bundles=[*club.bundles(), one])
 
     def test_a_bundle_that_does_not_hold(self, club: SignedClub) -> None:
         first = bundle.read(club.bundles()[0])
