@@ -44,6 +44,7 @@ def fails(content: bytes | Bundle, *words: str) -> str:
     assert [check.holds for check in checks] == [True] * (len(checks) - 1) + [False], checks[-1]
     found = checks[-1].found
     assert "None" not in found, "a fact is missing"
+    assert "cannot be checked" not in found, "it stumbled"
     for word in words:
         assert word in found, found
     return found

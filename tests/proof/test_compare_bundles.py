@@ -147,25 +147,25 @@ def test_heads_that_letters_show(proved: Proved) -> None:
     (same,) = of_heads(whole, (3, WHOLE.entries[2].head))
     assert (same.standing, same.what, same.found, same.seq) == ("agrees", "head of entry 3", "", 3)
     (other,) = of_heads(whole, (3, "1" * 64))
-    assert (other.standing, other.seq) == ("two stories", 3)
+    assert (other.standing, other.what, other.seq) == ("two stories", "head of entry 3", 3)
     assert (
         f"with the head {'1' * 64} in this letter, with the head {WHOLE.entries[2].head} in the bundle."
         in other.found
     )
     assert "restored" not in other.found
     (after,) = of_heads(whole, (9, "1" * 64))
-    assert (after.standing, after.seq) == ("two stories", 9)
+    assert (after.standing, after.what, after.seq) == ("two stories", "head of entry 9", 9)
     assert "closed with entry 8, after which nothing follows" in after.found
     (later,) = of_heads(earlier, (9, "1" * 64))
-    assert (later.standing, later.seq) == ("later", 9)
+    assert (later.standing, later.what, later.seq) == ("later", "head of entry 9", 9)
     assert later.found == "the bundle ends with entry 5; ask for a newer one"
     (another,) = of_heads(earlier, (9, "2" * 64))
-    assert (another.standing, another.seq) == ("two stories", 9)
+    assert (another.standing, another.what, another.seq) == ("two stories", "head of entry 9", 9)
     assert f"with the head {'1' * 64} in another letter." in another.found
 
 
 def test_a_restored_backup_is_named_beside_two_stories(proved: Proved) -> None:
-    told = replace(WHOLE.entries[3], type="restored")
+    told = replace(WHOLE.entries[3], type="restored", body={"generation": 2})
     restored = replace(WHOLE, entries=(*WHOLE.entries[:3], told, *WHOLE.entries[4:]))
     (other,) = of_heads(against(proved, restored), (3, "1" * 64))
     assert other.found.endswith("the bundle says that the server was restored from a backup (entry 4)")

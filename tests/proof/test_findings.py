@@ -523,3 +523,5 @@ class TestChecks:
         holds(told)
         for path, paper in papers.items():
             fails(with_papers(told, {path: paper + b"!"}), path, "is not what the transcript names")
+        lie = with_papers(told, {"letters/game-2-setup-seat-1.eml": b"x", "openings/game-2-seat-1.txt": b"x"})
+        fails(lie, "openings/game-2-seat-1.txt: is not what the transcript names")

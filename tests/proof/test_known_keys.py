@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from data.material import KEYS
+from vectors.matches import good
 
 from pbem.identity import parse_key
-from pbem.proof.known_keys import keys_in
+from pbem.proof.known_keys import compared, keys_in
 
 NAMES = ("ed25519", "ecdsa", "rsa", "ed25519-sk", "ecdsa-sk", "passkey")
 LINES = {name: " ".join((KEYS / f"ssh-{name}.pub").read_text().split()[:2]) for name in NAMES}
@@ -56,3 +57,8 @@ def test_what_files_hold(name: str) -> None:
 def test_what_is_no_file_of_one_persons_keys(text: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         keys_in(text)
+
+
+def test_a_finding_names_the_entry_that_brought_the_key() -> None:
+    found = compared(good("keys").entries, {"ann": keys_in(OTHER)})
+    assert [(one.standing, one.seq) for one in found] == [("open", 1), ("open", 3), ("open", 7)]

@@ -154,21 +154,20 @@ def test_without_the_rules_the_command_says_how_they_are_had(proof: bytes, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    "path",
     [
-        ("receipts/game-1-turn-1-seat-1.txt", "is missing"),
-        ("openings/game-2-seat-2.txt", "is missing"),
-        ("reports/game-1-turn-1-seat-1.json", "is missing"),
-        ("letters/game-1-turn-1-seat-1.eml", "is missing"),
-        ("letters/game-2-setup-seat-2.eml", "is missing"),
-        ("letters/agreed-seat-2.eml", "is missing"),
+        "receipts/game-1-turn-1-seat-1.txt",
+        "openings/game-2-seat-2.txt",
+        "reports/game-1-turn-1-seat-1.json",
+        "letters/game-1-turn-1-seat-1.eml",
+        "letters/game-2-setup-seat-2.eml",
+        "letters/agreed-seat-2.eml",
     ],
 )
-def test_what_is_missing_is_found(path: str, said: str, proof: bytes) -> None:
-    papers = dict(bundle.read(proof).papers)
-    del papers[path]
+def test_what_is_missing_is_found(path: str, proof: bytes) -> None:
     found = bundle.read(proof)
-    fails_for_both(bundle.Bundle(found.entries, found.signatures, papers), said)
+    papers = {other: paper for other, paper in found.papers.items() if other != path}
+    fails_for_both(replace(found, papers=papers), f"{path}: is missing")
 
 
 def test_what_nobody_names_is_found(proof: bytes) -> None:
@@ -196,7 +195,7 @@ def test_what_nobody_names_is_found(proof: bytes) -> None:
 def test_papers_and_letters_of_elsewhere_are_found(path: str, instead: str, said: str, proof: bytes) -> None:
     """A server that has its key signs all of it again."""
     found = bundle.read(proof)
-    fails_for_both(rewritten(found, path, found.papers[instead]), said)
+    fails_for_both(rewritten(found, path, found.papers[instead]), f"{path}: ", said)
 
 
 def test_other_terms_than_were_agreed_are_found(proof: bytes) -> None:

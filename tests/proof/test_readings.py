@@ -217,6 +217,9 @@ class TestKeptLetters:
     def test_terms_below_what_a_list_put_before_them(self) -> None:
         terms = f"  match     m1\n  hash      {'ab' * 32}\n"
         assert kept("letter", self.of_parts("A list for games.", terms)).terms == (("m1", "ab" * 32),)
+        page = f"  match     <b>m1</b><br>\r\n  hash      <i>{'ab' * 32}</i>\r\n"
+        raw = f"From: pbem@{SERVER}\r\nContent-Type: text/html\r\n\r\n{page}".encode()
+        assert kept("letter", raw).terms == (("m1", "ab" * 32),)
 
     @pytest.mark.parametrize(("times", "told"), [(0, True), (1, True), (5, True), (6, False)])
     def test_letters_within_letters(self, times: int, *, told: bool) -> None:
@@ -267,4 +270,6 @@ class TestKeptLetters:
         raw = raw.replace(b"text/plain", b"application/pgp-encrypted")
         found = kept("letter", raw)
         assert (found.source, found.message_id, found.subject) == ("letter", "<1@play.example>", "[m1] turn 2")
+        unread = kept("letter", b"X: y\r\n" * 9000 + raw)
+        assert (unread.source, unread.message_id, unread.subject) == ("letter", None, "")
         assert found.unread.startswith("it is encrypted: keep what `gpg --decrypt`")

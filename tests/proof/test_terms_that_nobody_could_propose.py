@@ -195,16 +195,17 @@ def test_no_announcement_was_received_after_its_entry() -> None:
         assert verdict(checks(content)) == "convicted"
 
 
-def test_a_key_of_an_entrant_is_listed_once_by_its_own_fingerprint() -> None:
+@pytest.mark.parametrize(("at", "whose"), [(0, "organiser"), (1, "player")])
+def test_a_key_in_a_tournament_is_listed_once_by_its_own_fingerprint(at: int, whose: str) -> None:
     club = SignedClub("", "ann")
-    player = club.entries[1].body["player"]
-    (key,) = player["keys"]
+    entry = club.entries[at]
+    (key,) = entry.body[whose]["keys"]
     for keys in (
         [key, key],
         [key, {**key, "fingerprint": key["fingerprint"].swapcase()}],
         [{**key, "public": "ssh"}],
     ):
-        entry = replace(club.entries[1], body={**club.entries[1].body, "player": {**player, "keys": keys}})
-        entries = chained([club.entries[0], entry])
+        forged = replace(entry, body={**entry.body, whose: {**entry.body[whose], "keys": keys}})
         for papers in (club.papers, {}):
-            assert verdict(checks(signed_tournament(entries, papers))) == "convicted"
+            content = signed_tournament(chained([*club.entries[:at], forged]), papers)
+            assert verdict(checks(content)) == "convicted"
