@@ -197,7 +197,7 @@ def _unpacked(content: bytes, lists: Sequence[str], kind: type[Entry], named: st
     _refuse_more("the file", len(content), LIMITS.octets, "octets")
     files = dict(_Members(content, lists))
     entries = tuple(_entries(lists[0], files.pop(lists[0]), kind))
-    version = entries[0].body.get(named) if entries else None
+    version = entries[0].body.get(named)
     if type(version) is int and version != VERSION:  # anything else has not the form of a first entry
         raise OtherVersion(f"it has version {version}, and this pbem reads version {VERSION}")
     signatures = tuple(_signatures(files.pop("heads.txt"), entries))

@@ -111,21 +111,16 @@ class _KeptWords:
         self.commitments = re.compile(rf"{commitments}\s+(?P<listed>(?:[^\s,:]+{at_level}:\s+{_64}\s+){{1,9}})")
         self.commitment = re.compile(rf"(?<![^\s,:])([^\s,:]++){at_level}:\s+({_64})(?![0-9a-f])")
         terms = known.gettext("  match     %(id)s\n  game      %(title)s, rulings of edition %(edition)s\n")
-        self.terms_of = re.compile(_line(terms.strip().split("\n", maxsplit=1)[0], {"id": _MATCH}))
-        self.terms_hash = re.compile(_line(known.gettext("  hash      %(hash)s"), {"hash": "[0-9a-f]{64}"}))
+        self.terms_of = re.compile(_reading(terms.strip().partition("\n")[0], {"id": _MATCH}))
+        self.terms_hash = re.compile(_reading(known.gettext("  hash      %(hash)s"), {"hash": "[0-9a-f]{64}"}))
 
 
-def _reading(message: str, facts: Mapping[str, str], blanks: str = r"\s+") -> str:
+def _reading(message: str, facts: Mapping[str, str]) -> str:
     """The regular expression that reads a message again, however it was wrapped; each fact is a group."""
-    said = blanks.join(re.escape(word) for word in message.split())
+    said = r"\s+".join(re.escape(word) for word in message.split())
     for name, fact in facts.items():
         said = said.replace(re.escape(f"%({name})s"), f"(?P<{name}>{fact})")
     return said
-
-
-def _line(message: str, facts: Mapping[str, str]) -> str:
-    blanks = r"[ \t]"
-    return f"{blanks}*{_reading(message, facts, blanks + '+')}{blanks}*"
 
 
 @cache  # letters come by thousands
@@ -180,10 +175,8 @@ def kept(source: str, raw: bytes) -> Kept:
 
 def _servers(letter: Letter) -> set[str]:
     """The host names from which the letter may have come, by its own headers, which prove nothing."""
-    sender = (letter.sender or "").rpartition("@")[2]
-    named = (letter.message_id or "").rpartition("@")[2].rstrip(">")
-    loops = [value.rpartition("@")[2].strip() for value in letter.values("x-loop")]
-    return {name.lower() for name in (sender, named, *loops) if name}
+    named = letter.sender, letter.message_id, *letter.values("x-loop")
+    return {name.rpartition("@")[2].strip(" >").lower() for name in named if name}
 
 
 class _Found(msgspec.Struct):
@@ -348,7 +341,7 @@ def _terms(text: str) -> Iterator[tuple[str, str]]:
     """Each match whose terms are told, with their hash."""
     for words in _languages():
         match = ""
-        for line in text.split("\n"):
+        for line in map(str.strip, text.split("\n")):
             if found := words.terms_of.fullmatch(line):
                 match = found["id"]
             elif match and (found := words.terms_hash.fullmatch(line)):

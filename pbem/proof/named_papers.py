@@ -39,13 +39,12 @@ def named(entry: Entry) -> Sequence[tuple[str, str]]:
 def named_letter(entry: Entry) -> Iterator[tuple[str, str]]:
     """The letter of a player that an entry between the turns names."""
     if what := TYPES[entry.type].letter:
-        name = f"{what}-{entry.seq}-seat-{entry.body.get('seat')}"
-        yield f"letters/{name}.eml", str(entry.body.get("mail"))
-        if entry.type == "substituted" and "mailbox" in entry.body.get("player", {}):
-            mailbox = f"evidence/mailbox-{entry.seq}-seat-{entry.body.get('seat')}.txt"
-            yield mailbox, str(entry.body["player"]["mailbox"])
+        place = f"{entry.seq}-seat-{entry.body['seat']}"
+        yield f"letters/{what}-{place}.eml", entry.body["mail"]
+        if "mailbox" in entry.body.get("player", ()):
+            yield f"evidence/mailbox-{place}.txt", entry.body["player"]["mailbox"]
         if "evidence" in entry.body:
-            yield f"evidence/{name}.txt", str(entry.body["evidence"])
+            yield f"evidence/{what}-{place}.txt", entry.body["evidence"]
 
 
 def letter_of(found: Bundle, path: str) -> Iterator[tuple[str, str]]:

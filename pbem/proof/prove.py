@@ -129,7 +129,7 @@ class Against:
             *compare_answers(letter),
             *compare_files(letter, self._kinds),
         ]
-        named = any(self.match.id == word for word in re.findall(r"m[0-9]+", kept.subject))
+        named = self.match.id in re.findall(r"m[0-9]+", kept.subject)
         if kept.faults and (findings or (named and self.match.server.lower() in kept.servers)):
             findings += [Finding("broken", "letter", f"{fault}: that part proves nothing") for fault in kept.faults]
         return JudgedLetter(kept, tuple(findings))

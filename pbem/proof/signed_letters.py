@@ -385,11 +385,7 @@ def signed_agreement(found: Bundle, seat: int) -> str:
     """The text that a seat signed when it agreed, in a verified bundle; empty at level `mailbox`."""
     keys = found.entries[0].body["players"][str(seat)]["keys"]
     letter = found.papers[f"letters/agreed-seat-{seat}.eml"]
-    server = str(found.entries[0].body["server"])
-    try:
-        return _by_keys(letter, keys, server)[1]
-    except (Unreadable, ValueError):
-        return ""
+    return _by_keys(letter, keys, found.entries[0].body["server"])[1]
 
 
 def signed_words(raw: bytes, keys: Iterable[Mapping[str, str]], server: str) -> frozenset[str]:

@@ -123,7 +123,7 @@ def check_stopped_by(error: Exception) -> Check:
 def _formal(entries: Sequence[Entry]) -> None:
     """Check that each body has the form of its type, and time never runs backwards."""
     before, generation = "", 1
-    seats = len(entries[0].body.get("players", ()))
+    seats = len(entries[0].body["players"])
     for entry in entries:
         events.check(entry, seats)
         check_players(entry)
@@ -219,7 +219,7 @@ def _walk(found: Bundle, match: Match, reader: type[BundleLetters], proved: Prov
 
 def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     """Check the running game: secrets are checked after the reveal; papers must be those that entries name."""
-    game = found.entries[until].body.get("game")
+    game = found.entries[until].body["game"]
     seats = len(found.entries[0].body["terms"]["players"])
     expected = dict(named(found.entries[until]))
     turns, judge = count(1), rules(found.entries[0].body["terms"]["game"])

@@ -48,7 +48,7 @@ class TranscriptIndex:
         self.heads = {entry.seq: entry.head for entry in entries}
         """The heads, by the number of the entry."""
         restores = [entry for entry in entries if entry.type == "restored"]
-        self.generations = [(entry.seq, entry.body.get("generation", 1)) for entry in restores]
+        self.generations = [(entry.seq, entry.body["generation"]) for entry in restores]
         """The entries that tell of a restored backup, each with the generation that began."""
         kinds = {"paused": True, "restored": True, "resumed": False}
         self.pauses = [(entry.seq, kinds[entry.type]) for entry in entries if entry.type in kinds]
@@ -61,11 +61,9 @@ class TranscriptIndex:
             if "mail" in entry.body and "received" in entry.body
         }
         """The letters that counted, by hash and command."""
-        restored = ", ".join(str(entry.seq) for entry in restores)
-        self.restored = ""
+        told = ", ".join(str(entry.seq) for entry in restores)
+        self.restored = f"; the bundle says that the server was restored from a backup (entry {told})" if told else ""
         """The backups that may explain two stories, if there were any."""
-        if restored:
-            self.restored = f"; the bundle says that the server was restored from a backup (entry {restored})"
 
     @property
     def said(self) -> Mapping[str, frozenset[str]]:
@@ -87,7 +85,7 @@ class BundleIndex(TranscriptIndex):
         super().__init__(entries, match.id, statement)
         self.bundle = bundle
         self.match = match
-        self.seqs = {head: seq for seq, head in reversed(self.heads.items())}
+        self.seqs = {head: seq for seq, head in self.heads.items()}
         """The entries by their heads."""
         hashes = (re.findall(r'"([0-9a-f]{64})"', canonical(entry.body).decode()) for entry in entries)
         self.named = frozenset(value for values in hashes for value in values)

@@ -80,8 +80,7 @@ class Acknowledged:
         if fate.standing != "dropped":
             yield Finding(fate.standing, fate.what, fate.found, fate.seq)
         else:  # nothing may be dropped without a trace: that convicts the server
-            seq = fate.seq or len(self.index.bundle.entries)
-            yield differs(self.index, fate.what, f"{file.name}: {fate.found}", seq, is_signed=file.is_signed)
+            yield differs(self.index, fate.what, f"{file.name}: {fate.found}", fate.seq, is_signed=file.is_signed)
 
 
 def read_acknowledged(content: bytes) -> Opening | Receipt | Withdrawal | None:
