@@ -381,12 +381,7 @@ class TestTheLog:
 
 
 @pytest.mark.parametrize(
-    ("change", "standing"),
-    [
-        ({}, "agrees"),
-        ({"revealing": True}, "two stories"),
-        ({"keys": {}}, "agrees"),
-    ],
+    ("change", "standing"), [({}, "agrees"), ({"revealing": True}, "two stories"), ({"keys": {}}, "agrees")]
 )
 def test_what_a_position_tells_of_a_sealed_game(change: dict[str, Any], standing: str) -> None:
     """A position shows that no reveal was asked for during the game."""

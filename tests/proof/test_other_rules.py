@@ -180,11 +180,7 @@ def test_what_nobody_names_is_found(proof: bytes) -> None:
 @pytest.mark.parametrize(
     ("path", "instead", "said"),
     [
-        (
-            "letters/game-1-turn-1-seat-1.eml",
-            "letters/game-1-turn-2-seat-2.eml",
-            "signature of ann does not hold",
-        ),
+        ("letters/game-1-turn-1-seat-1.eml", "letters/game-1-turn-2-seat-2.eml", "signature of ann does not hold"),
         ("letters/game-1-setup-seat-2.eml", "letters/game-1-setup-seat-1.eml", "signature of bob does not hold"),
         ("letters/agreed-seat-2.eml", "letters/game-1-setup-seat-2.eml", "does not accept the terms of this match"),
         ("letters/agreed-seat-1.eml", "letters/game-1-setup-seat-1.eml", "does not accept the terms of this match"),

@@ -200,11 +200,8 @@ def test_a_key_in_a_tournament_is_listed_once_by_its_own_fingerprint(at: int, wh
     club = SignedClub("", "ann")
     entry = club.entries[at]
     (key,) = entry.body[whose]["keys"]
-    for keys in (
-        [key, key],
-        [key, {**key, "fingerprint": key["fingerprint"].swapcase()}],
-        [{**key, "public": "ssh"}],
-    ):
+    other = {**key, "fingerprint": key["fingerprint"].swapcase()}
+    for keys in ([key, key], [key, other], [{**key, "public": "ssh"}]):
         forged = replace(entry, body={**entry.body, whose: {**entry.body[whose], "keys": keys}})
         for papers in (club.papers, {}):
             content = signed_tournament(chained([*club.entries[:at], forged]), papers)
