@@ -358,7 +358,8 @@ def test_a_tournament_of_two_stories_is_convicted_by_the_log(watching: Watching)
     told = [kept("a letter", raw) for raw in club.people["ann"].letters.came]
     stranger = VerifierKey("stranger.example", COSIGNATURE, bytes(32))
     *_, saw, never = compared(honest, told, [watching.double.verifier, stranger])
-    assert (saw.standing, saw.found) == ("ok", "w.example saw entry 6 of 10, by 2026-03-01T12:00:00Z at the latest")
+    said = "w.example saw entry 6 of 10, by 2026-03-01T12:00:00Z at the latest"
+    assert (saw.standing, saw.what, saw.found, saw.seq) == ("ok", "witness", said, 6)
     assert {never.standing, *(nothing.standing for nothing in compared(honest, [], []))} == {"OPEN"}
     found = read_tournament(honest, TournamentEntry)
     entries = list(found.entries[:6])

@@ -99,6 +99,12 @@ class TestTraces:
         form = re.sub("(?m)^if .*", "Bz9 nonsense", form) if illegal else re.sub("prev .*", f"prev {head}", form)
         fails_for_both(rewritten(found, path, letter_by("ann", form)), path, "that could be stored")
 
+    def test_unused_orders_are_by_the_key_that_signed_them(self) -> None:
+        """Another one, which does not count, would be an excuse to drop legal orders."""
+        found, path = good("conditional"), f"receipts/{TURN}-unused-seat-1-rev-1.txt"
+        lie = re.sub(b"(?m)^key .*", b"key SHA256:" + b"x" * 43, found.papers[path])
+        fails_for_both(rewritten(found, path, lie), "the receipt names another level or key")
+
 
 def test_a_resignation_that_came_after_its_effect_is_named() -> None:
     found = good("resignation")

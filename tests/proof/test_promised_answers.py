@@ -300,6 +300,7 @@ def lies(club: Club, letters: Sequence[EmailMessage]) -> list[str]:
     club.proof()
     content = club.referee.desk.director.archive.bundle(1, letters=True)
     found: list[TournamentCheck] = list(compared(content, (kept("", one.as_bytes()) for one in letters), ()))
+    assert {check.what for check in found} <= {"letter", "log"}
     return [check.found for check in found if check.standing == "FAIL"]
 
 
