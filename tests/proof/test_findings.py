@@ -397,10 +397,11 @@ def test_a_position_of_a_sealed_game_follows_the_head_of_a_letter() -> None:
     """Otherwise nothing would contradict a file that says beside such a head that the game is over."""
     bench = against("sealed-running")
     told = {notice.match.prev for notice in proved("sealed-running").notices}
-    between = next(entry.head for entry in reversed(bench.bundle.entries) if entry.head not in told)
-    position = document("position 1", game=1, seat=1, turn=1, prev=between, sealed={"keys": {}, "revealing": True})
+    between = next(entry for entry in reversed(bench.bundle.entries) if entry.head not in told)
+    sealed = {"keys": {}, "revealing": True}
+    position = document("position 1", game=1, seat=1, turn=1, prev=between.head, sealed=sealed)
     (finding,) = findings(bench, **brought("position.json", position))
-    assert finding.standing == "two stories", finding
+    assert (finding.standing, finding.seq) == ("two stories", between.seq), finding
 
 
 def test_a_setup_file_names_only_the_keys_of_the_match() -> None:
@@ -409,7 +410,7 @@ def test_a_setup_file_names_only_the_keys_of_the_match() -> None:
     for keys, standing in (({}, "agrees"), ({"2": ["ssh-ed25519 AAAA"]}, "two stories")):
         asked = document("setup 1", game=1, seat=1, prev=bench.bundle.entries[0].head, sealed={"keys": keys})
         (finding,) = findings(bench, **brought("setup.json", asked))
-        assert finding.standing == standing, finding
+        assert (finding.standing, finding.what, finding.seq) == (standing, "request for setup 1", 1), finding
 
 
 def test_what_a_file_says_that_a_player_signed() -> None:
