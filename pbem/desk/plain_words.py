@@ -41,10 +41,9 @@ _NO = re.compile(
     re.I,
 )
 
-_GLAD = re.compile(
-    r"\b(?:(?:(?:sounds|klingt) )?(?:good|great|fun|perfect|gut|super|prima|toll|perfekt)|i.m in|count me in"
-    r"|why not|warum nicht|with pleasure|mit vergnügen)\b(?! game)",
-    re.I,
+_GLAD = (
+    r"(?i)\b(?:(?:(?:sounds|klingt) )?(?:good|great|fun|perfect|gut|super|prima|toll|perfekt)|i.m in|count me in"
+    r"|why not|warum nicht|with pleasure|mit vergnügen)\b(?! game)"
 )
 """The words of a consent that are none to verification."""
 
@@ -90,18 +89,17 @@ _MEANINGS = (
     ),
 )
 
-_SENTENCE_END = re.compile(r"[.!?\n]|\Z")
+SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 
 ORDERS = r"(?:orders?|setup|moves?|befehle?|züge?|aufstellung)"
 """The words for what a player submits."""
 
 _ABOVE = (
     re.compile(
-        r"(?:hi|hello|hey|dear|good (?:morning|evening|day)|hallo|liebe[rs]?|guten (?:morgen|abend|tag)|moin)"
-        r"(?: [^\W\d_]+){0,2}(?:[ ,.!]*(?:\n|\Z)|[,.!] *)",
-        re.I,
+        r"(?i)(?:hi|hello|hey|dear|good (?:morning|evening|day)|hallo|liebe[rs]?|guten (?:morgen|abend|tag)|moin)"
+        r"(?: [^\W\d_]+){0,2}(?:[ ,.!]*(?:\n|\Z)|[,.!] *)"
     ),
-    re.compile(rf"(?:[^\W\d_]+ ){{0,5}}{ORDERS}(?: (?:for turn|für zug) \d+)?(?: *:\s*|[.,!]?\n)", re.I),
+    re.compile(rf"(?i)(?:[^\W\d_]{{1,20}} ){{0,5}}{ORDERS}(?: (?:for turn|für zug) \d+)?(?: *:\s*|[.,!]?\n)"),
 )
 """The salutation, and the words that introduce orders, such as `Here is my setup:`."""
 
@@ -125,12 +123,12 @@ def refuses(text: str) -> bool:
 
 def agrees(text: str) -> bool:
     """True if a text probably says yes, and nothing else."""
-    return consents(_GLAD.sub("ok", text))
+    return consents(re.sub(_GLAD, "ok", text))
 
 
 def meant(match: Match, seat: int, text: str) -> str | None:
     """The form of the command that the first sentence of a text probably means; None if none."""
-    first = _SENTENCE_END.split(text, maxsplit=1)[0].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    first = SENTENCE_END.split(text, maxsplit=1)[0].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     said = " ".join(first.split()).strip(" ,;")
     rows = (row for row in _MEANINGS if row.words.fullmatch(said) and row.fits(match, seat))
     return next((row.form(match, seat, text) for row in rows), None)

@@ -17,6 +17,7 @@ from pbem.desk.answer_letter import own_lines, own_words
 from pbem.desk.caller import Trust
 from pbem.desk.completion import accepting, complete
 from pbem.desk.outcomes import Reply
+from pbem.desk.plain_words import SENTENCE_END
 from pbem.desk.reply_tokens import ReplyTokens, demand_dns, is_spent, least
 from pbem.desk.seats import SeatContext, Seats, answered_at, find_seat
 from pbem.games import Fault, part_of, parts
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     Offered = tuple[AnyCommand, Reply, list[str]]
     """A command with the words that mean it as its echo; the answer; and the words that it leaves out."""
 
-_SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
-
 _PAUSE = re.compile(r"[.,;:!?\n]+")
 
 _HASHED = re.compile(
@@ -51,8 +50,14 @@ _HASHED = re.compile(
 """The line with which a letter asks somebody to take part, above or before the hash of the terms."""
 
 _OFFERS = (
-    (r"(draw|annul)(?: m[1-9][0-9]{0,8})?( accept(?: for(?: [a-z0-9_-]+)+)?)", r"\1\2", r"\1 decline"),
-    (r"substitute m[1-9][0-9]{0,8} ([a-z0-9_-]+) (for [a-z0-9_-]+)", r"substitute \1 \2", r"substitute none \2"),
+    (
+        re.compile(r"(?m)^[> ]*(draw|annul)(?: m[1-9][0-9]{0,8})?( accept(?: for(?: [a-z0-9_-]+)+)?) *$"),
+        *(r"\1\2", r"\1 decline"),
+    ),
+    (
+        re.compile(r"(?m)^[> ]*substitute m[1-9][0-9]{0,8} ([a-z0-9_-]+) (for [a-z0-9_-]+) *$"),
+        *(r"substitute \1 \2", r"substitute none \2"),
+    ),
 )
 """The lines with which a letter asks to accept an offer, or to agree; with the sentences of a yes and of a no."""
 
@@ -85,7 +90,7 @@ _ACCEPT = Fault("yes", None, Phrase("`accept` above an empty line counts whateve
 def taking_part(reading: Reading) -> Reading | None:
     """A yes to the quoted terms of a tournament or a seat, as a request for the form that agrees; or a no."""
     lines = {line for run in reading.ignored for line in _HASHED.findall(run)}
-    said = _SENTENCE_END.split(reading.short, maxsplit=1)[0]
+    said = SENTENCE_END.split(reading.short, maxsplit=1)[0]
     no = plain_words.refuses(said)
     if reading.commands or len(lines) != 1 or not (no or consents(said)):
         return None
@@ -216,9 +221,8 @@ def _is_in_doubt(answer: _Answer, given: AnyCommand) -> bool:
         return True
     if submits and not is_consent and faults_of(match, seat, given.block or ""):
         return True
-    if any(FINAL.fullmatch(line.strip()) for line in lines):
-        return True
-    return any(nearly(match, seat, words) is not None for line in lines for words in (line, *line.split()))
+    final = any(FINAL.fullmatch(line.strip()) for line in lines)
+    return final or any(nearly(match, seat, words) is not None for line in lines for words in (line, *line.split()))
 
 
 def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:
@@ -285,14 +289,14 @@ def _unproved_sentence(words: _Doubtful) -> Offered | None:
 
     A yes to an offer is none to orders; it counts as the line that the letter brought, and a no as its opposite.
     """
-    said = _SENTENCE_END.split(words.short, maxsplit=1)[0]
+    said = SENTENCE_END.split(words.short, maxsplit=1)[0]
     no = plain_words.refuses(said)
     ignored = words.ignored if no or plain_words.agrees(said) else []
     offers = {
         asked.expand(declining if no else accepting)
         for line, accepting, declining in _OFFERS
         for run in ignored
-        for asked in re.finditer(rf"(?m)^[> ]*{line} *$", run)
+        for asked in line.finditer(run)
     }
     sentence = named(words.at.match, offers.pop() if len(offers) == 1 else words.short)
     if sentence is None or sentence.name not in SENTENCES["playing"]:
@@ -304,7 +308,7 @@ def _unproved_sentence(words: _Doubtful) -> Offered | None:
 def _consent(words: _Doubtful) -> Offered | None:
     """A first sentence that says only yes: why it does not count, and what to send instead."""
     at, match, caller, short = words.at, words.at.match, words.caller, words.short
-    said, rest = _SENTENCE_END.split(short, maxsplit=1)
+    said, rest = SENTENCE_END.split(short, maxsplit=1)
     proposed = match.phase == "proposed"
     # A yes to an older letter may be one to anything.
     if words.older or not plain_words.agrees(said) or not (proposed or match.play.due(match, at.seat)):
@@ -340,8 +344,7 @@ def _submission(words: _Doubtful) -> Offered | None:
     # Mail programs make each line a paragraph, or break lines; and below the orders there may be a name, or prose.
     own, lines = own_lines(words.ignored, caller.known_player.name), short.split("\n")
     cuts = [(own, len(own)), (own, -1), (lines, len(lines)), (lines, -1), (lines, 1)]
-    readings = [("\n".join(of[:end]), "\n".join(of[end:])) for of, end in cuts]
-    texts = [text for text, rest in readings if not rest or _is_apart(match, seat, text, rest)]
+    texts = ["\n".join(of[:end]) for of, end in cuts if _is_apart(match, seat, of[:end], of[end:])]
     tried = ((text, complete(match, seat, NAMED.sub("", text))) for text in texts)
     near = ((text, None) for text in texts if nearly(match, seat, text) or _is_order(match, seat, text))
     text, mended = next((one for one in tried if one[1]), None) or next(near, ("", None))
@@ -366,9 +369,10 @@ def _submission(words: _Doubtful) -> Offered | None:
     return words.offer(command, "completed", faults, left, form=form, yes=yes)
 
 
-def _is_apart(match: Match, seat: int, text: str, rest: str) -> bool:
-    """True if a text says what to do, and the rest below it does not."""
-    return says_something(FINAL.sub("", text)) and nearly(match, seat, rest) is None
+def _is_apart(match: Match, seat: int, text: Sequence[str], rest: Sequence[str]) -> bool:
+    """True if these lines say what to do, and the rest below them does not."""
+    said = not rest or says_something(FINAL.sub("", "\n".join(text)))
+    return said and nearly(match, seat, "\n".join(rest)) is None
 
 
 def _prose(words: _Doubtful) -> Offered | None:
