@@ -161,6 +161,32 @@ def test_a_touch_is_asked_for_on_the_page_at_once(table: PlayTable, capfd: pytes
     assert "Berühre jetzt" in capfd.readouterr().out
 
 
+def test_what_is_waited_for_and_what_is_wrong_is_on_the_page_until_it_is_over(
+    table: PlayTable, tmp_path: Path
+) -> None:
+    room = PlayRoom(table.folders, "", "en", print)
+    room.seat(table)
+
+    def shown(what: str) -> Any:
+        latest: Any = room.news.after(0, 0.0)[1]
+        return latest[what]
+
+    with room.waiting("the house"):
+        assert shown("waiting") == "the house"
+    (tmp_path / "mail").rename(tmp_path / "away")
+    room.look()
+    assert shown("waiting") == ""
+    (wrong,) = shown("troubles")
+    assert wrong.startswith(f"{tmp_path}/mail is no Maildir yet")
+    (tmp_path / "away").rename(tmp_path / "mail")
+    room.look()
+    assert shown("troubles") == [wrong], "it looks again after a while"
+    room._next.clear()
+    assert room.look() <= 1.0
+    assert shown("troubles") == []
+    assert shown("told") == [wrong]
+
+
 def acted(room: PlayRoom, *acts: tuple[str, JsonObject]) -> list[JsonObject | None]:
     """The results of pressing these buttons, in order."""
     found: list[PageAnswer | None] = []

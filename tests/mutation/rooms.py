@@ -15,7 +15,7 @@ ROOMS = {
     "mail": ("tests/mail", "tests/identity", "tests/proof/test_words.py", "tests/letters", "tests/desk"),
     "desk": ("tests/desk", "tests/cases", "tests/tournament", _WEEKS),
     "store": ("tests/store", "tests/desk", "tests/cases", _WEEKS),
-    "player": ("tests/player", "tests/dialogs", "tests/cli", _WEEKS),
+    "player": ("tests/player", "tests/dialogs", "tests/cli", "tests/pages/test_rules.py", _WEEKS),
     "smtp": ("tests/smtp", "tests/cases", "tests/dialogs", "tests/test_stranger_attacks.py", _WEEKS),
     "mailbox": ("tests/mailbox", "tests/server/test_fetching.py", _WEEKS),
     "tlog": ("tests/tlog", "tests/cli", "tests/desk"),

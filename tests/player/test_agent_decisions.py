@@ -108,6 +108,9 @@ def test_what_was_refused_is_not_decided_anew(
     ann, bob = owners
     propose(referee, owners, "spaceships")
     live_out([bob])
+    before = bob.memory.count()
+    bob.decide("m1")
+    assert bob.memory.count() == before, "the same again is the same letter"
     refused(bob, "seal")
     bob.chance = "another setup"
     with pytest.raises(Impossible, match="cannot be changed"):

@@ -149,6 +149,8 @@ class TestRegistering:
         assert side.memory.account().server_key is None
         side.post(asked)
         assert side.memory.account().server_key == referee.desk.archive.key
+        first, again = (side.letters.registration.confirm(referee.now) for _ in range(2))
+        assert first == again is not None
         side.close()
 
 

@@ -20,6 +20,7 @@ from pbem.cli.opponent import _Lines
 from pbem.desk.strangers import EACH
 from pbem.player.blind import Plan, seeds
 from pbem.player.correspondence import POINTS
+from pbem.player.known import AccountKnown
 from pbem.player.opponent import strategy
 from pbem.player.program import NoAccount, ProgramKnown
 from pbem.player.server_letter import Event
@@ -167,6 +168,10 @@ def test_a_name_that_nobody_may_have_ends_it_with_a_word(referee: Referee, tmp_p
     root = Machine(referee, referee.person("root"), tmp_path / "root" / "memory.sqlite")
     with pytest.raises(NoAccount, match=r"does not register root: this name is taken.*another `name`"):
         root.live()
+    root.memory.keep(AccountKnown(challenge="0" * 64))
+    assert root.letters.registration.confirm(referee.now)
+    (asked,) = root.memory.prepared("register", "")
+    root.program.hear([Event("answer", said="refused", sent=asked)], referee.now)  # its key may still prove itself
     root.close()
 
 
