@@ -679,6 +679,7 @@ def test_the_page_at_home_shows_a_match_that_is_over_and_proposes_it_again(
     letters, boards = home.table.letters, part_of("spaceships", "boards")
     known = seen(home.table.agent, letters.matches.standing("m1"))
     assert known is not None
+    assert known["view"]["entitled"] is None, "nothing is to be ordered any more"
     stepped = replay(read(letters.memory.bundle("m1") or b""), seat=2, language="en")
     ends = draw(boards.truth(revealed(letters, "m1"), 2), {1: "bob: 3", 2: "ann: 3"})
     for view, answer in (
