@@ -181,10 +181,11 @@ def _understood(
 
 
 def _adds(text: str, signed: str) -> bool:
-    """True if a text has own lines above the signed ones."""
-    first = next((line for one in commands.clean(signed).split("\n") if (line := one.strip())), "")
-    topmost = next((line for one in commands.own_text(text).split("\n") if (line := one.strip())), first)
-    return topmost != first and not topmost.startswith("-----BEGIN")
+    """True if a text has own words above the signed ones, such as a message; the line above a quote is none."""
+    first = signed.strip().partition("\n")[0]
+    above = text.partition(first)[0].partition("-----BEGIN")[0] if first else ""
+    reading = commands.parse(above, signed=False)
+    return bool(reading.commands or reading.short)
 
 
 def _brought(

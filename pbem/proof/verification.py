@@ -123,7 +123,7 @@ def check_stopped_by(error: Exception) -> Check:
 def _formal(entries: Sequence[Entry]) -> None:
     """Check that each body has the form of its type, and time never runs backwards."""
     before, generation = "", 1
-    seats = len(entries[0].body["players"])
+    seats = len(entries[0].body.get("players", ()))
     for entry in entries:
         events.check(entry, seats)
         check_players(entry)

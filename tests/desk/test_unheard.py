@@ -67,12 +67,15 @@ def test_what_a_key_signed_is_obeyed_and_answered(referee: Referee, head: str) -
     assert len(ann.letters) == before + 1
 
 
-@pytest.mark.parametrize("above", ["press m1\nI shall be late.\nend\n\n", "Hello,\nI shall be late.\n\n", ""])
+QUOTE = "On 3 May 2026, 10:15, pbem wrote:\n> Your orders\n\n"
+
+
+@pytest.mark.parametrize("above", ["press m1\nI shall be late.\nend\n\n", "Hello,\nI shall be late.\n\n", QUOTE, ""])
 def test_words_above_a_signed_form_are_told_to_be_left_out(referee: Referee, above: str) -> None:
     ann, bob = referee.begun()
     referee.deliver(referee.raw(ann, above + referee.signed(ann, ann.filled("orders", "Gx3"))), ann.address)
     assert "Your orders for turn 1 stand" in ann.text
-    assert ("above the signed text of your letter does not count" in ann.text) is bool(above)
+    assert ("above the signed text of your letter does not count" in ann.text) is ("late" in above)
     assert "late" not in bob.text
 
 
