@@ -148,9 +148,8 @@ def find(question: Question, limits: Limits) -> Findings:
     except Unreadable as error:
         # Its headers are enough to see that it may be a bounce.
         return Findings(error.letter, error.reason, delivery_report=_delivery_report(error.letter, question))
-    report = _delivery_report(letter, question)
     understood = _understood(letter, question.keys, question, read) if question.keys is not None else None
-    return Findings(letter, understood=understood, delivery_report=report)
+    return Findings(letter, understood=understood, delivery_report=_delivery_report(letter, question))
 
 
 def _delivery_report(letter: Letter, question: Question) -> DeliveryReport | None:
@@ -182,8 +181,8 @@ def _understood(
 
 def _adds(text: str, signed: str) -> bool:
     """True if a text has own words above the signed ones, such as a message; the line above a quote is none."""
-    first = signed.strip().partition("\n")[0]
-    above = text.partition(first)[0].partition("-----BEGIN")[0] if first else ""
+    first = " ".join(signed.strip().partition("\n")[0].split()[:2])  # the rest of its line may have been broken off
+    above = commands.clean(text).partition(first)[0].partition("-----BEGIN")[0] if first else ""
     reading = commands.parse(above, signed=False)
     return bool(reading.commands or reading.short)
 

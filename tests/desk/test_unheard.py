@@ -79,6 +79,17 @@ def test_words_above_a_signed_form_are_told_to_be_left_out(referee: Referee, abo
     assert "late" not in bob.text
 
 
+@pytest.mark.parametrize(("old", "new"), [("accept m1 ", "accept m1\n"), (" ", "\u00a0"), ("accept", "ac\u200bcept")])
+def test_a_signed_form_that_mail_programs_changed_stands_below_nothing(referee: Referee, old: str, new: str) -> None:
+    """Many break the line that accepts a match, which has 74 characters."""
+    ann, bob = map(referee.registered, ("ann", "bob"))
+    referee.send(ann, "new spaceships with bob\nend\n")
+    signed = referee.signed(bob, f"accept m1 {referee.match().rules_hash}\nserver {SERVER}\nplayer bob\nrev 1\n")
+    referee.deliver(referee.raw(bob, signed.replace(old, new, 1)), bob.address)
+    assert "Accepted" in bob.text
+    assert "above the signed text" not in bob.text
+
+
 MACHINES = [
     "Auto-Submitted: auto-replied",
     "X-Autoreply: yes",
