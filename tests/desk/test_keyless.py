@@ -311,7 +311,7 @@ def test_a_resignation_in_plain_words_is_told_the_line_to_send(phones: Phones, w
         assert (phones.phase, len(ann.letters)) == (phase, came)
         assert "If this is what you mean, answer this letter" in told
     phones.reply(bob, "set language de")
-    assert "Ist es das, was du meinst, antworte auf diesen Brief" in phones.reply(bob, words, language="de")
+    assert "Wenn du das meinst, antworte auf diesen Brief" in phones.reply(bob, words, language="de")
     phones.reply(bob, {"setup": "resign m1 match", "playing": "resign m1 game 1"}[phase])
     assert phones.phase == "closed"
 
