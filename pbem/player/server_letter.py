@@ -6,7 +6,6 @@ of that is believed is said in `correspondence.belief`. Implements docs/attachme
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -23,6 +22,7 @@ from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 from pbem.player.results import PlayResult, ToldLine, faults, line_of
 from pbem.proof import bundle
+from pbem.proof.kept_letters import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -92,8 +92,7 @@ def hear(letter: Letter) -> HeardBulletin | None:
     if len(packed) > 1:
         raise NotGenuine("it has two bulletins")
     try:
-        document: JsonObject = _loaded(base64.b64decode("".join(packed[0].split()), validate=True))
-        canonical(document)
+        document: JsonObject = _loaded(canonical(unpacked(packed[0])))
     except (TypeError, ValueError) as error:
         raise NotGenuine("its bulletin is damaged") from error
     if not isinstance(document, dict) or document.get("pbem") != "bulletin 1":

@@ -8,13 +8,12 @@ a catalogue, after years in mailboxes, quoted, forwarded, wrapped and saved agai
 from __future__ import annotations
 
 import base64
-import binascii
 import html
 import json
 import re
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -218,23 +217,30 @@ def _take_apart(letter: Letter, found: _Found, depth: int) -> None:
             found.texts.append(part.text)
 
 
+def unpacked(packed: str) -> Any:
+    """The document of a bulletin; raises ValueError.
+
+    A player's program reads it here, too: what it read otherwise, no letter could be compared by.
+    """
+    text = base64.b64decode("".join(packed.split()), validate=True).decode("utf-8-sig", "replace")
+    if depth(text.encode()) > DEPTH:
+        raise ValueError("nested too deep")
+    return json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_number)
+
+
 def _for_programs(letter: Letter) -> Iterator[InBulletin]:
     """Heads, addresses and the proof about the log in a letter's bulletin (docs/attachments.md), and nothing else."""
     for packed in letter.values(BULLETIN):
         try:
-            text = base64.b64decode("".join(packed.split()), validate=True).decode("utf-8-sig", "replace")
-            if depth(text.encode()) > DEPTH:
-                continue
-            document = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_number)
-        except (binascii.Error, ValueError):
+            document = unpacked(packed)
+        except ValueError:
             continue
         if isinstance(document, dict) and isinstance(files := document.get("files"), dict):
             with suppress(TypeError):  # what no server writes
                 yield ToldFiles(str(document.get("server")), frozenset(map(str, files.values())), *_signed(document))
         items = document.get("items") if isinstance(document, dict) else None
-        for item in items if isinstance(items, list) else ():
-            if not isinstance(item, dict):
-                continue
+        listed = items if isinstance(items, list) else ()
+        for item in (one for one in listed if isinstance(one, dict)):
             yield from _head_of(document, item)
             with suppress(TypeError):  # what no server writes
                 yield from _rest_of(document, item)

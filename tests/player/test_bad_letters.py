@@ -71,6 +71,12 @@ def rewritten_by_another(side: Side) -> bytes:
     return rewritten(side, lambda found: found.update(key=OTHER.public_key().public_bytes_raw().hex()), key=OTHER)
 
 
+def in_utf_16(raw: bytes) -> bytes:
+    """The letter with its bulletin in another encoding, which changes nothing that is signed."""
+    packed = next(line for line in raw.split(b"\r\n") if line.startswith(FIELD.encode())).split(b" ")[1]
+    return raw.replace(packed, base64.b64encode(base64.b64decode(packed).decode().encode("utf-16")))
+
+
 LETTERS: dict[str, tuple[str, Callable[[Side, Ed25519PrivateKey], bytes]]] = {
     "no bulletin": (
         "forged",
@@ -112,6 +118,14 @@ LETTERS: dict[str, tuple[str, Callable[[Side, Ed25519PrivateKey], bytes]]] = {
     "files that look like letters": (
         "forged",
         lambda side, _: last(side).replace(b"Content-Type: application/json", b"Content-Type: message/rfc822"),
+    ),
+    "a bulletin that nobody finds": (
+        "forged",
+        lambda side, key: in_utf_16(rewritten(side, lambda found: found["items"][0].update(turn=7), key=key)),
+    ),
+    "a number that proofs read as another": (
+        "forged",
+        lambda side, key: rewritten(side, lambda found: found["items"][0].update(turn=7, other=2**53 + 1), key=key),
     ),
     "items of no form": (
         "news",
