@@ -31,7 +31,7 @@ class _Meaning(NamedTuple):
     fits: Callable[[Match, int], bool]
     words: re.Pattern[str]
     form: Callable[[Match, int, str], str]
-    """Of the match, the seat, and the words with what follows them."""
+    """The form, by the match, the seat, and the text that begins with the words."""
 
 
 _NO = re.compile(
@@ -45,7 +45,7 @@ _GLAD = (
     r"(?i)\b(?:(?:(?:sounds|klingt) )?(?:good|great|fun|perfect|gut|super|prima|toll|perfekt)|i.m in|count me in"
     r"|why not|warum nicht|with pleasure|mit vergnügen)\b(?! game)"
 )
-"""The words of a consent that are none to verification."""
+"""Words that probably say yes, and that verification does not take for a yes."""
 
 _MEANINGS = (
     _Meaning(lambda match, _: match.phase == "proposed", _NO, lambda match, *_: f"decline {match.id}"),

@@ -88,7 +88,7 @@ _ACCEPT = Fault("yes", None, Phrase("`accept` above an empty line counts whateve
 
 
 def taking_part(reading: Reading) -> Reading | None:
-    """A yes to the quoted terms of a tournament or a seat, as a request for the form that agrees; or a no."""
+    """A yes to the quoted terms of a tournament or a seat, or a no to the latter, as a request for its form."""
     lines = {line for run in reading.ignored for line in _HASHED.findall(run)}
     said = SENTENCE_END.split(reading.short, maxsplit=1)[0]
     no = plain_words.refuses(said)

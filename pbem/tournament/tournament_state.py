@@ -46,7 +46,7 @@ class Entrant(msgspec.Struct, frozen=True):
     active: str = ""
     """In a ladder, the time of the last game or of sinking to the end."""
     silent: int = 0
-    """The matches that began with the present player and were lost by silence, since the last one that was not."""
+    """The number of matches in a row that were lost by silence, of those that began with the present player."""
     leaves: str = ""
     """The reason for which the entrant is to be withdrawn: `left` or `silent`."""
     out: str = ""

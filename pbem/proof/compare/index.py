@@ -67,7 +67,7 @@ class TranscriptIndex:
 
     @property
     def said(self) -> Mapping[str, frozenset[str]]:
-        """The hashes of the commands in each letter, by its own; none if it bears no signature of these players."""
+        """The hashes of each letter's commands, by the letter's hash; none if no key of these players signed it."""
         return {}
 
     def leaf(self, seq: int, head: str) -> bytes:
@@ -102,7 +102,7 @@ class BundleIndex(TranscriptIndex):
 
     @cached_property
     def said(self) -> Mapping[str, frozenset[str]]:
-        """The hashes of the commands in each letter, by its own; none if it bears no signature of these players."""
+        """The hashes of each letter's commands, by the letter's hash; none if no key of these players signed it."""
         keys = [player.ever for player in self.match.players]
         letters = [paper for path, paper in self.bundle.papers.items() if path.endswith(".eml")]
         words = [frozenset[str]().union(*(signed_words(one, of, self.server) for of in keys)) for one in letters]

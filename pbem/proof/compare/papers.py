@@ -255,7 +255,7 @@ def compare_signed(file: AttachedFile) -> Iterator[Finding]:
 def _same(told: object, made: object) -> bool:
     """True if what was told equals what is made now; a later version may tell more or less, but nothing different.
 
-    Of cells, pieces and seats, which are no words of a version's, there are the same.
+    Only keys of small letters are such words: others name cells, pieces or seats, and must be the same.
     """
     if isinstance(told, dict) and isinstance(made, dict):
         same = all(re.fullmatch("[a-z_]+", key) for key in told.keys() ^ made.keys())
