@@ -342,8 +342,8 @@ def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Diagnosi
         waiting = letters["waiting"] + letters["leased"]
         yield Diagnosis(not late, box, f"{waiting} waiting{f', the oldest since {oldest[:16]}' if oldest else ''}")
     if again := Lookups(database).next_due(now):
-        waits = f"did not answer; the next query for a letter that waits is at {to_db(again)[:16]}"
-        yield Diagnosis(False, "dns", f"the name server of this machine {waits}")
+        whose = "this machine's name server, or those of a sender's domain"
+        yield Diagnosis(False, "dns", f"no answer from {whose}; a letter waits until {to_db(again)[:16]}")
     if aside := found["inbox"]["aside"]:
         yield Diagnosis(False, "inbox", f"{aside} set aside: `pbem inbox list`")
     due = Matches(database, vault).next_due()
