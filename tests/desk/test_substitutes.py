@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pytest
 from attackers.forgers import both, fails_for_both
 from in_a_box.inquiries import proved, types
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
@@ -17,12 +18,21 @@ from world.mutations import signed_again
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Iterator
+    from pathlib import Path
 
     from pbem.proof.bundle import Bundle
 
 SMALL = "fleet: cost:3"
 DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def liar(tmp_path: Path) -> Iterator[Referee]:
+    """A referee of its own, which a test lets lie: `--accused` shall not judge that."""
+    referee = Referee(tmp_path)
+    yield referee
+    referee.close()
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox, Mailbox]:
@@ -271,28 +281,26 @@ class TestByMajority:
         assert referee.match().name(4) == "fay"
         assert both(proof(referee, cem)) is True
 
-    def test_nobody_decides_for_who_left_only_the_game(
-        self, referee: Referee, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_nobody_decides_for_who_left_only_the_game(self, liar: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
         """Cem hands over to Eve the seat that has no game left; Bob is late, so that Ann alone could name another."""
         three = {name: setup for name, setup in SHIPS.items() if name != "dan"}
-        ann, _, cem = referee.table("shoot-em-up", "settle: 0\nkind: scored\ngames: 2\nmax_turns: 1", three)
-        _, fay = referee.registered("eve"), referee.registered("fay")
-        referee.send(cem, "resign m1 game 1\n")
-        says(referee, cem, "substitute m1 eve for cem\n")
-        referee.send(ann, ann.filled("orders", "final\nA: LRL\nB: LRL\nC: LRL"))
-        referee.wait(11 * DAY)
-        says(referee, ann, "substitute m1 fay for cem\n")
+        ann, _, cem = liar.table("shoot-em-up", "settle: 0\nkind: scored\ngames: 2\nmax_turns: 1", three)
+        _, fay = liar.registered("eve"), liar.registered("fay")
+        liar.send(cem, "resign m1 game 1\n")
+        says(liar, cem, "substitute m1 eve for cem\n")
+        liar.send(ann, ann.filled("orders", "final\nA: LRL\nB: LRL\nC: LRL"))
+        liar.wait(11 * DAY)
+        says(liar, ann, "substitute m1 fay for cem\n")
         assert "others have yet to agree" in ann.text
         assert "substitute m1 fay for cem" in cem.text
         assert len(fay.letters) == 2
         with monkeypatch.context() as lax:
             lax.setattr("pbem.match.events.substituted._consents", lambda *_: True)
             named = "substitute m1 fay for cem\n"
-            accepts = form_in(cem.text, "substitute").replace(named, f"{named}{referee.match().rules_hash}\n")
-            referee.send(fay, accepts.replace("player cem", "player fay"))
-        assert referee.match().name(3) == "fay"
-        fails_for_both(proof(referee, ann), "the others no longer agree to it")
+            accepts = form_in(cem.text, "substitute").replace(named, f"{named}{liar.match().rules_hash}\n")
+            liar.send(fay, accepts.replace("player cem", "player fay"))
+        assert liar.match().name(3) == "fay"
+        fails_for_both(proof(liar, ann), "the others no longer agree to it")
 
 
 class TestConsentOfAFormerPlayer:
@@ -325,13 +333,13 @@ class TestConsentOfAFormerPlayer:
         assert "fay has taken your seat" in str(cem.last["Subject"])
         assert both(proof(referee, eve)) is True
 
-    def test_no_bundle_holds_in_which_it_counted(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_bundle_holds_in_which_it_counted(self, liar: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as before:
             before.setattr("pbem.match.events.substituted._willing", lambda _, nomination: {*nomination.willing})
-            *_, eve, fay = self.begun(referee)
-            referee.send(fay, form_in(fay.text, "substitute"))
-        assert referee.match().name(3) == "fay"
-        fails_for_both(proof(referee, eve), "the others no longer agree to it")
+            *_, eve, fay = self.begun(liar)
+            liar.send(fay, form_in(fay.text, "substitute"))
+        assert liar.match().name(3) == "fay"
+        fails_for_both(proof(liar, eve), "the others no longer agree to it")
 
 
 def proof(referee: Referee, person: Mailbox) -> Bundle:
