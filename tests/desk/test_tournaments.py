@@ -15,6 +15,7 @@ from in_a_box.mailing_club import CLOSES, DAY, RULED, SMALL, Club, letters_about
 from in_a_box.referee import START, Referee, body, placed
 from in_a_box.restores import back_up, begin_anew, put_back, resume_all
 from in_a_box.stores import of_sqlite
+from judges.honest import accused
 
 from pbem.desk import seats
 from pbem.desk.tournament import tournament_commands
@@ -228,6 +229,7 @@ def test_matches_that_were_about_to_begin_stand_still_after_a_restore(club: Club
     resume_all(referee)
     club.play_out()
     assert club.proof(club.bundles())[-1] == "ok ann 4, bob 2, carl 0"
+    assert accused(referee) == [], "their first letters name the new generation, before the restore is entered"
 
 
 def test_who_enters_again_waits_for_the_own_matches_alone(club: Club) -> None:

@@ -96,7 +96,8 @@ def _fits(index: TranscriptIndex, told: ToldStanding) -> bool:
     """True if the server can have been in this generation when this entry was the last."""
     before = [generation for seq, generation in index.generations if seq <= told.seq]
     after = [generation for seq, generation in index.generations if seq > told.seq]
-    if after and told.generation >= after[0]:
+    # A tournament's match may begin in the restore itself, of which its next entry tells.
+    if after and told.generation >= after[0] + (told.seq == 1):
         return False
     if not before:
         return True  # the match may have begun in any generation
