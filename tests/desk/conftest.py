@@ -71,6 +71,14 @@ def referee(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Referee]
 
 
 @pytest.fixture
+def liar(tmp_path: Path) -> Iterator[Referee]:
+    """A referee of its own, which a test lets lie: `--accused` shall not judge that."""
+    referee = Referee(tmp_path)
+    yield referee
+    referee.close()
+
+
+@pytest.fixture
 def operator(referee: Referee) -> Mailbox:
     person = referee.person("operator")
     referee.people[referee.config.operator] = person

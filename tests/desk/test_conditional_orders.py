@@ -31,6 +31,10 @@ PLAN = "If left G2 then Z1 D2-D3,\nelse if lost Z1 or lost any then Z2 D4-D5\nel
 
 @pytest.fixture
 def people(referee: Referee) -> tuple[Mailbox, Mailbox]:
+    return begun(referee)
+
+
+def begun(referee: Referee) -> tuple[Mailbox, Mailbox]:
     """Ann has moved; her plan for turn 3 waits, and Bob is to move."""
     ann, bob = referee.table("dueling-masters", OPTIONS, PIECES)
     early(referee, ann, "turn 3", PLAN)
@@ -173,14 +177,14 @@ def none_holds(*_: object) -> object:
     ],
 )
 def test_a_server_that_plays_or_names_another_branch_or_drops_the_plan_is_convicted(
-    referee: Referee, people: tuple[Mailbox, Mailbox], part: str, lie: Callable[..., object], fault: str
+    liar: Referee, part: str, lie: Callable[..., object], fault: str
 ) -> None:
     """Both verifiers convict, for anybody who has the bundle."""
-    ann, bob = people
+    ann, bob = begun(liar)
     with pytest.MonkeyPatch.context() as server:
         server.setattr(Conditional, part, lie)
-        referee.turn((bob, "Z1 G2-G3"))
-        bundle = ended(referee, ann, bob)
+        liar.turn((bob, "Z1 G2-G3"))
+        bundle = ended(liar, ann, bob)
     assert any(fault in found for found in faults(bundle))
 
 

@@ -6,7 +6,6 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import pytest
 from attackers.forgers import both, fails_for_both
 from in_a_box.inquiries import proved, types
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
@@ -18,21 +17,12 @@ from world.mutations import signed_again
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    import pytest
 
     from pbem.proof.bundle import Bundle
 
 SMALL = "fleet: cost:3"
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def liar(tmp_path: Path) -> Iterator[Referee]:
-    """A referee of its own, which a test lets lie: `--accused` shall not judge that."""
-    referee = Referee(tmp_path)
-    yield referee
-    referee.close()
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox, Mailbox]:
