@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import logging
 import time
+from datetime import timedelta
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,8 @@ class Table:
         self.opening = self.position()
         for number in range(1, matches):
             names = (f"ann{number}", f"bob{number}") if apart else ()
+            if apart and number % 20 == 0:  # no domain brings more new mailboxes than some fifty a day
+                self.referee.wait(timedelta(days=1))
             first, second = (self.referee.registered(name) for name in names) if apart else (self.ann, self.bob)
             self._another(number, first, second)
 
