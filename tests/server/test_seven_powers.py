@@ -230,6 +230,7 @@ class Club:
             one.agree("accept")
         for person in self.by_letters:
             person.wait(r"\borders m1 turn 1\b")
+        until(lambda: all(one.asked()[1] for one in self.people))  # a terminal takes what has come by then
         self.seats = {one.name: f"seat-{one.asked()[1]['seat']}" for one in self.people}
 
     def order(self, silent: Person | None = None) -> bool:
