@@ -52,11 +52,13 @@ _HASHED = re.compile(
 _OFFERS = (
     (
         re.compile(r"(?m)^[> ]*(draw|annul)(?: m[1-9][0-9]{0,8})?( accept(?: for(?: [a-z0-9_-]+)+)?) *$"),
-        *(r"\1\2", r"\1 decline"),
+        r"\1\2",
+        r"\1 decline",
     ),
     (
         re.compile(r"(?m)^[> ]*substitute m[1-9][0-9]{0,8} ([a-z0-9_-]+) (for [a-z0-9_-]+) *$"),
-        *(r"substitute \1 \2", r"substitute none \2"),
+        r"substitute \1 \2",
+        r"substitute none \2",
     ),
 )
 """The lines with which a letter asks to accept an offer, or to agree; with the sentences of a yes and of a no."""

@@ -92,6 +92,7 @@ def hear(letter: Letter) -> HeardBulletin | None:
     if len(packed) > 1:
         raise NotGenuine("it has two bulletins")
     try:
+        # Canonical JSON has no number that browsers read otherwise, and `_loaded` no half of a character.
         document: JsonObject = _loaded(canonical(unpacked(packed[0])))
     except (TypeError, ValueError) as error:
         raise NotGenuine("its bulletin is damaged") from error

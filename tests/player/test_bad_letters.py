@@ -322,7 +322,7 @@ class TestBadInput:
     def test_a_head_that_is_not_signed_is_an_alarm(
         self, playing: Side, referee: Referee, head: dict[str, str] | None
     ) -> None:
-        """What a match is told of without one could be another story, and no proof would be left of it."""
+        """A story without one could be another than the bundle's, and no proof would be left of it."""
 
         def lie(found: dict[str, Any]) -> None:
             item = found["items"][0]

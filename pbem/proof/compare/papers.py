@@ -253,9 +253,9 @@ def compare_signed(file: AttachedFile) -> Iterator[Finding]:
 
 
 def _same(told: object, made: object) -> bool:
-    """True if what was told equals what is made now; a later version may tell more or less, but nothing different.
+    """True if what was told equals what is made now, but for keys of small letters, which versions may add or drop.
 
-    Only keys of small letters are such words: others name cells, pieces or seats, and must be the same.
+    All other keys name cells, pieces or seats.
     """
     if isinstance(told, dict) and isinstance(made, dict):
         same = all(re.fullmatch("[a-z_]+", key) for key in told.keys() ^ made.keys())
